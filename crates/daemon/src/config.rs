@@ -1,4 +1,4 @@
-//! The settings of a server.
+//! The settings that all daemons have: addresses, admission of clients, and logs.
 
 use crate::log::Logs;
 use crate::token::Tokens;
@@ -6,7 +6,7 @@ use isthmus_wire::{Address, Certificate, Error, Result};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// The settings of a server.
+/// The settings of a daemon's server, which accepts connections of clients.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The addresses at which the server listens; at least one.
@@ -17,13 +17,14 @@ pub struct Config {
     pub tokens: Tokens,
     /// The certificate that the server presents at `tls:` addresses.
     pub certificate: Option<Certificate>,
-    /// Maximum number of sessions at a time.
+    /// Maximum number of sessions of clients at a time.
     pub sessions: u32,
-    /// Time within which a client must authenticate.
+    /// Time within which a client must authenticate after it has connected.
     pub hello: Duration,
     /// The destination of the audit log.
     pub log: Logs,
-    /// The address of the metrics over HTTP; every client that can connect to it may read them.
+    /// The address of the metrics over HTTP; every client that can connect to this address may read
+    /// them.
     pub metrics: Option<SocketAddr>,
 }
 
@@ -43,7 +44,7 @@ impl Config {
         }
     }
 
-    /// Check that the settings are consistent.
+    /// Check that the settings are consistent with each other.
     pub(crate) fn check(&self) -> Result<()> {
         if self.listen.is_empty() {
             let text = "a daemon listens somewhere: give an address, as unix:/run/isthmus.sock";

@@ -1,4 +1,4 @@
-//! The gate: admits clients to the server, and limits their number.
+//! The gate of a server: admits clients, and limits their number.
 
 use crate::config::Config;
 use crate::log::{Log, Refusals};
@@ -14,7 +14,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct Gate {
     pub(crate) log: Log,
-    /// Connections whose clients have not authenticated.
+    /// The connections whose clients have not authenticated.
     pub(crate) unauthenticated: Arc<Unauthenticated>,
     refusals: Refusals,
     tokens: Mutex<Tokens>,
@@ -24,21 +24,23 @@ pub struct Gate {
     sessions_limit: u32,
     sessions: AtomicU32,
     next_session: AtomicU32,
-    /// The signal that is set once the server stops.
+    /// The signal that is set once the server must stop.
     stop: Signal,
 }
 
-/// A slot for one of the sessions, which is free again when this is dropped.
+/// A slot for one of the limited number of sessions, which is free again when this is dropped.
 #[derive(Debug)]
 pub struct SessionSlot(Arc<Gate>);
 
 impl Drop for SessionSlot {
+    /// Free the slot of the session.
     fn drop(&mut self) {
         self.0.sessions.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 impl Gate {
+    /// Create the gate from the settings of the server, and open the log.
     pub(crate) fn new(config: &mut Config, tls: Option<ServerTls>) -> Result<Self> {
         Ok(Self {
             log: Log::start(&config.log)?,
@@ -55,7 +57,7 @@ impl Gate {
         })
     }
 
-    /// Return the audit log.
+    /// Return the audit log of the daemon.
     #[must_use]
     pub fn log(&self) -> &Log {
         &self.log
@@ -67,34 +69,34 @@ impl Gate {
         self.hello
     }
 
-    /// Log the refusal of a client without a session. Of many refusals in a second, only the first
-    /// are logged.
+    /// Log that a client without a session was refused. Of many refusals in a second, only the
+    /// first are logged.
     pub fn log_refusal(&self, who: &str, what: &str, why: &str) {
         self.refusals
             .record(&self.log, who, what, &format!("refused: {why}"));
     }
 
-    /// Log the number of refusals that were not logged.
+    /// Log the number of refusals that were left out of the log.
     pub(crate) fn finish_refusals(&self) {
         self.refusals.finish(&self.log);
     }
 
-    /// Return the tokens, locked.
+    /// Return the secrets of clients and operators, locked.
     fn tokens(&self) -> MutexGuard<'_, Tokens> {
         self.tokens.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Return the TLS configuration, locked.
+    /// Return the TLS configuration of the server, locked.
     fn tls(&self) -> MutexGuard<'_, Option<ServerTls>> {
         self.tls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Open the log again, and read the tokens and the certificate again. If that fails, the error
+    /// Open the log again, and read the secrets and the certificate again. If that fails, the error
     /// is logged, and the old value stays in use.
     pub(crate) fn reload(&self) {
         self.log.reopen();
-        // The lock is not held while files are read: clients that connect in this time use the old
-        // token.
+        // The lock is free while files are read: clients that connect in this time use the old
+        // secrets.
         let tokens = self.tokens().clone();
         let read = tokens.reread().map(|read| *self.tokens() = read);
         self.log_reload("tokens", read);
@@ -104,14 +106,14 @@ impl Gate {
         }
     }
 
-    /// Log the result of reading a file again.
+    /// Log the result of reading a file of secrets or of a certificate again.
     fn log_reload(&self, what: &str, read: Result<()>) {
         let result = read.err().map(|error| error.to_string());
         self.log
             .record("daemon", what, result.as_deref().unwrap_or("ok"));
     }
 
-    /// Decide whether to admit a client as an application or as an operator.
+    /// Decide whether to admit a client, and whether as an application or as an operator.
     ///
     /// # Errors
     /// The message for a client that is not admitted.
@@ -165,7 +167,7 @@ impl Gate {
         self.next_session.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Return the number of sessions that exist.
+    /// Return the number of sessions that exist now.
     #[must_use]
     pub fn sessions(&self) -> u32 {
         self.sessions.load(Ordering::Relaxed)
@@ -185,7 +187,7 @@ impl Gate {
         transport.encrypted(&tls.ok_or_else(missing)?)
     }
 
-    /// Stop the threads that listen.
+    /// Make the threads stop that accept connections.
     pub(crate) fn stop_listening(&self) {
         self.stop.set();
         self.unauthenticated.dismiss();

@@ -1,4 +1,4 @@
-//! Metrics and health over HTTP.
+//! Answers requests over HTTP for the metrics and the health of a daemon.
 
 use crate::gate::Gate;
 use crate::server::{Service, wait};
@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 /// Time within which a request must arrive and be answered.
 const REQUEST_TIME: Duration = Duration::from_secs(2);
 
-/// Maximum number of requests that are answered at a time.
+/// Maximum number of HTTP requests that are answered at a time.
 const REQUESTS_MOST: usize = 16;
 
-/// Maximum size of a request in bytes.
+/// Maximum size of an HTTP request in bytes.
 const REQUEST_BYTES: usize = 8 << 10;
 
 /// The text of metrics, in the text format of Prometheus 0.0.4.
@@ -42,7 +42,7 @@ impl Text {
         text
     }
 
-    /// Append the head of a metric.
+    /// Append the head of a metric: its help text and its type.
     fn head(&mut self, name: &str, kind: &str, help: &str) {
         let prefix = self.prefix;
         // Writing to a string does not fail.
@@ -86,15 +86,15 @@ impl Text {
         self.labelled(name, label, values);
     }
 
-    /// Return the text.
+    /// Return the text of all metrics.
     #[must_use]
     pub fn finish(self) -> String {
         self.text
     }
 }
 
-/// Answer requests until the server stops, each on its own thread, so that a silent client does not
-/// delay other clients.
+/// Answer HTTP requests until the server stops, each on its own thread, so that a silent client
+/// does not delay other clients.
 pub(crate) fn serve(gate: &Gate, service: &Arc<impl Service>, listener: &TcpListener) {
     let requests = Arc::new(());
     while let Some(()) = wait(gate, listener) {
@@ -105,7 +105,7 @@ pub(crate) fn serve(gate: &Gate, service: &Arc<impl Service>, listener: &TcpList
     }
 }
 
-/// Start a thread that answers a request, unless too many requests are being answered.
+/// Start a thread that answers an HTTP request, unless too many requests are being answered.
 fn start(service: &Arc<impl Service>, requests: &Arc<()>, mut socket: TcpStream) {
     // The listener holds one reference.
     if Arc::strong_count(requests) > REQUESTS_MOST {
@@ -126,13 +126,13 @@ fn start(service: &Arc<impl Service>, requests: &Arc<()>, mut socket: TcpStream)
     let thread = std::thread::Builder::new().name("metrics".into());
     // If no thread can be started, the socket is closed, and the client can try again.
     let _ = thread.spawn(move || {
-        // An incomplete request gets no answer.
+        // A client with an incomplete request gets no answer.
         let _ = answer(&*service, socket);
         drop(request);
     });
 }
 
-/// Read and answer a request.
+/// Read and answer an HTTP request.
 fn answer(service: &impl Service, mut socket: TcpStream) -> io::Result<()> {
     let deadline = Instant::now() + REQUEST_TIME;
     socket.set_write_timeout(Some(REQUEST_TIME))?;
@@ -177,7 +177,7 @@ fn answer(service: &impl Service, mut socket: TcpStream) -> io::Result<()> {
     respond(&mut socket, status, kind, &body, has_body)
 }
 
-/// Write a response to a request.
+/// Write the response to an HTTP request.
 fn respond(
     socket: &mut TcpStream,
     status: &str,
@@ -194,14 +194,14 @@ fn respond(
     socket.write_all(text.as_bytes())
 }
 
-/// The head of a request.
+/// The head of an HTTP request.
 struct Request {
     method: String,
     path: String,
     host: Option<String>,
 }
 
-/// Parse the head of a request; `None` if it is not complete.
+/// Parse the head of an HTTP request; `None` if it is not complete.
 fn parse(bytes: &[u8]) -> Result<Option<Request>, String> {
     let mut headers = [httparse::EMPTY_HEADER; 64];
     let mut request = httparse::Request::new(&mut headers);

@@ -1,5 +1,6 @@
-//! The part that all daemons share: it listens, admits clients, logs requests, shows metrics,
-//! reloads and stops. Each daemon implements [`Service`], which has the requests and the state.
+//! The part that all daemons share: it accepts connections, admits clients, logs requests, serves
+//! metrics, reloads and stops. Each daemon implements [`Service`], which handles the requests and
+//! has the state.
 //!
 //! | module | contents |
 //! |---|---|

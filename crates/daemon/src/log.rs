@@ -18,32 +18,33 @@ use std::time::{Duration, Instant, SystemTime};
 /// Maximum number of lines that wait to be written.
 const LINES: usize = 4096;
 
-/// Maximum number of refusals that are logged in a second.
+/// Maximum number of refused clients that are logged in a second.
 const REFUSALS: u32 = 10;
 
-/// Time within which the last lines must be written.
+/// Time within which the last lines must be written when the log is stopped.
 const LAST: Duration = Duration::from_secs(2);
 
-/// The destination of the log.
+/// The destination of the audit log.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Logs {
-    /// No log.
+    /// No audit log is written.
     #[default]
     None,
-    /// Standard error.
+    /// The log is written to standard error.
     Stderr,
-    /// The end of a file that only the user of the daemon can read.
+    /// The log is appended to this file, which only the user of the daemon can read.
     File(PathBuf),
 }
 
-/// A message to the writing thread.
+/// A message to the thread that writes the log.
 enum Message {
     Line(String),
-    /// Check the [`Flags`].
+    /// Check the [`Flags`] for requests.
     Check,
 }
 
-/// Requests to the writing thread, which also reach it when the queue is full.
+/// Flags that request an action of the thread that writes the log. They also reach it when the
+/// queue is full.
 #[derive(Debug, Default)]
 struct Flags {
     reopen: AtomicBool,
@@ -95,7 +96,7 @@ impl Log {
         })
     }
 
-    /// Append a line: the client `who`, its request `what`, and the result.
+    /// Append a line to the log: the client `who`, its request `what`, and the result.
     pub fn record(&self, who: &str, what: &str, result: &str) {
         let Some(queue) = &self.queue else {
             return;
@@ -112,13 +113,14 @@ impl Log {
         }
     }
 
-    /// Open the log file again, after it was moved away.
+    /// Open the log file again, after another program has renamed it.
     pub fn reopen(&self) {
         self.flags.reopen.store(true, Ordering::Release);
         self.nudge();
     }
 
-    /// Write the remaining lines and stop the thread, which is abandoned if that takes too long.
+    /// Write the remaining lines and stop the writing thread, which is abandoned if that takes too
+    /// long.
     pub fn stop(&self) {
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(thread) = thread.take() else {
@@ -136,7 +138,7 @@ impl Log {
         }
     }
 
-    /// Make the writing thread check the flags.
+    /// Make the thread that writes the log check the [`Flags`].
     fn nudge(&self) {
         if let Some(queue) = &self.queue {
             // When the queue is full, the thread checks the flags after the current line.
@@ -145,11 +147,12 @@ impl Log {
     }
 }
 
-/// A limit that logs only the first refusals of each second, and the number of the others.
+/// A limit on logged refusals: only the first refusals of each second are logged, and the number of
+/// the others.
 #[derive(Debug)]
 pub struct Refusals(Mutex<Second>);
 
-/// The refusals of the current second.
+/// The refusals of clients in the current second.
 #[derive(Debug)]
 struct Second {
     started: Instant,
@@ -158,6 +161,7 @@ struct Second {
 }
 
 impl Default for Refusals {
+    /// Return the state without refusals.
     fn default() -> Self {
         Self(Mutex::new(Second {
             started: Instant::now(),
@@ -168,7 +172,7 @@ impl Default for Refusals {
 }
 
 impl Refusals {
-    /// Log a refusal, or count it.
+    /// Log the refusal of a client, or count it if the limit is reached.
     pub fn record(&self, log: &Log, who: &str, what: &str, result: &str) {
         let mut second = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if second.started.elapsed() >= Duration::from_secs(1) {
@@ -183,7 +187,7 @@ impl Refusals {
         }
     }
 
-    /// Log the number of refusals that were not logged.
+    /// Log the number of refusals that were left out of the log.
     pub fn finish(&self, log: &Log) {
         let mut second = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         second.log_left_out(log);
@@ -191,7 +195,7 @@ impl Refusals {
 }
 
 impl Second {
-    /// Log the number of refusals of the second that were not logged.
+    /// Log the number of refusals in the second that were left out of the log.
     fn log_left_out(&mut self, log: &Log) {
         let more = std::mem::take(&mut self.left_out);
         if more > 0 {
@@ -200,7 +204,7 @@ impl Second {
     }
 }
 
-/// The open destination of the log.
+/// The open destination of the audit log.
 enum Out {
     Stderr,
     File(PathBuf, File),
@@ -215,7 +219,7 @@ fn open(path: &PathBuf) -> std::io::Result<File> {
     options.custom_flags(flags).open(path)
 }
 
-/// Write messages until the log is stopped.
+/// Write the messages of the queue to the log until the log is stopped.
 fn write(mut out: Out, messages: &Receiver<Message>, lost: &AtomicU64, flags: &Flags) {
     let mut is_cut_short = false;
     loop {
@@ -243,7 +247,7 @@ fn write(mut out: Out, messages: &Receiver<Message>, lost: &AtomicU64, flags: &F
             0 => String::new(),
             lines => format!("{now} the log | is behind | {lines} lines are left out here\n"),
         };
-        // Start a new line after a line that was cut short.
+        // Start a new line after a line of which only a part was written.
         let begin = if is_cut_short { "\n" } else { "" };
         let all = format!("{begin}{words}{line}");
         let written = match &mut out {
@@ -251,14 +255,15 @@ fn write(mut out: Out, messages: &Receiver<Message>, lost: &AtomicU64, flags: &F
             Out::File(_, file) => file.write_all(all.as_bytes()),
         };
         if written.is_err() {
-            // The count is logged when there is room again.
+            // The count of missing lines is logged when there is room again.
             lost.fetch_add(missing + 1, Ordering::Relaxed);
         }
         is_cut_short = written.is_err();
     }
 }
 
-/// Replace characters that would end a line or a field, as clients choose the text.
+/// Replace characters in a text that would end a line or a field of the log, as clients choose the
+/// text.
 fn one_field(text: &str) -> String {
     // Some programs end a line at line and paragraph separators.
     let breaks = |c: char| c.is_control() || "|\u{2028}\u{2029}".contains(c);
@@ -276,6 +281,7 @@ mod tests {
     use super::*;
     use std::time::UNIX_EPOCH;
 
+    /// Checks that lines for which the queue has no room are counted, and that the count is logged.
     #[test]
     fn all_lines_that_found_no_room_are_counted() {
         let path = std::env::temp_dir().join(format!("isthmus-log-{}", std::process::id()));
@@ -307,6 +313,7 @@ mod tests {
         assert_eq!(lines[1..], ["kept"]);
     }
 
+    /// Checks that only some refusals of a second are logged, and that the others are counted.
     #[test]
     fn refusals_of_a_second_are_few_and_counted() {
         let path = std::env::temp_dir().join(format!("isthmus-refused-{}", std::process::id()));
@@ -330,12 +337,14 @@ mod tests {
         assert_eq!(left_out.sum::<usize>() + said.count(), 1000);
     }
 
+    /// Checks the format of times: UTC, with milliseconds.
     #[test]
     fn times_are_in_utc_to_the_millisecond() {
         let at = UNIX_EPOCH + Duration::from_millis(1_795_590_180_250);
         assert_eq!(time(at).to_string(), "2026-11-25T07:03:00.250Z");
     }
 
+    /// Checks that the name of a client cannot start a new line or field in the log.
     #[test]
     fn a_name_cannot_make_a_line_of_its_own() {
         assert_eq!(one_field("a\n2026 | b"), "a 2026   b");

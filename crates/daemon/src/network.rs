@@ -5,7 +5,7 @@ use isthmus_wire::{Error, Result};
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The addresses with a common prefix, such as `10.0.0.0/8` or `::1`.
+/// The set of addresses with a common prefix, such as `10.0.0.0/8` or `::1`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Network(IpNet);
 
@@ -50,6 +50,7 @@ impl Network {
 }
 
 impl fmt::Display for Network {
+    /// Format the network as [`Network::parse`] reads it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
@@ -59,6 +60,7 @@ impl fmt::Display for Network {
 mod tests {
     use super::*;
 
+    /// Checks that a network contains exactly the addresses with its prefix.
     #[test]
     fn a_network_contains_addresses_with_its_prefix() {
         let contains = |network: &str, address: &str| {

@@ -10,18 +10,18 @@ use rustix::io::Errno;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 
-/// The flags that open a directory only to find names in it.
+/// The flags that open a directory only to look up names in it.
 const DIRECTORY: OFlags = OFlags::PATH
     .union(OFlags::DIRECTORY)
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
 
-/// The export roots of a daemon.
+/// The export roots of a daemon: each path with its open directory.
 #[derive(Debug, Default)]
 pub struct Roots(Vec<(PathBuf, OwnedFd)>);
 
 impl Roots {
-    /// Open the directories, whose paths must not contain symbolic links.
+    /// Open the directories of the export roots, whose paths must not contain symbolic links.
     ///
     /// # Errors
     /// A directory that cannot be opened.
@@ -35,19 +35,19 @@ impl Roots {
         Ok(Self(each.collect::<Result<_>>()?))
     }
 
-    /// Return the paths of the roots.
+    /// Return the paths of the export roots.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.0.iter().map(|(path, _)| path.as_path())
     }
 
-    /// Return the first root.
+    /// Return the directory of the first export root.
     #[must_use]
     pub fn first(&self) -> Option<&OwnedFd> {
         self.0.first().map(|(_, opened)| opened)
     }
 
-    /// Open a directory by its path, which must not contain symbolic links; `None` if no root
-    /// contains it.
+    /// Open a directory by its path, which must not contain symbolic links; `None` if no export
+    /// root contains it.
     #[must_use]
     pub fn directory(&self, real: &Path) -> Option<rustix::io::Result<OwnedFd>> {
         let mut all = self.0.iter();
@@ -55,8 +55,8 @@ impl Roots {
     }
 }
 
-/// Open the directory at `path` below `root`. Every part of the path must be the name of a
-/// directory.
+/// Open the directory at `path` below the open directory `root`. Every part of the path must be the
+/// name of a directory.
 fn walk(root: &OwnedFd, path: &Path) -> rustix::io::Result<OwnedFd> {
     let mut at = root.try_clone().map_err(|_| Errno::MFILE)?;
     for part in path.components() {
@@ -82,8 +82,10 @@ mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
+    /// Checks that only directories below an export root are opened, and that paths with symbolic
+    /// links or `..` are refused.
     #[test]
-    fn what_is_found_is_below() {
+    fn only_directories_below_a_root_are_opened() {
         let name = format!("isthmus-roots-{}", std::process::id());
         let folder = std::env::temp_dir().canonicalize().unwrap().join(name);
         let (data, out) = (folder.join("data"), folder.join("out"));
@@ -110,7 +112,8 @@ mod tests {
         }
         assert!(roots.directory(&out).is_none());
         assert!(roots.directory(&folder.join("data2")).is_none());
-        // The root is the directory that was opened, not the directory that has its path now.
+        // The export root is the directory that was opened, not the directory that has its path
+        // now.
         let (moved, first) = (folder.join("moved"), of(&data));
         std::fs::rename(&data, moved).unwrap();
         symlink(&out, &data).unwrap();

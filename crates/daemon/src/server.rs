@@ -1,4 +1,4 @@
-//! The server: accepts connections for a service until it stops.
+//! The server of a daemon: accepts connections for a service until it stops.
 
 use crate::config::Config;
 use crate::gate::Gate;
@@ -12,23 +12,25 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// The pause after a failed attempt to accept: descriptors or threads may be free again afterwards.
+/// The pause after a failed attempt to accept a connection: descriptors or threads may be free
+/// again afterwards.
 const RETRY: Duration = Duration::from_millis(50);
 
-/// The service of a daemon: its requests and its state.
+/// The service that a daemon provides: it handles requests and has the state.
 pub trait Service: Send + Sync + 'static {
-    /// Serve a connection until it ends, on its own thread. The client has not authenticated: it
-    /// must do so within [`Gate::hello`], and has `slot` until then.
+    /// Serve the connection of a client until it ends, on its own thread. The client has not
+    /// authenticated: it must do so within [`Gate::hello`], and occupies `slot` until then.
     fn serve(&self, slot: Slot, transport: Transport);
 
-    /// Return the metrics in the text format of Prometheus; `None` if the service has failed.
+    /// Return the metrics of the service in the text format of Prometheus; `None` if the service
+    /// has failed.
     fn metrics(&self) -> Option<String>;
 
-    /// Return whether the service accepts new requests.
+    /// Return whether the service accepts new requests of clients.
     fn is_accepting(&self) -> bool;
 }
 
-/// Bound addresses of a server whose service does not exist yet.
+/// Listening sockets of a server whose service does not exist yet.
 #[derive(Debug)]
 pub struct Listeners {
     gate: Arc<Gate>,
@@ -37,7 +39,7 @@ pub struct Listeners {
 }
 
 impl Listeners {
-    /// Bind all addresses, load the certificate and open the log.
+    /// Bind all addresses of the configuration, load the certificate and open the log.
     ///
     /// # Errors
     /// An invalid configuration; an address that is in use; a system without descriptors or
@@ -70,7 +72,7 @@ impl Listeners {
         &self.gate
     }
 
-    /// Start to accept connections.
+    /// Start to accept connections for this service.
     ///
     /// # Errors
     /// A system without threads.
@@ -97,7 +99,7 @@ impl Listeners {
     }
 }
 
-/// A running server.
+/// A running server of a daemon.
 #[derive(Debug)]
 pub struct Server {
     gate: Arc<Gate>,
@@ -129,8 +131,9 @@ impl Server {
         self.metrics
     }
 
-    /// Open the log again, after it was moved away, and read the tokens and the certificate again.
-    /// If that fails, the error is logged, and the old value stays in use. Sessions continue.
+    /// Open the log again, after another program has renamed its file, and read the secrets and the
+    /// certificate again. If that fails, the error is logged, and the old value stays in use.
+    /// Sessions continue.
     pub fn reload(&self) {
         self.gate.reload();
     }
@@ -139,7 +142,7 @@ impl Server {
     pub fn stop_listening(&mut self) {
         self.gate.stop_listening();
         for thread in self.threads.drain(..) {
-            // A thread that panicked does not listen either.
+            // A thread that panicked does not accept connections either.
             let _ = thread.join();
         }
     }
@@ -153,7 +156,7 @@ impl Server {
     }
 }
 
-/// Wait for a connection; `None` once the server stops.
+/// Wait for a connection at a listening socket; `None` once the server stops.
 pub(crate) fn wait(gate: &Gate, listener: impl AsFd) -> Option<()> {
     loop {
         let mut fds = [
@@ -187,8 +190,8 @@ fn listen(gate: &Arc<Gate>, service: &Arc<impl Service>, listener: &Listener) {
     }
 }
 
-/// Serve a connection on its own thread. If no thread can be started, the connection is closed, and
-/// its client can try again.
+/// Serve the connection of a client on its own thread. If no thread can be started, the connection
+/// is closed, and the client can try again.
 fn start(gate: &Gate, service: &Arc<impl Service>, transport: Transport) -> Result<()> {
     let slot = gate.unauthenticated.enter(&transport)?;
     let service = Arc::clone(service);

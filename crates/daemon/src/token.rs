@@ -9,7 +9,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use subtle::ConstantTimeEq;
 
-/// Minimum and maximum number of bytes of a secret.
+/// Minimum and maximum length of a secret in bytes.
 const LENGTH: (usize, usize) = (16, 4096);
 
 /// A secret, and the file from which it was read. The secret is never displayed.
@@ -96,19 +96,19 @@ impl Secret {
             .map_or_else(|| Ok(self.clone()), Self::read)
     }
 
-    /// Return whether both secrets are the same.
+    /// Return whether both secrets have the same text.
     pub(crate) fn equals(&self, other: &Self) -> bool {
         is_same(&self.token, &other.token)
     }
 
-    /// Return whether `token` is this secret.
+    /// Return whether the text `token` is this secret.
     #[must_use]
     pub fn is(&self, token: &str) -> bool {
         is_same(&self.token, token.as_bytes())
     }
 }
 
-/// The secrets of a daemon.
+/// The secrets with which clients and operators of a daemon authenticate.
 #[derive(Clone, Debug, Default)]
 pub struct Tokens {
     /// The secret of all clients; `None` admits every client that can connect.
@@ -131,7 +131,7 @@ impl Tokens {
         Ok(())
     }
 
-    /// Read the files of the secrets again.
+    /// Read the files of both secrets again.
     ///
     /// # Errors
     /// As [`Secret::read`]; the same secret for clients and operators.
@@ -147,6 +147,7 @@ impl Tokens {
 }
 
 impl fmt::Debug for Secret {
+    /// Format the secret without its text.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret")
     }

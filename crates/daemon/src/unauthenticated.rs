@@ -1,4 +1,4 @@
-//! Connections whose clients have not authenticated.
+//! Limits the connections whose clients have not authenticated.
 //!
 //! These connections have slots separate from those of sessions, so that silent connections cannot
 //! keep out clients: when all slots are in use, a new connection replaces another one.
@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Maximum number of connections at a time from all origins; `LIMIT_OF_ONE` is that of one origin.
+/// Maximum number of unauthenticated connections at a time from all origins.
 const LIMIT: usize = 128;
-/// Maximum number of connections at a time from one origin.
+/// Maximum number of unauthenticated connections at a time from one origin.
 const LIMIT_OF_ONE: usize = 64;
 
 /// Time for which a connection keeps its slot after its first bytes have arrived.
@@ -21,7 +21,7 @@ const ACTIVE: Duration = Duration::from_secs(1);
 /// Interval at which a new connection tries again to get a slot.
 const RETRY: Duration = Duration::from_millis(5);
 
-/// The origin of a connection, for limits per origin.
+/// The origin of a connection, to which a limit on connections applies.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Origin {
     /// A user of this machine.
@@ -31,7 +31,7 @@ enum Origin {
 }
 
 impl Origin {
-    /// Return the origin of a peer.
+    /// Return the origin of the peer of a connection.
     fn of(peer: &Peer) -> Self {
         match peer {
             Peer::Unix { uid, .. } => Self::User(*uid),
@@ -43,7 +43,7 @@ impl Origin {
     }
 }
 
-/// A connection that has a slot.
+/// An unauthenticated connection that occupies a slot.
 #[derive(Debug)]
 struct Connection {
     origin: Origin,
@@ -59,7 +59,7 @@ impl Connection {
     }
 }
 
-/// All connections whose clients have not authenticated, in the order in which they came.
+/// All connections whose clients have not authenticated, in the order of their arrival.
 #[derive(Debug, Default)]
 pub(crate) struct Unauthenticated {
     slots: Mutex<BTreeMap<u64, Connection>>,
@@ -73,12 +73,12 @@ impl Unauthenticated {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Return the number of connections.
+    /// Return the number of unauthenticated connections.
     pub fn count(&self) -> usize {
         self.slots().len()
     }
 
-    /// Return the number of connections that were closed to make room for others.
+    /// Return the number of unauthenticated connections that were closed to make room for others.
     pub fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }
@@ -118,14 +118,15 @@ impl Unauthenticated {
         }
     }
 
-    /// Close all connections.
+    /// Close all unauthenticated connections.
     pub fn dismiss(&self) {
         let all = std::mem::take(&mut *self.slots());
         all.values().for_each(dismiss);
     }
 }
 
-/// Close a connection for reading: its thread gets the end, and can still send the reason.
+/// Close a connection for reading: its thread gets the end of the data, and can still send the
+/// reason to the client.
 fn dismiss(connection: &Connection) {
     connection.socket.close_reading();
 }
@@ -136,9 +137,9 @@ fn is_full(slots: &BTreeMap<u64, Connection>, origin: Origin) -> bool {
     slots.len() >= LIMIT || own >= LIMIT_OF_ONE
 }
 
-/// Choose the connection that is closed for a new one. It has the same origin if that has reached
-/// its limit, otherwise the origin with the most connections. Of these it is the first silent
-/// connection, or if none is silent, the first one if it was active for long enough.
+/// Choose the unauthenticated connection that is closed for a new one. It has the same origin if
+/// that has reached its limit, otherwise the origin with the most connections. Of these it is the
+/// first silent connection, or if none is silent, the first one if it was active for long enough.
 fn choose(slots: &BTreeMap<u64, Connection>, newcomer: Origin) -> Option<u64> {
     let mut counts = BTreeMap::<Origin, usize>::new();
     for one in slots.values() {
@@ -161,7 +162,7 @@ fn choose(slots: &BTreeMap<u64, Connection>, newcomer: Origin) -> Option<u64> {
     silent.or_else(long).map(|(number, _)| *number)
 }
 
-/// The slot of a connection, which is free again when this is dropped.
+/// The slot of an unauthenticated connection, which is free again when this is dropped.
 #[derive(Debug)]
 pub struct Slot {
     all: Arc<Unauthenticated>,
@@ -185,6 +186,7 @@ impl Slot {
 }
 
 impl Drop for Slot {
+    /// Free the slot of the connection.
     fn drop(&mut self) {
         self.all.slots().remove(&self.number);
     }
@@ -219,11 +221,13 @@ mod tests {
         (0..many).map(enter).collect()
     }
 
-    /// Return whether the thread of a connection would get its end.
+    /// Return whether the connection was closed for reading: a reader gets the end of the data.
     fn is_dropped(transport: &Transport) -> bool {
         matches!(transport.peek(&mut [0]), Ok(Moved::End))
     }
 
+    /// Checks that the first silent connection of the origin with the most connections is closed
+    /// for a new connection.
     #[test]
     fn the_first_silent_one_of_the_largest_origin_makes_room() {
         let shared = Arc::new(Unauthenticated::default());
@@ -256,7 +260,8 @@ mod tests {
         assert_eq!(shared.count(), 0);
     }
 
-    /// When all connections are active, a new one waits until the time of the first one is over.
+    /// Checks that a new connection waits until the time of the first one is over when all
+    /// connections are active.
     #[test]
     fn an_active_connection_keeps_its_slot_for_a_time() {
         let (shared, started) = (Arc::new(Unauthenticated::default()), Instant::now());

@@ -3,31 +3,31 @@
 use std::io;
 use std::net::SocketAddr;
 
-/// An error of a screen or the page.
+/// An error of a screen or of the web page that shows screens.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The name of the screen is invalid.
+    /// The name of the screen is invalid. The field is the name.
     #[error("screen {0:?}: a name has 1 to 64 letters, digits, dots, dashes, underscores")]
     Name(String),
     /// An invalid geometry: the problem, and the remedy.
     #[error("{0}")]
     Geometry(String),
-    /// No screen has this name; the existing names.
+    /// No screen has this name. The fields are the name and the existing names.
     #[error("screen {}: its geometry is set first{}", .0, known(.1))]
     NoScreen(String, Vec<String>),
-    /// The screen already has a painter.
+    /// The screen with this name already has a painter.
     #[error("screen {0}: another connection draws on it")]
     Drawn(String),
-    /// The maximum number of screens is reached.
+    /// The maximum number of screens, which is the field, is reached.
     #[error("{0} screens are the most")]
     Screens(usize),
-    /// Bytes arrived out of order: the screen, and the problem.
+    /// Bytes arrived out of order. The fields are the screen and the problem.
     #[error("screen {0}: {1}")]
     Bytes(String, String),
-    /// The geometry of the screen changed during drawing.
+    /// The geometry of the screen with this name changed during drawing.
     #[error("screen {0}: its geometry was changed meanwhile")]
     Changed(String),
-    /// An address that other machines reach.
+    /// The page would be shown at an address that other machines can reach.
     #[error(
         "{0}: the page has no password and is shown on this machine only; give an address such as \
          127.0.0.1:0, and reach it from elsewhere by `ssh -L`"

@@ -1,13 +1,13 @@
-//! The geometry of a screen.
+//! The geometry of a screen: its lines, pixels and fields.
 
 use crate::error::Error;
 
-/// Maximum number of pixels in a line, and of lines in a frame.
+/// Maximum number of pixels in a line of a screen, and of lines in a frame.
 const SIDE_MOST: u32 = 1 << 14;
-/// Maximum size of a frame in bytes.
+/// Maximum size of a frame of a screen in bytes.
 const FRAME_MOST: u64 = 64 << 20;
 
-/// The format of a pixel.
+/// The format of a pixel of a screen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pixel {
     /// One byte of grey.
@@ -27,12 +27,12 @@ impl Pixel {
     }
 }
 
-/// The geometry of a screen: lines from the top, without gaps.
+/// The geometry of a screen. The data of a frame is its lines from the top, without gaps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Geometry {
     /// Number of pixels in a line.
     pub width: u32,
-    /// Number of lines.
+    /// Number of lines in a frame.
     pub height: u32,
     /// The format of a pixel.
     pub pixel: Pixel,
@@ -42,7 +42,7 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// Check that the geometry is valid.
+    /// Check that the geometry of the screen is valid.
     ///
     /// # Errors
     /// [`Error::Geometry`]: no pixels, too many, or fields of different size.
@@ -68,13 +68,13 @@ impl Geometry {
         Ok(())
     }
 
-    /// Return the number of bytes of a line.
+    /// Return the number of bytes of a line of the screen.
     #[must_use]
     pub fn line_bytes(&self) -> u64 {
         u64::from(self.width) * u64::from(self.pixel.bytes())
     }
 
-    /// Return the number of bytes of a frame.
+    /// Return the number of bytes of a frame of the screen.
     #[must_use]
     pub fn frame_bytes(&self) -> u64 {
         self.line_bytes() * u64::from(self.height)

@@ -1,16 +1,16 @@
-//! The part of HTTP that the page and its WebSocket need: one request per connection.
+//! Parses HTTP requests for the page and its WebSocket: one request per connection.
 
 use isthmus_wire::address::check_host;
 use std::io::{ErrorKind, Read};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-/// Maximum size of a request's head in bytes.
+/// Maximum size of the head of an HTTP request in bytes.
 const HEAD_MOST: usize = 8 << 10;
 /// Time within which the head of a request must arrive.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A request of a browser.
+/// An HTTP request of a browser.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Request {
     pub path: String,
@@ -20,16 +20,16 @@ pub(crate) struct Request {
     pub rest: Vec<u8>,
 }
 
-/// A refusal of a request: the status line and a text.
+/// The refusal of an HTTP request: the status line and a text.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Refused(pub &'static str, pub String);
 
-/// Return the refusal of an invalid request.
+/// Return the refusal of an invalid HTTP request, for this reason.
 fn bad(why: impl Into<String>) -> Refused {
     Refused("400 Bad Request", why.into())
 }
 
-/// Read a request from a connection.
+/// Read an HTTP request from a connection.
 pub(crate) fn read(stream: &mut TcpStream) -> Result<Request, Refused> {
     let until = Instant::now() + WRITE_TIMEOUT;
     let mut bytes = Vec::new();
@@ -60,7 +60,7 @@ pub(crate) fn read(stream: &mut TcpStream) -> Result<Request, Refused> {
     }
 }
 
-/// Parse a request; None if its head is not complete.
+/// Parse an HTTP request; None if its head is not complete.
 fn parse(bytes: &[u8]) -> Result<Option<Request>, Refused> {
     let mut headers = [httparse::EMPTY_HEADER; 64];
     let mut request = httparse::Request::new(&mut headers);
@@ -123,8 +123,9 @@ mod tests {
                         Connection: keep-alive, Upgrade\r\nSec-WebSocket-Version: 13\r\n\
                         Sec-WebSocket-Key: abc\r\nOrigin: http://127.0.0.1:80\r\n\r\nrest";
 
+    /// Checks that a request is parsed, and that the bytes after its head stay available.
     #[test]
-    fn a_request_is_read_and_what_is_behind_it_kept() {
+    fn a_request_is_parsed_and_later_bytes_are_kept() {
         let request = parse(GOOD.as_bytes()).unwrap().unwrap();
         assert_eq!(request.path, "/stream");
         assert_eq!(request.key.as_deref(), Some("abc"));
@@ -135,7 +136,8 @@ mod tests {
     }
 
     proptest! {
-        /// Any input parses as a request, an error or an incomplete request, without a panic.
+        /// Checks that any input parses as a request, an error or an incomplete request, without a
+        /// panic.
         #[test]
         fn bytes_that_are_changed_are_answered(
             at in 0..GOOD.len(), with in proptest::collection::vec(any::<u8>(), 0..8),
@@ -151,8 +153,9 @@ mod tests {
         }
     }
 
+    /// Checks that requests from pages of other sites are refused.
     #[test]
-    fn what_is_no_request_of_this_machine_is_refused() {
+    fn requests_of_other_sites_are_refused() {
         let cases = [
             ("GET", "POST", "405"),
             ("Host: 127.0.0.1:80", "Host: evil.example:80", "403"),

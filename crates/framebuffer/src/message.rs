@@ -20,7 +20,7 @@ use crate::geometry::Geometry;
 /// Number of bytes before the pixels of a frame.
 pub const HEAD_BYTES: usize = 40;
 
-/// Return the message of a black screen, into which a frame is drawn.
+/// Return the message for a frame of black pixels, into which a frame is drawn.
 pub(crate) fn blank(screen: u32, geometry: &Geometry) -> Vec<u8> {
     let mut all = vec![0; HEAD_BYTES + geometry.frame_bytes() as usize];
     all[..4].copy_from_slice(b"IFB1");
@@ -37,7 +37,8 @@ pub(crate) fn stamp(message: &mut [u8], number: u64, ns: u64) {
     message[16..24].copy_from_slice(&ns.to_le_bytes());
 }
 
-/// Return the list of screens as JSON. Names need no escapes: see `Error::Name`.
+/// Return the list of screens as JSON. The names need no escapes: [`crate::Error::Name`] excludes
+/// such characters.
 pub(crate) fn list<'s>(screens: impl Iterator<Item = (u32, &'s str, &'s Geometry)>) -> String {
     let one = |(id, name, geometry): (u32, &str, &Geometry)| {
         let Geometry { width, height, .. } = geometry;

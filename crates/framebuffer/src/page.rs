@@ -13,9 +13,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Maximum number of connections, including viewers.
+/// Maximum number of open connections to the page, including those of viewers.
 const MAX_CONNECTIONS: usize = 48;
-/// Maximum number of viewers.
+/// Maximum number of viewers that the page shows frames to.
 const MAX_VIEWERS: usize = 16;
 /// Maximum time for which a write to a connection may block.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -85,6 +85,7 @@ impl Page {
 }
 
 impl Drop for Page {
+    /// Close the connections and end the threads.
     fn drop(&mut self) {
         self.shared.over.store(true, Ordering::Release);
         self.screens.close();
@@ -102,7 +103,7 @@ impl Drop for Page {
 }
 
 impl Shared {
-    /// Return the open connections by number, locked.
+    /// Return the open connections to the page by number, locked.
     fn connections(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, TcpStream>> {
         let locked = self.connections.lock();
         locked.unwrap_or_else(PoisonError::into_inner)
@@ -128,7 +129,7 @@ impl Shared {
     }
 }
 
-/// Accept connections until the page is dropped.
+/// Accept connections from browsers until the page is dropped.
 fn accept(listener: &TcpListener, screens: &Screens, shared: &Arc<Shared>) {
     let mut threads: Vec<JoinHandle<()>> = Vec::new();
     for (id, stream) in (0..).zip(listener.incoming()) {
@@ -137,7 +138,7 @@ fn accept(listener: &TcpListener, screens: &Screens, shared: &Arc<Shared>) {
         }
         threads.retain(|thread| !thread.is_finished());
         let Ok(mut stream) = stream else {
-            // The process may have no free descriptor for a moment.
+            // The process may have no free descriptor now, but later.
             thread::sleep(Duration::from_millis(50));
             continue;
         };
@@ -166,7 +167,7 @@ fn accept(listener: &TcpListener, screens: &Screens, shared: &Arc<Shared>) {
     }
 }
 
-/// Read and answer a request: a file of the page, or a WebSocket.
+/// Read a request of a browser and answer it: with a file of the page, or as a WebSocket.
 fn answer(stream: &mut TcpStream, screens: &Screens) {
     match http::read(stream) {
         Err(refused) => refuse(stream, &refused),
@@ -189,11 +190,12 @@ fn answer(stream: &mut TcpStream, screens: &Screens) {
     }
 }
 
-/// Write a refusal of a request.
+/// Write the refusal of a request as the response.
 fn refuse(stream: &mut TcpStream, Refused(status, why): &Refused) {
     write(stream, status, "text/plain", &format!("{why}\n"));
 }
 
+/// Write a response with this status, media type and text.
 fn write(stream: &mut TcpStream, status: &str, kind: &str, text: &str) {
     let head = format!(
         "HTTP/1.1 {status}\r\nContent-Type: {kind}; charset=utf-8\r\nContent-Length: {}\r\n\

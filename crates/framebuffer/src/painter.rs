@@ -1,4 +1,4 @@
-//! Assembly of frames from the bytes of ADUs.
+//! Assembles the frames of a screen from the bytes of ADUs.
 
 use crate::error::Error;
 use crate::geometry::Geometry;
@@ -13,14 +13,16 @@ pub struct Painter {
     id: u32,
     form: u64,
     geometry: Geometry,
-    /// The message of the frame that is being drawn.
+    /// The message to viewers with the frame that is being drawn.
     back: Vec<u8>,
-    /// The current field, and in `filled` the number of its bytes that have arrived.
+    /// Number of the field that is being drawn. `filled` is the number of its bytes that have
+    /// arrived.
     field: u64,
     filled: u64,
 }
 
 impl Painter {
+    /// Create a painter for a screen whose geometry has the number `form`.
     pub(crate) fn new(
         screens: Screens,
         name: &str,
@@ -91,6 +93,7 @@ impl Painter {
 }
 
 impl Drop for Painter {
+    /// Allow another painter to draw on the screen.
     fn drop(&mut self) {
         let bytes = self.geometry.frame_bytes();
         self.screens.leave(&self.name, self.form, bytes);
@@ -98,10 +101,12 @@ impl Drop for Painter {
 }
 
 impl isthmus_stream_net::Screen for Painter {
+    /// Return the size of an ADU of the screen in bytes.
     fn adu_bytes(&self) -> u64 {
         self.geometry.adu_bytes()
     }
 
+    /// Draw bytes of an ADU as [`Painter::put`] does.
     fn put(&mut self, adu: u64, at: u64, data: &[u8]) -> Result<(), String> {
         Self::put(self, adu, at, data).map_err(|error| error.to_string())
     }

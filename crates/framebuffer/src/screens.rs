@@ -1,4 +1,4 @@
-//! Screens by name, their newest frames, and the state of each viewer.
+//! The screens of a frame buffer by name, their newest frames, and the state of each viewer.
 
 use crate::error::Error;
 use crate::geometry::Geometry;
@@ -9,9 +9,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tungstenite::Bytes;
 
-/// Maximum number of screens.
+/// Maximum number of screens of a frame buffer.
 const MAX_SCREENS: usize = 64;
-/// Maximum number of rounds of frames that a viewer receives without a confirmation.
+/// Maximum number of unconfirmed rounds of a viewer. A round is one frame of each screen.
 const MAX_ROUNDS: usize = 2;
 /// Maximum time for which a frame waits for the frames of other screens with the same number.
 const SET_TIMEOUT: Duration = Duration::from_millis(250);
@@ -28,7 +28,7 @@ struct Hub {
     origin: Instant,
 }
 
-/// The part of the state that the lock protects.
+/// The part of the screens' state that the lock protects.
 #[derive(Debug, Default)]
 struct State {
     screens: BTreeMap<String, Screen>,
@@ -37,9 +37,10 @@ struct State {
     painting_bytes: BTreeMap<String, u64>,
     next_id: u32,
     next_form: u64,
-    /// Number of changes to the list of screens.
+    /// Number of changes to the list of screens since the start.
     edition: u64,
-    /// The newest complete set: frames of all drawn screens with the same number.
+    /// The newest complete set of frames: those of all screens with a painter that have the same
+    /// number.
     set: Option<(u64, Vec<(u32, Bytes)>)>,
     viewers: BTreeMap<u64, Viewer>,
     next_viewer: u64,
@@ -48,12 +49,12 @@ struct State {
     closed: bool,
 }
 
-/// A screen.
+/// A screen of a frame buffer.
 #[derive(Debug)]
 struct Screen {
     id: u32,
     geometry: Geometry,
-    /// The number of the screen's current geometry, which painters compare.
+    /// The number of the screen's current geometry, with which painters detect a change.
     form: u64,
     drawn: bool,
     number: u64,
@@ -65,9 +66,9 @@ struct Screen {
 #[derive(Debug, Default)]
 struct Viewer {
     edition: u64,
-    /// The number of the newest frame that was sent, by screen.
+    /// The number of the newest frame that was sent to the viewer, by screen.
     sent: BTreeMap<u32, u64>,
-    /// Frames to send next, at most one per screen.
+    /// Frames to send to the viewer next, at most one per screen.
     line: VecDeque<(u32, Bytes)>,
     unanswered: usize,
     waits_since: Option<Instant>,
@@ -75,7 +76,7 @@ struct Viewer {
     gone: bool,
 }
 
-/// The next message to a viewer.
+/// The next message to a viewer, or the end.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Next {
     List(String),
@@ -84,18 +85,20 @@ pub(crate) enum Next {
     Over,
 }
 
-/// The counts of screens and viewers.
+/// The counts of a frame buffer's screens and viewers.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Figures {
-    /// Numbers of frames shown and frames interrupted, by the name of the screen.
+    /// Number of frames that were shown and number of frames that were interrupted, by the name of
+    /// the screen.
     pub frames: BTreeMap<String, (u64, u64)>,
-    /// The number of viewers.
+    /// The number of viewers now.
     pub viewers: usize,
     /// Number of frames that were not sent to a viewer because it had not confirmed earlier ones.
     pub missed: u64,
 }
 
 impl Default for Screens {
+    /// Create an empty set of screens.
     fn default() -> Self {
         Self(Arc::new(Hub {
             state: Mutex::default(),
@@ -105,7 +108,7 @@ impl Default for Screens {
     }
 }
 
-/// Check that a name is valid for a screen.
+/// Check that a screen may have this name.
 fn named(name: &str) -> Result<(), Error> {
     let fits = |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c);
     match (1..=64).contains(&name.len()) && name.chars().all(fits) {
@@ -121,13 +124,13 @@ impl Screens {
         Self::default()
     }
 
-    /// Return the state, locked.
+    /// Return the state of the screens, locked.
     fn state(&self) -> MutexGuard<'_, State> {
         // A thread that panics with the lock leaves the state consistent.
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Set the geometry of a new or existing screen, and clear it.
+    /// Set the geometry of the new or existing screen with this name, and clear it.
     ///
     /// # Errors
     /// An invalid name or geometry; too many screens.
@@ -177,7 +180,7 @@ impl Screens {
         let mut sizes = state.painting_bytes.clone();
         for (name, screen) in &state.screens {
             let frame = screen.geometry.frame_bytes();
-            // The second frame of a screen with a painter is counted already.
+            // For a screen with a painter, `painting_bytes` includes the frame that is being drawn.
             let more = if screen.drawn { frame } else { 2 * frame };
             *sizes.entry(name.clone()).or_default() += more;
         }
@@ -201,7 +204,7 @@ impl Screens {
         Ok(())
     }
 
-    /// Remove a screen. Returns false if it has a painter.
+    /// Remove the screen with this name. Returns false if it has a painter.
     pub fn forget(&self, name: &str) -> bool {
         let mut state = self.state();
         let Some(screen) = state.screens.get(name) else {
@@ -217,7 +220,7 @@ impl Screens {
         true
     }
 
-    /// Return the geometry of a screen.
+    /// Return the geometry of the screen with this name.
     ///
     /// # Errors
     /// [`Error::NoScreen`].
@@ -259,7 +262,8 @@ impl Screens {
         }
     }
 
-    /// Show a frame that was drawn for the geometry number `form` of the screen.
+    /// Show a frame on the screen with this name. The frame was drawn for the geometry number
+    /// `form` of the screen.
     pub(crate) fn show(&self, name: &str, form: u64, mut frame: Vec<u8>) -> Result<(), Error> {
         let ns = u64::try_from(self.0.origin.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let mut state = self.state();
@@ -281,7 +285,7 @@ impl Screens {
         Ok(())
     }
 
-    /// Count a frame that was interrupted.
+    /// Count a frame of the screen with this name that was interrupted.
     pub(crate) fn broken(&self, name: &str) {
         if let Some(screen) = self.state().screens.get_mut(name) {
             screen.broken += 1;
@@ -322,7 +326,8 @@ impl Screens {
         self.state().viewers.remove(&viewer);
     }
 
-    /// Record that a viewer has confirmed a frame. Returns false if no frame is unconfirmed.
+    /// Record that a viewer has confirmed a frame. Returns false if all frames are confirmed
+    /// already.
     pub(crate) fn taken(&self, viewer: u64) -> bool {
         self.update_viewer(viewer, |it| match it.unanswered.checked_sub(1) {
             Some(rest) => {
@@ -364,6 +369,7 @@ impl Screens {
         self.0.changed.notify_all();
     }
 
+    /// Allow viewers again after `close`.
     pub(crate) fn open(&self) {
         self.state().closed = false;
     }
@@ -382,12 +388,13 @@ impl Screens {
 }
 
 impl State {
-    /// Return the error for a name that no screen has.
+    /// Return the error for the name of a screen that does not exist.
     fn no_screen(&self, name: &str) -> Error {
         Error::NoScreen(name.into(), self.screens.keys().cloned().collect())
     }
 
-    /// Update viewers after a screen was cleared; the current set is invalid then.
+    /// Update the viewers after a screen was cleared. The newest complete set of frames is invalid
+    /// then.
     fn cleared(&mut self, id: u32) {
         self.edition += 1;
         self.set = None;
@@ -458,8 +465,8 @@ impl Viewer {
             .sum()
     }
 
-    /// Queue a frame for the viewer, if it is newer than the last one. Returns the number of
-    /// skipped frames.
+    /// Queue a frame of a screen for a viewer, if it is newer than the last one that was queued.
+    /// Returns the number of skipped frames.
     fn add(&mut self, id: u32, number: u64, frame: &Bytes) -> u64 {
         self.line.push_back((id, frame.clone()));
         let before = self.sent.insert(id, number);
@@ -468,6 +475,7 @@ impl Viewer {
 }
 
 impl isthmus_stream_net::Screens for Screens {
+    /// Return the painter of the screen with this name.
     fn draw(&self, name: &str) -> Result<Box<dyn isthmus_stream_net::Screen>, String> {
         let painter = Self::draw(self, name).map_err(|error| error.to_string())?;
         Ok(Box::new(painter))

@@ -1,4 +1,5 @@
-//! A viewer of the page: a WebSocket with a thread that writes and a thread that reads.
+//! A viewer of the page with screens: a WebSocket, with a thread that writes to it and a thread
+//! that reads from it.
 
 use crate::screens::{Next, Screens};
 use std::io::{self, Read, Write};
@@ -8,7 +9,7 @@ use tungstenite::handshake::derive_accept_key;
 use tungstenite::protocol::{Role, WebSocketConfig};
 use tungstenite::{Message, WebSocket};
 
-/// Maximum size of a message from a viewer. The only valid message is `+`.
+/// Maximum size in bytes of a message from a viewer. The only valid message is `+`.
 const MAX_MESSAGE_BYTES: usize = 256;
 
 /// The half of the socket that the reading thread uses. It discards the replies of the WebSocket
@@ -16,22 +17,25 @@ const MAX_MESSAGE_BYTES: usize = 256;
 struct ReadHalf(TcpStream);
 
 impl Read for ReadHalf {
+    /// Read from the socket.
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         self.0.read(bytes)
     }
 }
 
 impl Write for ReadHalf {
+    /// Discard the bytes.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         Ok(bytes.len())
     }
 
+    /// Do nothing, as no bytes are stored.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }
 
-/// Return the limits of the WebSocket.
+/// Return the limits of the WebSocket of a viewer.
 fn config() -> WebSocketConfig {
     WebSocketConfig::default()
         .max_message_size(Some(MAX_MESSAGE_BYTES))
@@ -54,7 +58,7 @@ pub(crate) fn serve(
     screens.exit(viewer);
 }
 
-/// Complete the handshake, run both threads of the viewer, and wait for their end.
+/// Complete the handshake of the WebSocket, run both threads of the viewer, and wait for their end.
 fn talk(
     stream: &mut TcpStream,
     screens: &Screens,
@@ -85,7 +89,7 @@ fn talk(
     })
 }
 
-/// Send messages to the viewer until it leaves.
+/// Send messages with frames to the viewer until it leaves.
 fn send_messages<'s>(
     mut socket: WebSocket<&'s mut TcpStream>,
     screens: &Screens,
@@ -109,7 +113,7 @@ fn send_messages<'s>(
     socket.into_inner()
 }
 
-/// Read the messages of the viewer until it leaves.
+/// Read the confirmations of the viewer until it leaves.
 fn receive(mut socket: WebSocket<ReadHalf>, screens: &Screens, viewer: u64) {
     loop {
         match socket.read() {

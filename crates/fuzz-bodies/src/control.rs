@@ -1,4 +1,4 @@
-//! Fuzz target: lines of the control interface.
+//! Fuzz target: lines of the daemon's control interface.
 
 use isthmus_nic_protocol::{Lines, Message, RequestLine, read, write};
 
@@ -16,7 +16,8 @@ macro_rules! again {
     };
 }
 
-/// Splits and parses lines. The first byte of `data` selects how the rest is cut into pieces.
+/// Splits the fuzzer's bytes into lines of the control interface and parses them. The first byte of
+/// `data` selects how the rest is cut into pieces.
 pub fn control(data: &[u8]) {
     let Some((cuts, data)) = data.split_first() else {
         return;

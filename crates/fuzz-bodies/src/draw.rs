@@ -1,42 +1,44 @@
-//! Draws numbers and choices from the fuzzer's bytes.
+//! Reads random numbers and choices from the fuzzer's bytes.
 
 use arbitrary::Unstructured;
 
-/// The fuzzer's bytes, from which values are drawn. When all bytes are used, every value is 0.
+/// The fuzzer's bytes, from which random values are read. When all bytes are used, every value is
+/// 0.
 pub struct Draw<'a>(Unstructured<'a>);
 
 impl<'a> Draw<'a> {
+    /// Creates a reader of these bytes.
     pub fn new(data: &'a [u8]) -> Self {
         Self(Unstructured::new(data))
     }
 
-    /// Returns whether any bytes are left.
+    /// Returns whether any of the fuzzer's bytes are left.
     pub fn more(&self) -> bool {
         !self.0.is_empty()
     }
 
-    /// Draws a byte.
+    /// Returns the next byte.
     pub fn byte(&mut self) -> u8 {
         self.0.arbitrary().unwrap_or_default()
     }
 
-    /// Draws a number below `end`, which is at most 256.
+    /// Returns a random number below `end`, which is at most 256.
     pub fn below(&mut self, end: usize) -> usize {
         usize::from(self.byte()) % end
     }
 
-    /// Draws a Boolean.
+    /// Returns a random Boolean.
     pub fn flip(&mut self) -> bool {
         self.byte() & 1 == 1
     }
 
-    /// Draws a 64-bit number.
+    /// Returns a random 64-bit number.
     pub fn word(&mut self) -> u64 {
         self.0.arbitrary().unwrap_or_default()
     }
 
-    /// Draws any number. Small ones, those near powers of two, and the largest ones are more
-    /// frequent.
+    /// Returns a random number of any size. Small numbers, those near powers of two, and the
+    /// largest ones are more frequent.
     pub fn number(&mut self) -> u64 {
         let form = self.byte();
         match form % 8 {
@@ -51,7 +53,7 @@ impl<'a> Draw<'a> {
         }
     }
 
-    /// Draws at most 255 bytes.
+    /// Returns a sequence of at most 255 random bytes.
     pub fn bytes(&mut self) -> &'a [u8] {
         let len = usize::from(self.byte()).min(self.0.len());
         self.0.bytes(len).unwrap_or_default()

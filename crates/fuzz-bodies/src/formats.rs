@@ -1,12 +1,12 @@
-//! Fuzz targets: formats that are parsed without state.
+//! Fuzz targets: headers and destinations, which are parsed without state.
 
 use isthmus_stream::checksum::crc32c;
 use isthmus_stream::wire::Header;
 use isthmus_stream_net::Destination;
 use isthmus_stream_net::frame::Frame;
 
-/// Returns the first bytes of `data`, padded with 0, with the first bytes replaced by `begin` and
-/// with a valid checksum.
+/// Returns a header from the first bytes of `data`, padded with 0. It starts with `begin` and has a
+/// valid checksum.
 pub(crate) fn repaired<const BYTES: usize>(data: &[u8], begin: [u8; 3]) -> [u8; BYTES] {
     let mut bytes = [0; BYTES];
     let used = data.len().min(BYTES);
@@ -17,7 +17,7 @@ pub(crate) fn repaired<const BYTES: usize>(data: &[u8], begin: [u8; 3]) -> [u8; 
     bytes
 }
 
-/// Decodes headers of frames on links, unchanged and with a valid checksum.
+/// Decodes headers of frames on links, from `data` unchanged and with a valid checksum.
 pub fn frames(data: &[u8]) {
     let check = |bytes: &[u8; Frame::BYTES]| match Frame::decode(bytes) {
         Ok(frame) => assert_eq!(frame.encode(), *bytes, "{frame:?}"),
@@ -29,7 +29,7 @@ pub fn frames(data: &[u8]) {
     check(&repaired(data, *b"IL\x01"));
 }
 
-/// Decodes headers of packets, unchanged and with a valid checksum.
+/// Decodes headers of packets, from `data` unchanged and with a valid checksum.
 pub fn headers(data: &[u8]) {
     let check = |bytes: &[u8]| match Header::decode(bytes) {
         Ok(header) => {
@@ -42,7 +42,8 @@ pub fn headers(data: &[u8]) {
     check(&repaired::<{ Header::BYTES }>(data, *b"IS\x01"));
 }
 
-/// Parses the text of a destination, unchanged and after each known prefix.
+/// Parses the text of a connection's destination, from `data` unchanged and after each known
+/// prefix.
 pub fn destination(data: &[u8]) {
     let Ok(words) = std::str::from_utf8(data) else {
         return;

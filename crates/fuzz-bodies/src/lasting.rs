@@ -1,6 +1,6 @@
-//! Fuzz target: links that outlast their sockets. Two ranks have sockets that are cut at any byte,
-//! that are cut during a reconnect, or that are replaced and still written to, and send impossible
-//! requests.
+//! Fuzz target: links that outlast their sockets. Two ranks reconnect after their sockets were cut
+//! at any byte, during a reconnect, or while the old socket is still written to. They also send
+//! impossible requests.
 
 use crate::draw::Draw;
 use crate::near::{End, content, driver, take_frames, turn};
@@ -11,25 +11,25 @@ use isthmus_stream_net::unconfirmed::Unconfirmed;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-/// Number of ADUs of the stream.
+/// Number of ADUs of the stream that is transferred.
 const ADUS: u64 = 6;
-/// Size of an ADU in bytes.
+/// Size of an ADU of the stream in bytes.
 const ADU: u64 = 5000;
-/// Size of a TU in bytes.
+/// Size of a TU of the stream in bytes.
 const TU: u64 = 2000;
 /// Receive window of the connection in bytes.
 const WINDOW: u64 = 16 << 10;
-/// The links of the rank that sends, and of the rank that receives.
+/// The link of the rank that sends, and the link of the rank that receives.
 const LINKS: [LinkId; 2] = [LinkId(1), LinkId(2)];
 
-/// A rank's end of a link, for either direction.
+/// The rank's end of a link, for either direction.
 struct Rank {
     link: LinkId,
     kept: Unconfirmed,
     socket: Option<End>,
     nth: u32,
     received: u64,
-    /// Whether the driver last received a wrong request that claims fewer bytes than the rank has.
+    /// Whether the rank's last request to reconnect claimed fewer bytes than the rank has received.
     belied: bool,
 }
 
@@ -37,28 +37,28 @@ struct Rank {
 struct World {
     driver: Driver,
     ranks: [Rank; 2],
-    /// All bytes that the first rank must write. `put` is the number of these that were queued.
+    /// All bytes that the sending rank must write. `put` is the number of these that were queued.
     script: Vec<u8>,
     put: usize,
-    /// Bytes that the second rank has received and not parsed.
+    /// Bytes that the receiving rank has received and not parsed.
     had: Vec<u8>,
-    /// The next expected ADU and byte at the second rank.
+    /// The ADU, and the byte in it, that the receiving rank expects next.
     next: (u64, u64),
     ended: bool,
-    /// Sockets that were replaced and are still written to.
+    /// Sockets of links that were replaced and are still written to.
     old: Vec<End>,
     /// Whether a wrong request has made the link lose data.
     lost: bool,
 }
 
-/// Returns the format of a stream over one link.
+/// Returns the data format of a stream over one link.
 fn format(link: LinkId) -> Format {
     let mut format = Format::fixed(ADU, TU, &[link]);
     format.packet_bytes = TU;
     format
 }
 
-/// Returns the frames of all ADUs, as the first rank writes them.
+/// Returns the frames of all ADUs, as the sending rank writes them.
 fn script(stream: StreamId) -> Vec<u8> {
     let format = format(LINKS[0]);
     let mut all = Vec::new();
@@ -75,6 +75,7 @@ fn script(stream: StreamId) -> Vec<u8> {
 }
 
 impl World {
+    /// Creates the driver, both links and a stream in each direction.
     fn new() -> Self {
         let (mut driver, app) = driver();
         let (one, two) = UnixStream::pair().expect("a pair of sockets");
@@ -117,7 +118,7 @@ impl World {
         }
     }
 
-    /// Reconnects a link correctly. With `with_socket`, the link also gets its socket.
+    /// Reconnects a link with correct numbers. With `with_socket`, the link also gets its socket.
     fn renew(&mut self, at: usize, with_socket: bool) {
         let rank = &mut self.ranks[at];
         rank.nth += 1;
@@ -143,12 +144,12 @@ impl World {
         rank.socket = Some(end);
     }
 
-    /// Sends an arbitrary request to reconnect a link, and checks that only a possible one is
-    /// accepted.
+    /// Sends a random request to reconnect a link, and checks that only a possible one is accepted.
     fn odd(&mut self, at: usize, draw: &mut Draw) {
         let rank = &self.ranks[at];
         let (nth, received) = (draw.number() as u32 >> 8, draw.number());
-        // A number below `received` would repeat bytes, and a greater one would lose bytes.
+        // A number of bytes below `received` would repeat bytes, and a greater one would lose
+        // bytes.
         if received == rank.received {
             return;
         }
@@ -169,7 +170,7 @@ impl World {
         }
     }
 
-    /// Makes the first rank queue `bytes` more bytes, and write what its socket accepts.
+    /// Makes the sending rank queue `bytes` more bytes, and write as many as its socket accepts.
     fn write(&mut self, bytes: usize) {
         let rank = &mut self.ranks[0];
         let end = self.script.len().min(self.put + bytes);
@@ -181,7 +182,7 @@ impl World {
         rank.kept.mark_written(socket.write_some(&pending));
     }
 
-    /// Makes the second rank read its socket, and checks the frames.
+    /// Makes the receiving rank read its socket, and checks the frames.
     fn read(&mut self) {
         let rank = &mut self.ranks[1];
         let Some(socket) = &mut rank.socket else {
@@ -212,7 +213,7 @@ impl World {
         }
     }
 
-    /// Performs a random action.
+    /// Performs a random action of a rank or the network.
     fn act(&mut self, draw: &mut Draw) {
         let (what, at) = (draw.byte() % 20, draw.below(2));
         match what {
@@ -244,11 +245,12 @@ impl World {
     }
 }
 
+/// Returns one end of a pair of sockets, whose other end is closed.
 fn pair() -> UnixStream {
     UnixStream::pair().expect("a pair of sockets").0
 }
 
-/// Runs ranks and sockets with the actions that `data` selects.
+/// Runs ranks and sockets with the random actions that `data` selects.
 pub fn lasting(data: &[u8]) {
     let mut draw = Draw::new(data);
     let mut world = World::new();
@@ -265,7 +267,7 @@ pub fn lasting(data: &[u8]) {
         turn(&mut world.driver, 8);
         return;
     }
-    // After any cuts, all data must arrive in the end, once and in order.
+    // After any cuts, all data must arrive at the end, once and in order.
     world.old.clear();
     for at in 0..2 {
         world.renew(at, true);

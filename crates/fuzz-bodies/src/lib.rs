@@ -1,6 +1,6 @@
-//! The bodies of the fuzz targets in `fuzz/`: each is a function of bytes that panics on an error.
-//! The fuzzers themselves need a nightly compiler; the tests of this crate run the stored inputs
-//! with any compiler.
+//! The fuzz targets of `fuzz/`: each is a function of bytes that panics on an error. The fuzzers
+//! themselves need a nightly compiler; the tests of this crate run the stored inputs with any
+//! compiler.
 //!
 //! | target | subject, which gets arbitrary input | assertions, besides that it does not panic |
 //! |---|---|---|

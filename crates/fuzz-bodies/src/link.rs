@@ -12,9 +12,9 @@ use isthmus_stream_net::frame::{Frame, Kind};
 use isthmus_stream_net::{Driver, Ends};
 use std::time::Duration;
 
-/// Number of links.
+/// Number of links of the driver.
 const LINKS: usize = 2;
-/// Number of streams.
+/// Number of streams that are submitted.
 const STREAMS: usize = 4;
 /// Number of ADUs of a stream.
 const ADUS: u64 = 3;
@@ -43,13 +43,14 @@ struct World {
     written: [[usize; LINKS]; STREAMS],
     formats: Vec<Format>,
     ids: Vec<StreamId>,
-    /// Whether bytes were written that are not frames: later bytes may be read as data.
+    /// Whether a rank wrote bytes that are not frames: the driver may read later bytes as data.
     tainted: bool,
-    /// Whether the protocol sends packets again.
+    /// Whether the protocol of the connection sends lost packets again.
     repairs: bool,
 }
 
 impl World {
+    /// Creates the driver with a connection of this protocol.
     fn new(protocol: Protocol) -> Self {
         let (mut driver, app) = driver();
         let (mut peer, socket) = End::pair();
@@ -73,7 +74,7 @@ impl World {
         }
     }
 
-    /// Submits a random stream.
+    /// Submits a stream with random settings.
     fn submit(&mut self, draw: &mut Draw) {
         if self.ids.len() == STREAMS {
             return;
@@ -131,7 +132,7 @@ impl World {
         *written += 1;
     }
 
-    /// Writes bytes that resemble a frame.
+    /// Writes random bytes that resemble a frame to a link.
     fn odd(&mut self, draw: &mut Draw) {
         let stream = draw.below(STREAMS + 1) as u32;
         let kind = [Kind::Data, Kind::Void, Kind::Cut, Kind::End, Kind::Resume][draw.below(5)];
@@ -172,7 +173,7 @@ impl World {
         self.peer.write(&head);
     }
 
-    /// Performs a random action.
+    /// Performs a random action of a rank, an application or the peer.
     fn act(&mut self, draw: &mut Draw) {
         let what = draw.byte() % 24;
         let (stream, at) = (draw.below(STREAMS), draw.below(LINKS));
@@ -266,7 +267,7 @@ impl World {
     }
 }
 
-/// Runs ranks, applications and the driver with the actions that `data` selects.
+/// Runs ranks, applications and the driver with the random actions that `data` selects.
 pub fn link(data: &[u8]) {
     let mut draw = Draw::new(data);
     let protocol = match draw.below(3) {

@@ -1,4 +1,5 @@
-//! Fuzz target: a manager, with applications, a driver and a peer that make any call at any time.
+//! Fuzz target: a stream manager, with applications, a driver and a peer that make any call at any
+//! time.
 
 use crate::draw::Draw;
 use isthmus_stream::checksum::Checksum;
@@ -21,21 +22,21 @@ const LIMITS: Limits = Limits {
     network_bytes: 600,
 };
 
-/// A manager, and the state of its driver and its peer.
+/// A stream manager, and the state of its driver and its peer.
 struct World {
     manager: Manager,
     now: Instant,
     /// Number of connections that were opened.
     opened: u32,
-    /// Orders that were polled and not reported as completed.
+    /// Orders that the driver polled and did not report as completed.
     orders: Vec<OrderId>,
     /// Packets whose data is being received.
     arriving: Vec<PacketId>,
-    /// The next sequence number of a correct peer.
+    /// The next sequence number that a correct peer sends.
     next: u64,
 }
 
-/// Draws a number that is usually below `end`, and sometimes arbitrary.
+/// Returns a random number that is usually below `end`.
 pub(crate) fn near(draw: &mut Draw, end: u64) -> u64 {
     match draw.below(16) {
         0 => draw.number(),
@@ -43,27 +44,27 @@ pub(crate) fn near(draw: &mut Draw, end: u64) -> u64 {
     }
 }
 
-/// Draws the number of a connection, usually an existing one.
+/// Returns the random number of a connection, usually an existing one.
 fn connection(draw: &mut Draw) -> ConnectionId {
     ConnectionId(near(draw, 4) as u32)
 }
 
-/// Draws the number of a stream, usually an existing one.
+/// Returns the random number of a stream, usually an existing one.
 fn stream(draw: &mut Draw) -> StreamId {
     StreamId(near(draw, 12) as u32)
 }
 
-/// Draws the number of a link.
+/// Returns the random number of a link.
 fn link(draw: &mut Draw) -> LinkId {
     LinkId(near(draw, 3) as u16)
 }
 
-/// Draws the number of an application, usually an existing one.
+/// Returns the random number of an application, usually an existing one.
 fn app(draw: &mut Draw) -> AppId {
     AppId(near(draw, 3) as u32)
 }
 
-/// Draws a format of a stream, which may be invalid.
+/// Returns a random data format of a stream, which may be invalid.
 fn format(draw: &mut Draw) -> Format {
     let order: Vec<_> = (0..draw.below(5))
         .map(|_| LinkId(draw.below(3) as u16))
@@ -81,7 +82,7 @@ fn format(draw: &mut Draw) -> Format {
     format
 }
 
-/// Draws the specification of a stream, which may be invalid.
+/// Returns random settings of a stream, which may be invalid.
 pub(crate) fn spec(draw: &mut Draw) -> StreamSpec {
     let direction = [Direction::Transmit, Direction::Receive][draw.below(2)];
     let mut spec = StreamSpec::new(connection(draw), direction, format(draw), near(draw, 4));
@@ -108,7 +109,7 @@ pub(crate) fn spec(draw: &mut Draw) -> StreamSpec {
     spec
 }
 
-/// Draws the specification of a connection, which may be invalid.
+/// Returns random settings of a connection, which may be invalid.
 pub(crate) fn connection_spec(draw: &mut Draw) -> ConnectionSpec {
     let protocol = match draw.below(4) {
         0 => Protocol::Stream,
@@ -134,6 +135,7 @@ pub(crate) fn connection_spec(draw: &mut Draw) -> ConnectionSpec {
 }
 
 impl World {
+    /// Creates a manager with two applications.
     fn new() -> Self {
         let config = Config {
             staging_bytes: STAGING,
@@ -155,7 +157,7 @@ impl World {
         }
     }
 
-    /// Draws a header that can be decoded, whose fields are usually consistent.
+    /// Returns a random header that can be decoded, whose fields are usually consistent.
     fn header(&self, draw: &mut Draw) -> Header {
         let kind = [
             Kind::Data,
@@ -194,7 +196,7 @@ impl World {
         header
     }
 
-    /// Offers a packet to the manager.
+    /// Offers a random packet to the manager.
     fn offer(&mut self, draw: &mut Draw) {
         let header = self.header(draw);
         let Ok(header) = Header::decode(&header.encode()) else {
@@ -210,7 +212,7 @@ impl World {
         }
     }
 
-    /// Reports the arrival of a packet's data.
+    /// Reports to the manager that the data of a packet has arrived.
     fn arrive(&mut self, draw: &mut Draw) {
         if self.arriving.is_empty() {
             return;
@@ -220,7 +222,7 @@ impl World {
         self.manager.handle_arrived(self.now, packet, sum);
     }
 
-    /// Reports the completion or withdrawal of an order.
+    /// Reports to the manager that an order is completed or withdrawn.
     fn complete(&mut self, draw: &mut Draw) {
         if self.orders.is_empty() {
             return;
@@ -235,7 +237,7 @@ impl World {
         }
     }
 
-    /// Makes a report of the driver with an arbitrary number.
+    /// Makes a random report of the driver to the manager, with a random number.
     fn nonsense(&mut self, draw: &mut Draw) {
         let (now, number) = (self.now, draw.number());
         match draw.below(3) {
@@ -249,11 +251,11 @@ impl World {
         }
     }
 
-    /// Performs a random action.
+    /// Performs a random action of an application, the driver or the peer.
     fn act(&mut self, draw: &mut Draw) {
         let now = self.now;
         let manager = &mut self.manager;
-        // Calls may be refused, which is no error.
+        // The manager may refuse a call, which is no error of the test.
         match draw.byte() % 40 {
             0 | 1 => {
                 let opened = manager.open(now, app(draw), connection_spec(draw));
@@ -289,7 +291,7 @@ impl World {
         self.now = self.now.after_ns(100);
     }
 
-    /// Polls all orders and events.
+    /// Polls all orders and events of the manager.
     fn poll(&mut self) {
         while let Some(order) = self.manager.poll_order() {
             match order.work {
@@ -309,7 +311,7 @@ impl World {
         self.bounds();
     }
 
-    /// Checks the status of all streams, and the limits of each application.
+    /// Checks the status of all streams, and that memory is within the limits of each application.
     fn bounds(&self) {
         let (mut streams, mut staging) = (0, [0; 2]);
         for id in self.manager.streams() {
@@ -341,7 +343,7 @@ impl World {
         );
     }
 
-    /// Removes all applications, and checks that nothing remains.
+    /// Removes all applications, and checks that nothing remains of them.
     fn end(&mut self) {
         for app in 0..300 {
             let _ = self.manager.remove_application(self.now, AppId(app));
@@ -376,7 +378,7 @@ impl World {
     }
 }
 
-/// Calls the manager with the actions that `data` selects.
+/// Calls the manager with the random actions that `data` selects.
 pub fn manager(data: &[u8]) {
     let mut draw = Draw::new(data);
     let mut world = World::new();

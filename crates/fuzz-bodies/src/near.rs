@@ -1,4 +1,5 @@
-//! The other ends of a driver's sockets, in the same thread, which never wait.
+//! The peer's and the ranks' ends of a driver's sockets, in the same thread as the driver. Their
+//! calls never wait.
 
 use crate::draw::Draw;
 use isthmus_stream::checksum::crc32c;
@@ -51,7 +52,7 @@ pub fn turn(driver: &mut Driver, times: usize) {
     );
 }
 
-/// Returns the bytes of an ADU from `offset` on, which every side can compute.
+/// Returns the bytes of an ADU from `offset` on, which sender and receiver can compute.
 pub fn content(stream: u32, adu: u64, offset: u64, bytes: usize) -> Vec<u8> {
     let seed = u64::from(stream) << 32 ^ adu << 16;
     let bytes = 0..bytes as u64;
@@ -59,14 +60,14 @@ pub fn content(stream: u32, adu: u64, offset: u64, bytes: usize) -> Vec<u8> {
     bytes.map(|at| of(at) as u8).collect()
 }
 
-/// One end of a socket, and the bytes that were read from it.
+/// The peer's or rank's end of a socket, and the bytes that were read from it.
 pub struct End {
     socket: UnixStream,
     pub had: Vec<u8>,
 }
 
 impl End {
-    /// Creates a pair of sockets, and returns this end and the other one.
+    /// Creates a pair of sockets. Returns one end with its buffer, and the socket of the other end.
     pub fn pair() -> (Self, UnixStream) {
         let (socket, other) = UnixStream::pair().expect("a pair of sockets");
         socket.set_nonblocking(true).expect("a socket's flag");
@@ -74,17 +75,17 @@ impl End {
         (Self { socket, had }, other)
     }
 
-    /// Writes as much as the socket accepts. Returns whether that was everything.
+    /// Writes as many bytes as the socket accepts. Returns whether that was all of them.
     pub fn write(&mut self, bytes: &[u8]) -> bool {
         matches!(self.socket.write(bytes), Ok(written) if written == bytes.len())
     }
 
-    /// Writes as much as the socket accepts. Returns the number of bytes written.
+    /// Writes as many bytes as the socket accepts. Returns the number of bytes written.
     pub fn write_some(&mut self, bytes: &[u8]) -> usize {
         self.socket.write(bytes).unwrap_or(0)
     }
 
-    /// Reads all available bytes.
+    /// Reads all bytes that are available on the socket.
     pub fn read(&mut self) {
         let mut room = [0; 16 << 10];
         loop {
@@ -98,7 +99,7 @@ impl End {
     }
 }
 
-/// Draws an encoded header: `like` with arbitrary changes, and a valid checksum at its end.
+/// Returns a random encoded header: `like` with random changes, and a valid checksum at its end.
 pub fn any_header<const BYTES: usize>(draw: &mut Draw, like: [u8; BYTES]) -> [u8; BYTES] {
     let mut bytes = like;
     for _ in 0..=draw.below(4) {

@@ -12,11 +12,11 @@ use isthmus_stream_net::frame::Kind;
 use isthmus_stream_net::{Driver, Ends};
 use std::net::UdpSocket;
 
-/// Number of links.
+/// Number of links of the driver.
 const LINKS: usize = 2;
-/// Number of streams.
+/// Number of streams that are submitted.
 const STREAMS: usize = 4;
-/// Size of an ADU in bytes.
+/// Size of an ADU of each stream in bytes.
 const ADU: u64 = 3000;
 /// Receive window of the connection in bytes.
 const WINDOW: u64 = 8 << 10;
@@ -28,7 +28,7 @@ enum Line {
 }
 
 impl Line {
-    /// Sends a packet, as far as the socket accepts it.
+    /// Sends a packet to the driver, as far as the socket accepts it.
     fn send(&mut self, packet: &[u8]) {
         match self {
             Self::Stream(end) => _ = end.write(packet),
@@ -36,7 +36,7 @@ impl Line {
         }
     }
 
-    /// Reads and discards all packets.
+    /// Reads and discards all packets from the driver.
     fn read(&mut self) {
         match self {
             Self::Stream(end) => {
@@ -48,7 +48,7 @@ impl Line {
     }
 }
 
-/// A driver with its ranks and the peer.
+/// A driver with its ranks, and the peer of its connection.
 struct World {
     driver: Driver,
     app: AppId,
@@ -56,13 +56,14 @@ struct World {
     line: Line,
     ranks: [Option<End>; LINKS],
     ids: Vec<StreamId>,
-    /// The header of the next packet of a correct sender.
+    /// The header of the next packet that a correct sender sends.
     next: Header,
-    /// The packets that were sent most recently.
+    /// The packets that the peer sent most recently.
     sent: Vec<Vec<u8>>,
 }
 
 impl World {
+    /// Creates the driver with a connection over a stream socket (`line`) or datagrams.
     fn new(line: bool, protocol: Protocol) -> Self {
         let (mut driver, app) = driver();
         let words = if line {
@@ -113,7 +114,7 @@ impl World {
         }
     }
 
-    /// Submits a stream that receives.
+    /// Submits a stream with random settings that receives from the connection.
     fn submit(&mut self, draw: &mut Draw) {
         if self.ids.len() == STREAMS {
             return;
@@ -132,7 +133,7 @@ impl World {
         self.ids.extend(self.driver.submit(self.app, &spec));
     }
 
-    /// Sends a packet and stores it for repetition.
+    /// Sends a packet, and stores it so that it can be sent again.
     fn packet(&mut self, header: Header, data: &[u8]) {
         let mut bytes = header.encode().to_vec();
         bytes.extend(data);
@@ -143,7 +144,8 @@ impl World {
         self.sent.push(bytes);
     }
 
-    /// Sends the next correct packet. With `ends`, it ends the stream if it completes its ADU.
+    /// Sends the next correct packet of the stream. With `ends`, it ends the stream if it completes
+    /// its ADU.
     fn good(&mut self, draw: &mut Draw, ends: bool) {
         let mut header = self.next;
         let left = ADU - header.offset;
@@ -162,13 +164,13 @@ impl World {
         }
     }
 
-    /// Continues with the next stream.
+    /// Makes the following packets belong to the next stream.
     fn next_stream(&mut self) {
         (self.next.adu, self.next.offset) = (0, 0);
         self.next.stream += 1;
     }
 
-    /// Sends the next packet with corrupted data.
+    /// Sends the next packet of the stream with corrupted data.
     fn corrupted(&mut self, draw: &mut Draw) {
         let mut header = self.next;
         header.bytes = 500.min(ADU - header.offset) as u32;
@@ -178,8 +180,8 @@ impl World {
         self.packet(header, &data);
     }
 
-    /// Sends a packet with an arbitrary header, and the data that is correct for the position in
-    /// that header.
+    /// Sends a packet with a random header, and the data that is correct for the position in that
+    /// header.
     fn odd(&mut self, draw: &mut Draw) {
         let mut header = self.next;
         header.bytes = 500;
@@ -189,7 +191,7 @@ impl World {
             return self.line.send(&bytes);
         };
         if header.bytes > 1 << 16 {
-            // The socket does not accept so many bytes.
+            // The socket does not accept this number of bytes.
             return self.line.send(&bytes);
         }
         let sum = header.sum;
@@ -209,7 +211,7 @@ impl World {
         self.next_stream();
     }
 
-    /// Sends an acknowledgement or a probe with arbitrary numbers.
+    /// Sends an acknowledgement or a probe with random numbers.
     fn control_packet(&mut self, draw: &mut Draw) {
         let kind = [Packet::Acknowledge, Packet::Probe][draw.below(2)];
         let mut header = Header::new(kind, 0);
@@ -221,7 +223,7 @@ impl World {
         self.packet(header, &[]);
     }
 
-    /// Performs a random action.
+    /// Performs a random action of the peer, a rank or an application.
     fn act(&mut self, draw: &mut Draw) {
         match draw.byte() % 32 {
             0..10 => self.good(draw, false),
@@ -274,7 +276,7 @@ impl World {
     }
 }
 
-/// Returns the data of a packet by its header, and sets the checksum in the header.
+/// Returns the correct data of the packet with this header, and sets the checksum in the header.
 fn data_of(header: &mut Header) -> Vec<u8> {
     let bytes = header.bytes as usize;
     let data = content(header.stream, header.adu, header.offset, bytes);
@@ -282,7 +284,8 @@ fn data_of(header: &mut Header) -> Vec<u8> {
     data
 }
 
-/// Runs the peer over a stream socket (`line`) or datagrams, with the actions that `data` selects.
+/// Runs the peer over a stream socket (`line`) or datagrams, with the random actions that `data`
+/// selects.
 fn play(line: bool, data: &[u8]) {
     let mut draw = Draw::new(data);
     let protocol = match draw.below(4) {
@@ -308,12 +311,13 @@ fn play(line: bool, data: &[u8]) {
     }
 }
 
-/// Runs a connection over a stream socket, whose peer performs the actions that `data` selects.
+/// Runs a connection over a stream socket, whose peer performs the random actions that `data`
+/// selects.
 pub fn peer(data: &[u8]) {
     play(true, data);
 }
 
-/// Runs a connection over datagrams, whose peer performs the actions that `data` selects.
+/// Runs a connection over datagrams, whose peer performs the random actions that `data` selects.
 pub fn datagrams(data: &[u8]) {
     play(false, data);
 }

@@ -1,4 +1,4 @@
-//! Fuzz target: rings whose words another process overwrites.
+//! Fuzz target: rings in shared memory whose words another process overwrites.
 
 use crate::draw::Draw;
 use isthmus_ring::{Consumer, Error, Handles, Producer, ring as pair};
@@ -11,7 +11,8 @@ const CAPACITY: u64 = 4096;
 /// Positions of the words of both sides in the memory of a ring.
 const WORDS: [u64; 8] = [128, 256, 384, 512, 640, 768, 896, 1024];
 
-/// Checks that the result of a call is permitted: at most `most` moved bytes, or an expected error.
+/// Checks that the result of a call on a ring is permitted: at most `most` moved bytes, or an
+/// expected error.
 fn judge(outcome: Result<usize, Error>, most: usize) {
     match outcome {
         Ok(moved) => assert!(moved <= most, "{moved} bytes where {most} were asked for"),

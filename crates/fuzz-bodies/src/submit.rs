@@ -1,4 +1,4 @@
-//! Fuzz target: streams that applications submit to a driver, with arbitrary numbers.
+//! Fuzz target: streams that applications submit to a driver, with random settings.
 
 use crate::draw::Draw;
 use crate::manager::{connection_spec, near, spec};
@@ -6,7 +6,8 @@ use crate::near::{End, driver, turn};
 use isthmus_stream::{ConnectionId, LinkId, StreamId};
 use isthmus_stream_net::Ends;
 
-/// Opens connections, submits streams, and makes other calls about them.
+/// Opens connections, submits streams, and makes other calls about them, as the fuzzer's bytes
+/// select.
 pub fn submit(data: &[u8]) {
     let mut draw = Draw::new(data);
     let (mut driver, app) = driver();
@@ -22,7 +23,7 @@ pub fn submit(data: &[u8]) {
             break;
         }
         let stream = StreamId(near(&mut draw, 12) as u32);
-        // Calls may be refused, which is no error.
+        // The driver may refuse a call, which is no error of the test.
         match draw.below(12) {
             0 | 1 => {
                 let mut spec = connection_spec(&mut draw);

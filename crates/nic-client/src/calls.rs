@@ -12,27 +12,28 @@ use isthmus_wire::Timeout;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The options of a connection to open.
+/// The options with which a session opens a connection.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ConnectionOptions {
     /// The destination, for example `raw:tcp:127.0.0.1:5000` or `file:/data/image`.
     pub destination: String,
-    /// The number that packets carry, the same at both ends.
+    /// The channel number in the packets of the connection, the same at both ends.
     pub channel: u32,
-    /// The protocol, which decides when a packet is done; None selects the default of the
-    /// destination.
+    /// The protocol of the connection, which decides when a packet is done; None selects the
+    /// default of the destination.
     pub protocol: Option<Protocol>,
-    /// The kind of checksum of the data.
+    /// The kind of checksum of the connection's data.
     pub checksum: Checksum,
-    /// Maximum network memory of the transmit direction in bytes; None selects the daemon's limit
-    /// of a connection.
+    /// Maximum network memory of the connection in the transmit direction, in bytes; None selects
+    /// the daemon's limit of a connection.
     pub share_bytes: Option<u64>,
-    /// Network memory reserved for received data, in bytes; 0 if the connection only transmits.
+    /// Network memory of the connection reserved for received data, in bytes; 0 if the connection
+    /// only transmits.
     pub window_bytes: u64,
 }
 
 impl ConnectionOptions {
-    /// Create the default options for a destination.
+    /// Create the default options of a connection to a destination.
     #[must_use]
     pub fn to(destination: &str) -> Self {
         Self {
@@ -112,7 +113,7 @@ impl Session {
     /// has its final name when this returns.
     ///
     /// # Errors
-    /// A file that was not kept, as [`Error::Refused`] of kind `failed`; otherwise as
+    /// A file that was discarded, as [`Error::Refused`] of kind `failed`; otherwise as
     /// [`Session::open`].
     pub fn close(&self, connection: u32, timeout: Timeout<'_>) -> Result<()> {
         self.done(Request::Close { connection }, timeout)
@@ -190,7 +191,8 @@ impl Session {
         }
     }
 
-    /// Return everything of the application or, with an operator's token, of all applications.
+    /// Return the status of everything that belongs to the application or, with an operator's
+    /// token, to all applications.
     ///
     /// # Errors
     /// As [`Session::open`].
@@ -212,7 +214,7 @@ impl Session {
         self.given_up(number, link);
     }
 
-    /// Finish the release of a link that was removed from the links of this process.
+    /// Finish the release of a link that was removed from the list of links of this process.
     pub(crate) fn given_up(&self, number: u16, link: Option<Arc<Link>>) {
         lock(&self.core.registry).link_gone(number);
         if link.is_some() {

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
-/// Maximum number of queued events; the oldest are dropped and counted.
+/// Maximum number of queued events; beyond it the oldest are dropped and counted.
 pub(crate) const MAX_EVENTS: usize = 4096;
 /// Bytes of queued requests above which a further request waits.
 const MAX_UNSENT_BYTES: usize = 4 << 20;
@@ -24,23 +24,25 @@ const MAX_UNSENT_BYTES: usize = 4 << 20;
 pub(crate) struct Core {
     pub address: Remote,
     pub name: Arc<str>,
-    /// ID of the process that created the session, which has its thread and its links.
+    /// ID of the process that created the session. Only that process has the session's thread and
+    /// its links.
     process: u32,
     state: Mutex<State>,
     /// Notified when a request is answered or sent, and at the end of the session.
     changed: Condvar,
-    /// Wakes the session's thread.
+    /// Wakes the session's thread to send requests.
     pub wake: Signal,
-    /// Readable while there are events or answers to watched requests, and when the session is
-    /// over.
+    /// A signal whose descriptor is readable while there are events or answers to requests that
+    /// `notices` reports, and when the session is over.
     pub notice: Signal,
     pub links: Mutex<BTreeMap<u16, Arc<Link>>>,
     pub registry: Mutex<Registry>,
-    /// Lasting links by key, including links that are not open yet, for news from the daemon.
+    /// Lasting links of this process by key, including links that are not open yet, to which news
+    /// from the daemon is passed.
     lasting: Mutex<BTreeMap<String, Weak<Lasting>>>,
 }
 
-/// The part of the state that the lock protects.
+/// The part of the session's state that the lock protects.
 #[derive(Debug, Default)]
 struct State {
     last_id: u64,
@@ -64,6 +66,7 @@ fn signal() -> Result<Signal> {
 }
 
 impl Core {
+    /// Create the state of a session with the daemon at this address.
     pub fn new(address: Remote) -> Result<Self> {
         Ok(Self {
             name: address.to_string().into(),
@@ -79,7 +82,7 @@ impl Core {
         })
     }
 
-    /// Connect to the daemon.
+    /// Connect a socket to the daemon.
     pub fn connect(&self, timeout: Timeout<'_>) -> Result<Transport> {
         let connected = self.address.connect(timeout);
         connected.map_err(|error| match error {
@@ -89,7 +92,8 @@ impl Core {
     }
 
     /// Check that this process created the session. A forked child has no thread for the session
-    /// and may find a lock held forever. Every public call must check this first.
+    /// and may find a lock locked forever. Every public call must check this first.
+    ///
     /// # Errors
     /// [`Error::OtherProcess`].
     pub fn check_process(&self) -> Result<()> {
@@ -141,7 +145,7 @@ impl Core {
         lasting.insert(link.key.clone(), Arc::downgrade(link));
     }
 
-    /// Send a small request without waiting for room or for an answer.
+    /// Send a small request to the daemon without waiting for room or for an answer.
     pub fn send(&self, request: Request) {
         if self.check_process().is_ok() {
             self.state().enqueue(request);
@@ -182,9 +186,9 @@ impl Core {
         }
     }
 
-    /// Wait for a change of the state, at most for `left`. The caller must read `left` from its
-    /// `Timeout` without the lock, as the callback of the timeout may wait for a thread that waits
-    /// for the lock.
+    /// Wait for a change of the session's state, at most for `left`. The caller must read `left`
+    /// from its `Timeout` without the lock, as the callback of the timeout may wait for a thread
+    /// that waits for the lock.
     fn pause(&self, state: MutexGuard<'_, State>, left: Duration) {
         drop(wait_for_change(&self.changed, state, left));
     }
@@ -218,7 +222,7 @@ impl Core {
         }
     }
 
-    /// Wait for an event; None when `timeout` expires.
+    /// Wait for an event of the daemon; None when `timeout` expires.
     pub fn event(&self, timeout: Timeout<'_>) -> Result<Option<Event>> {
         self.check_process()?;
         loop {
@@ -238,7 +242,7 @@ impl Core {
         }
     }
 
-    /// Return answered requests and events, and clear the notification.
+    /// Return the numbers of answered requests, and the events, and clear the notification.
     pub fn notices(&self) -> (Vec<u64>, Vec<Event>) {
         if self.check_process().is_err() {
             return (Vec::new(), Vec::new());
@@ -307,7 +311,7 @@ impl Core {
         }
     }
 
-    /// Remove and return the next request to write to the socket.
+    /// Remove and return the next queued request, to write it to the socket.
     pub fn next_unsent(&self) -> Option<Vec<u8>> {
         let mut state = self.state();
         let line = state.unsent.pop_front()?;
@@ -317,7 +321,7 @@ impl Core {
         Some(line)
     }
 
-    /// Handle a message of the daemon.
+    /// Handle a message from the daemon.
     pub fn receive(&self, message: Message) -> std::result::Result<(), String> {
         match message {
             Message::Answer { id, answer } => self.set_answer(id, Ok(answer)),
@@ -350,7 +354,7 @@ impl Core {
         }
     }
 
-    /// Queue an event; the oldest one is dropped if there are too many.
+    /// Queue an event of the daemon; the oldest one is dropped if there are too many.
     fn push_event(&self, event: Event) {
         let mut state = self.state();
         if let Event::Missed { events } = event {
@@ -369,7 +373,7 @@ impl Core {
 }
 
 impl Drop for Core {
-    /// In a forked child the ends of links stay open, as they belong to the parent.
+    /// Close the ends of links. In a forked child they stay open, as they belong to the parent.
     fn drop(&mut self) {
         if self.check_process().is_ok() {
             return;
@@ -391,7 +395,7 @@ impl State {
         }
         self.last_id += 1;
         let id = self.last_id;
-        // A short line always fits.
+        // Only short requests come here, and a short request fits in a line.
         let line = write(&RequestLine { id, request }).unwrap_or_default();
         self.unsent_bytes += line.len();
         self.unsent.push_back(line);
@@ -431,7 +435,7 @@ impl State {
         }
     }
 
-    /// Remove and return the oldest event. The number of missed events comes first.
+    /// Remove and return the oldest event. An event with the number of missed events comes first.
     fn event(&mut self) -> Option<Event> {
         match std::mem::take(&mut self.missed) {
             0 => self.events.pop_front(),

@@ -1,13 +1,13 @@
-//! Errors. Each is one line with the problem, its location and the remedy.
+//! Errors of the client. Each is one line with the problem, its location and the remedy.
 
 use isthmus_nic_protocol::{Refusal, RefusalKind};
 use isthmus_wire::Expired;
 use std::sync::Arc;
 
-/// An error of the client.
+/// An error of a client of the stream manager's daemon.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Error {
-    /// An invalid address: the text, and the right form.
+    /// An invalid address of a daemon: the text, and the right form.
     #[error("address `{0}`: {1}")]
     Address(String, String),
     /// The daemon cannot be reached at this address, for this reason.
@@ -31,7 +31,7 @@ pub enum Error {
     /// A link cannot be used: its number, and the reason.
     #[error("link {0}: {1}")]
     Link(u16, String),
-    /// The call does not fit the stream: the problem, and the remedy.
+    /// The arguments of a call do not fit the stream: the problem, and the remedy.
     #[error("{0}")]
     Misfit(String),
     /// The stream failed, was cancelled or was interrupted within an ADU: its number, and the
@@ -55,6 +55,7 @@ impl Error {
 }
 
 impl From<isthmus_wire::Error> for Error {
+    /// Convert an error of a socket or an address.
     fn from(error: isthmus_wire::Error) -> Self {
         match error {
             isthmus_wire::Error::Address(text, why) => Self::Address(text, why),
@@ -64,6 +65,7 @@ impl From<isthmus_wire::Error> for Error {
 }
 
 impl From<Expired> for Error {
+    /// Convert the reason for which a wait ended.
     fn from(expired: Expired) -> Self {
         match expired {
             Expired::TimedOut => Self::TimedOut(String::new()),
@@ -72,7 +74,7 @@ impl From<Expired> for Error {
     }
 }
 
-/// Describe the operation in a timeout error that has no description.
+/// Add the description of the operation to a timeout error that has no description.
 pub(crate) fn describe(error: impl Into<Error>, what: impl FnOnce() -> String) -> Error {
     match error.into() {
         Error::TimedOut(said) if said.is_empty() => Error::TimedOut(what()),

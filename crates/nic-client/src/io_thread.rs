@@ -1,4 +1,4 @@
-//! The thread of a session, which writes requests and handles messages of the daemon.
+//! The thread of a session, which writes requests to the daemon and handles its messages.
 
 use crate::core::Core;
 use isthmus_nic_protocol::{Lines, Message, read};
@@ -6,15 +6,15 @@ use isthmus_wire::{Moved, Transport};
 use rustix::event::{PollFd, PollFlags, poll};
 use std::io;
 
-/// Number of bytes that one call reads.
+/// Number of bytes that one call reads from the socket.
 const PIECE_BYTES: usize = 64 << 10;
-/// Maximum number of such reads before queued requests are written.
+/// Maximum number of reads from the socket before queued requests are written.
 const PIECES_PER_STEP: usize = 16;
 
 /// The error message when the daemon has closed the socket, however the client detects it.
 const DAEMON_ENDED: &str = "the daemon closed it or has ended";
 
-/// Return the error message of a failed socket; `doing` names the operation.
+/// Return the error message of a socket that failed; `doing` names the operation.
 fn error_text(doing: &str, error: &io::Error) -> String {
     match error.kind() {
         // The daemon ended with unread requests, or before this write.
@@ -23,7 +23,7 @@ fn error_text(doing: &str, error: &io::Error) -> String {
     }
 }
 
-/// Run the thread until the socket or the session ends.
+/// Run the thread of a session until the socket or the session ends.
 pub(crate) fn run(core: &Core, wire: Transport, lines: Lines) {
     let mut io = IoThread {
         core,
@@ -47,12 +47,13 @@ pub(crate) fn run(core: &Core, wire: Transport, lines: Lines) {
     io.wire.close();
 }
 
-/// The state of the thread.
+/// The state of the thread of a session.
 struct IoThread<'c> {
     core: &'c Core,
     wire: Transport,
     lines: Lines,
-    /// The request that is being written, and the number of its bytes that were written.
+    /// The line of the request that is being written. `written` is the number of its bytes that
+    /// were written.
     line: Vec<u8>,
     written: usize,
     piece: Vec<u8>,
@@ -123,7 +124,7 @@ impl IoThread<'_> {
         Ok(())
     }
 
-    /// Handle all complete lines that were read.
+    /// Handle all complete lines that were read from the socket.
     fn receive_lines(&mut self) -> Result<(), String> {
         let garbled = |error| format!("the daemon sent what is no line of its language: {error}");
         while let Some(line) = self.lines.take().map_err(garbled)? {

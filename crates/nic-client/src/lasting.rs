@@ -33,51 +33,53 @@ pub(crate) trait Reconnect: Debug + Send + Sync {
     fn confirm(&self, link: &Lasting, received: u64);
 }
 
-/// A link that outlasts its sockets.
+/// A link that outlasts its sockets: it reconnects when its socket is cut.
 #[derive(Debug)]
 pub(crate) struct Lasting {
     pub number: u16,
     /// The secret that proves ownership of the link.
     pub key: String,
     reconnector: Arc<dyn Reconnect>,
-    /// The state of the link. The locks are taken in the order `state`, `out`, `into`.
+    /// The state of the link. A thread acquires the locks in the order `state`, `out`, `into`.
     state: Mutex<LinkState>,
     out: Mutex<Outgoing>,
-    /// Notified when the written half has a new socket or room, and at the end of the link.
+    /// Notified when the half that this process writes has a new socket or room, and when the link
+    /// ends.
     out_changed: Condvar,
     into: Mutex<Incoming>,
-    /// Notified when the read half has a new socket, and at the end of the link.
+    /// Notified when the half that this process reads has a new socket, and when the link ends.
     into_changed: Condvar,
 }
 
 /// The state of a lasting link.
 #[derive(Debug, Default)]
 struct LinkState {
-    /// The number of the current or last socket, from 1.
+    /// The number of the link's current or last socket, from 1.
     nth: u32,
-    /// The number of the last requested socket.
+    /// The number of the last socket that the link requested.
     asked: u32,
     /// The number of the last socket that the daemon reported as cut. The report may arrive before
     /// the answer that confirms the socket.
     reported_cut: u32,
-    /// Whether a thread is reconnecting.
+    /// Whether a thread is reconnecting the link.
     reconnecting: bool,
     /// The reason why the link cannot reconnect; None while it can.
     lost: Option<String>,
 }
 
-/// The written half: its socket and the unconfirmed bytes.
+/// The half of a link that this process writes: its socket and the unconfirmed bytes.
 #[derive(Debug)]
 struct Outgoing {
     socket: Option<NumberedSocket>,
     kept: Unconfirmed,
 }
 
-/// The read half: its socket and the count of bytes.
+/// The half of a link that this process reads: its socket and the count of bytes.
 #[derive(Debug, Default)]
 struct Incoming {
     socket: Option<NumberedSocket>,
-    /// Number of bytes received over all sockets, and number of these that were confirmed.
+    /// Number of bytes received over all sockets of the link. `confirmed` is the number of these
+    /// that were confirmed to the daemon.
     received: u64,
     confirmed: u64,
 }
@@ -89,20 +91,20 @@ struct NumberedSocket {
     socket: Arc<Socket>,
 }
 
-/// The result of writing the pending bytes.
+/// The outcome of writing the pending bytes of a link to its socket.
 enum Flushed {
     /// All pending bytes are written.
     All,
-    /// The socket is full.
+    /// The socket of the link is full.
     Full(NumberedSocket),
-    /// The half has no socket.
+    /// The link has no socket to write to.
     Cut,
-    /// The socket of this number is broken, for this reason.
+    /// The socket with this number is broken, for this reason.
     Broken(u32, String),
 }
 
 impl Outgoing {
-    /// Write as many pending bytes as the socket accepts.
+    /// Write as many pending bytes of the link as the socket accepts.
     fn flush(&mut self) -> Flushed {
         while self.kept.is_pending() {
             let Some(socket) = &self.socket else {
@@ -126,13 +128,13 @@ impl Outgoing {
     }
 }
 
-/// The error of an attempt to reconnect.
+/// The error of an attempt to reconnect a link.
 pub(crate) enum AttemptError {
     /// Another attempt may succeed.
     Retry(String),
     /// No answer arrived in time. Another attempt may succeed.
     TimedOut(String),
-    /// No attempt can succeed.
+    /// No further attempt can succeed.
     Fatal(String),
 }
 
@@ -168,7 +170,8 @@ impl Lasting {
         state.asked
     }
 
-    /// Drop the socket of both halves. Returns the number of bytes received over all sockets.
+    /// Drop the sockets of both halves of the link. Returns the number of bytes received over all
+    /// sockets.
     pub fn release(&self) -> u64 {
         lock(&self.out).socket = None;
         let mut into = lock(&self.into);
@@ -176,8 +179,8 @@ impl Lasting {
         into.received
     }
 
-    /// Attach the socket of this number. `received` is the number of bytes that the daemon has
-    /// received over the link.
+    /// Attach a new socket with the number `nth` to the link. `received` is the number of bytes
+    /// that the daemon has received over the link.
     pub fn attach(
         &self,
         nth: u32,
@@ -221,7 +224,7 @@ impl Lasting {
         lock(&self.state).lost.is_some()
     }
 
-    /// Mark the link as lost, and wake all calls that wait for it.
+    /// Mark the link as lost for this reason, and wake all calls that wait for it.
     pub fn fail(&self, why: String) {
         let mut state = lock(&self.state);
         state.lost.get_or_insert(why);
@@ -231,7 +234,7 @@ impl Lasting {
         self.notify();
     }
 
-    /// Write as many bytes of `parts`, one part after the other, as fit until `until`.
+    /// Write as many bytes of `parts` to the link, one part after the other, as fit until `until`.
     ///
     /// # Returns
     /// The number of bytes written.
@@ -291,7 +294,7 @@ impl Lasting {
         }
     }
 
-    /// Read available bytes. Returns 0 if none arrive until `until`.
+    /// Read available bytes of the link. Returns 0 if none arrive until `until`.
     ///
     /// # Errors
     /// The link was cut and cannot reconnect.
@@ -343,7 +346,7 @@ impl Lasting {
         }
     }
 
-    /// Handle news of the link from the daemon.
+    /// Handle news of the link from the daemon: a confirmation of bytes, or a cut.
     pub fn on_news(self: &Arc<Self>, news: &LinkNews) {
         match news {
             LinkNews::Taken { bytes } => {

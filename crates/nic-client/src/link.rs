@@ -1,4 +1,4 @@
-//! The links of this process, with the state of frames that were moved in part.
+//! The links between this process and the daemon, with the state of frames that were moved in part.
 
 use crate::lasting::Lasting;
 use crate::pipe::{Into, Out};
@@ -10,10 +10,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Maximum number of stored end marks of streams.
+/// Maximum number of end marks of streams that are stored for a link.
 const MAX_MARKS: usize = 1024;
 
-/// A link of this process.
+/// A link between this process and the daemon.
 #[derive(Debug)]
 pub(crate) struct Link {
     pub number: u16,
@@ -21,7 +21,7 @@ pub(crate) struct Link {
     pub out: Option<TimedMutex<Sending>>,
     /// The half that this process reads, if the link has one.
     pub into: Option<TimedMutex<Reading>>,
-    /// The reconnecting state of a lasting link.
+    /// The state with which a lasting link reconnects; None for other links.
     pub lasting: Option<Arc<Lasting>>,
     /// The socket of a link over rings, which shows the daemon that this process is alive.
     _liveness: Option<Transport>,
@@ -31,7 +31,7 @@ pub(crate) struct Link {
 #[derive(Debug)]
 pub(crate) struct Sending {
     pipe: Out,
-    /// The unwritten rest of a frame whose call timed out.
+    /// The unwritten rest of a frame, if the call that wrote it timed out.
     rest: Vec<u8>,
     broken: Option<String>,
 }
@@ -49,16 +49,16 @@ pub(crate) struct Reading {
     broken: Option<String>,
 }
 
-/// The next item on a link, for a receiver of one stream.
+/// The next item on a link, as found by a receiver of one stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Next {
-    /// An SU of the stream, and the number of its bytes that were read.
+    /// An SU of the receiver's stream, and the number of its bytes that were read.
     Own(Frame, u32),
-    /// An SU of another stream, which has this number.
+    /// An SU of another stream, with the number of that stream.
     Other(u32),
-    /// The end of the stream: `End` or `Cut`.
+    /// The end of the receiver's stream, as the kind of the frame: `End` or `Cut`.
     Mark(Kind),
-    /// No frame has arrived.
+    /// No frame has arrived on the link.
     Nothing,
 }
 
@@ -133,6 +133,7 @@ impl Link {
 }
 
 impl Sending {
+    /// Create the half of a link that this process writes.
     fn new(pipe: Out) -> Self {
         Self {
             pipe,
@@ -141,18 +142,18 @@ impl Sending {
         }
     }
 
-    /// Return whether the half is broken.
+    /// Return whether this half of the link is broken.
     fn is_broken(&self) -> bool {
         self.broken.is_some()
     }
 
-    /// Mark the half as broken for this reason, and return the reason as an error.
+    /// Mark this half of the link as broken for this reason, and return the reason as an error.
     fn broken<T>(&mut self, why: String) -> Result<T, String> {
         self.broken = Some(why.clone());
         Err(why)
     }
 
-    /// Write the rest of an unfinished frame. Returns whether all of it is written.
+    /// Write the rest of an unfinished frame to the link. Returns whether all of it is written.
     pub fn write_rest(&mut self, until: Instant) -> Result<bool, String> {
         if let Some(why) = &self.broken {
             return Err(why.clone());
@@ -197,6 +198,7 @@ impl Sending {
 }
 
 impl Reading {
+    /// Create the half of a link that this process reads.
     fn new(pipe: Into) -> Self {
         Self {
             pipe,
@@ -208,12 +210,12 @@ impl Reading {
         }
     }
 
-    /// Return whether the half is broken.
+    /// Return whether this half of the link is broken.
     fn is_broken(&self) -> bool {
         self.broken.is_some()
     }
 
-    /// Mark the half as broken for this reason, and return the reason as an error.
+    /// Mark this half of the link as broken for this reason, and return the reason as an error.
     fn broken<T>(&mut self, why: String) -> Result<T, String> {
         self.broken = Some(why.clone());
         Err(why)
@@ -252,7 +254,7 @@ impl Reading {
         }
     }
 
-    /// Read the header of the next frame. Returns whether the header is complete.
+    /// Read the header of the next frame from the link. Returns whether the header is complete.
     fn head(&mut self, ended: &mut dyn FnMut(u32), until: Instant) -> Result<bool, String> {
         if let Some(why) = &self.broken {
             return Err(why.clone());
@@ -301,7 +303,7 @@ impl Reading {
         self.advance(read)
     }
 
-    /// Read and discard data of the current frame. Returns whether the data is complete.
+    /// Read and discard data of the current frame. Returns whether all of its data was read.
     fn discard(&mut self, until: Instant) -> Result<bool, String> {
         let Some((frame, done)) = self.current else {
             return Ok(true);

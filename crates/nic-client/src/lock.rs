@@ -1,4 +1,4 @@
-//! Locks and condition variables without poisoning.
+//! Locks mutexes and waits for condition variables, even if another thread panicked with the lock.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -9,7 +9,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Wait for the condition variable, for the given time at most.
+/// Wait for the condition variable, at most for this time.
 pub(crate) fn wait_for_change<'m, T>(
     condition: &Condvar,
     guard: MutexGuard<'m, T>,

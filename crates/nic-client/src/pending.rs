@@ -1,4 +1,4 @@
-//! Requests that have not been answered.
+//! Requests to the daemon that have not been answered.
 
 use crate::core::Core;
 use crate::error::Result;
@@ -6,7 +6,8 @@ use isthmus_nic_protocol::{Answer, Refusal};
 use isthmus_wire::Timeout;
 use std::sync::Arc;
 
-/// The state of a request: its answer, if it has arrived, and whether to report it.
+/// The state of a request that was sent: its answer, if it has arrived, and whether `notices` must
+/// report it.
 #[derive(Debug)]
 pub(crate) struct RequestState {
     pub notify: bool,
@@ -14,6 +15,7 @@ pub(crate) struct RequestState {
 }
 
 impl RequestState {
+    /// Create the state of a request that was just sent.
     pub fn new(notify: bool) -> Self {
         Self {
             notify,
@@ -22,7 +24,7 @@ impl RequestState {
     }
 }
 
-/// A request that was sent. Dropping it discards its answer.
+/// A request that was sent to the daemon. Dropping it discards its answer.
 #[derive(Debug)]
 pub struct Pending {
     core: Arc<Core>,
@@ -30,6 +32,7 @@ pub struct Pending {
 }
 
 impl Pending {
+    /// Create the handle of the request with this number.
     pub(crate) fn new(core: Arc<Core>, id: u64) -> Self {
         Self { core, id }
     }
@@ -40,7 +43,7 @@ impl Pending {
         self.id
     }
 
-    /// Wait for the answer. After a timeout the caller may wait again.
+    /// Wait for the answer of the daemon. After a timeout the caller may wait again.
     ///
     /// # Errors
     /// [`Error::Refused`](crate::Error::Refused), [`Error::Gone`](crate::Error::Gone), an expired
@@ -49,7 +52,7 @@ impl Pending {
         self.core.answer(self.id, timeout)
     }
 
-    /// Return the answer, if it has arrived.
+    /// Return the answer of the daemon, if it has arrived.
     #[must_use]
     pub fn poll(&self) -> Option<Result<Answer>> {
         self.core.poll_answer(self.id)
@@ -57,6 +60,7 @@ impl Pending {
 }
 
 impl Drop for Pending {
+    /// Discard the answer of the request.
     fn drop(&mut self) {
         self.core.forget(self.id);
     }

@@ -1,4 +1,5 @@
-//! The ends of a link, whose calls return the number of moved bytes when they time out.
+//! The ends of a link, from and to which a process moves bytes until a deadline. Their calls return
+//! the number of moved bytes.
 
 use crate::lasting::Lasting;
 use isthmus_ring::{Consumer, Error as RingError, Producer};
@@ -147,7 +148,8 @@ fn moved_by(error: RingError) -> Progress {
 mod tests {
     use super::*;
 
-    /// A socket may accept only a part of the header; the next write must continue there.
+    /// Checks that a frame is written completely if a socket accepts only a part of its header: the
+    /// next write must continue there.
     #[test]
     fn a_frame_continues_after_any_of_its_bytes() {
         let (head, data) = ([1, 2, 3, 4, 5], [6, 7, 8, 9]);

@@ -11,7 +11,7 @@ use isthmus_wire::Timeout;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The result of a receive.
+/// The result of receiving an ADU of a stream.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Received {
     /// An ADU was received.
@@ -25,7 +25,7 @@ pub enum Received {
     End,
 }
 
-/// The result of reading an SU from a link.
+/// The outcome of reading an SU from a link.
 enum SuResult {
     Good,
     Void,
@@ -97,7 +97,7 @@ impl Stream {
         Ok(all)
     }
 
-    /// Receive the next ADU from the current position up to TU `tus`.
+    /// Receive the data of the next ADU from the current position up to TU number `tus`.
     fn recv_as(
         &self,
         pos: &mut Position,
@@ -180,7 +180,7 @@ impl Stream {
         Ok(Received::Adu { adu, missing })
     }
 
-    /// Return the error of a stream that ended within an ADU.
+    /// Return the error of a stream that ended within an ADU, with a frame of this kind.
     fn end_error(&self, kind: Kind, timeout: Timeout<'_>) -> Error {
         if kind == Kind::Cut
             && let Err(error) = self.wait(timeout)
@@ -253,7 +253,7 @@ impl Stream {
     }
 }
 
-/// Return whether a frame's data is valid. Fails if the frame is not the expected SU.
+/// Return whether a frame's data is valid, and not void. Fails if the frame is not the expected SU.
 fn check_frame(frame: &Frame, stream: u32, tu: &Tu, su: &Su) -> std::result::Result<bool, String> {
     let id = isthmus_stream::StreamId(stream);
     let wanted = Frame::su(frame.kind, id, tu, su);
@@ -267,7 +267,7 @@ fn check_frame(frame: &Frame, stream: u32, tu: &Tu, su: &Su) -> std::result::Res
     }
 }
 
-/// Add a missing range, joined to the last one if the two are adjacent.
+/// Add a range of missing bytes, joined to the last range if the two are adjacent.
 fn add_missing(missing: &mut Vec<Range<u64>>, range: Range<u64>) {
     match missing.last_mut() {
         Some(last) if last.end == range.start => last.end = range.end,

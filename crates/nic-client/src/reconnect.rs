@@ -1,4 +1,4 @@
-//! The sockets of a lasting link: the first one, and new ones after cuts.
+//! Connects the sockets of a lasting link: the first one, and new ones after cuts.
 //!
 //! A thread connects the new sockets. It also writes the data again that the daemon has not
 //! received, as no call may be active to do so.
@@ -17,9 +17,9 @@ use std::io;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-/// The pause after a failed attempt: the first one and the longest one.
+/// The first and the longest pause after a failed attempt to reconnect.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(500));
-/// The timeout of one attempt, so that lost packets do not use up the grace period.
+/// The timeout of one attempt to reconnect, so that lost packets do not use up the grace period.
 const ATTEMPT: Duration = Duration::from_secs(5);
 
 /// The parameters with which a link of a session reconnects.
@@ -43,8 +43,8 @@ struct Answered {
 ///
 /// # Errors
 /// A system without random bits; no daemon; a refusal; an expired timeout. After an error the
-/// daemon is asked to release the link: it may have created the link, and would reserve its number
-/// for the grace period.
+/// function requests the release of the link: the daemon may have created it, and would reserve its
+/// number for the grace period.
 pub(crate) fn open(
     core: &Arc<Core>,
     welcome: &Welcome,
@@ -139,7 +139,7 @@ impl Reconnector {
         let asked = asked.and_then(|wire| self.ask(link, core, wire, Some(received), timeout));
         match asked {
             Ok(answered) => attach(link, answered),
-            // The daemon had too many requests, or the line was cut on its way.
+            // The daemon had too many requests, or the line of the request was cut on its way.
             Err(Error::Refused(refusal))
                 if matches!(refusal.kind, RefusalKind::Limit | RefusalKind::Garbled) =>
             {
@@ -197,11 +197,13 @@ impl Reconnector {
 }
 
 impl Reconnect for Reconnector {
+    /// Start the thread that reconnects the link.
     fn renew(self: Arc<Self>, link: Weak<Lasting>, why: String) -> io::Result<()> {
         let thread = std::thread::Builder::new().name("nic-reconnect".into());
         thread.spawn(move || self.reconnect(&link, &why)).map(drop)
     }
 
+    /// Confirm received bytes to the daemon over the session.
     fn confirm(&self, link: &Lasting, received: u64) {
         if let Some(core) = self.core.upgrade() {
             core.send(Request::Taken {

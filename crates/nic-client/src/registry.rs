@@ -1,12 +1,12 @@
-//! The streams that this process receives, and those that it has abandoned while data still
-//! arrives.
+//! The streams that this process receives, and the abandoned streams of which data still arrives.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The links that may still carry data of a stream, by stream.
 type Links = BTreeMap<u32, BTreeSet<u16>>;
 
-/// The streams that this process receives, and those that it has abandoned.
+/// The streams that this process receives, and those that it has abandoned, with the links that may
+/// still carry their data.
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
     received: Links,
@@ -14,7 +14,7 @@ pub(crate) struct Registry {
 }
 
 impl Registry {
-    /// Add a stream that is received over these links.
+    /// Add a stream that this process receives over these links.
     pub fn receive(&mut self, stream: u32, links: impl IntoIterator<Item = u16>) {
         self.received.insert(stream, links.into_iter().collect());
     }

@@ -1,4 +1,4 @@
-//! Sending: divides ADUs into SUs and writes them to the links of this process.
+//! Sends ADUs: divides them into SUs and writes these to the links of this process.
 
 use crate::error::{Error, Result, describe};
 use crate::link::{Link, Sending};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Time to wait for each of several links while all of them are full.
+/// Maximum time to wait for each of several links while all of them are full.
 const ROUND_WAIT: Duration = Duration::from_millis(1);
 
 /// The layout of the data in the caller's buffer.
@@ -85,7 +85,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Check that `own` is the size of the part of an ADU that goes over the links of this process.
+    /// Check that `own` is the number of bytes of an ADU that go over the links of this process.
     pub(crate) fn check_own_bytes(&self, adu_bytes: u64, own: usize) -> Result<()> {
         let wanted = self.own_bytes(adu_bytes);
         match own as u64 == wanted {
@@ -98,7 +98,7 @@ impl Stream {
         }
     }
 
-    /// Check that the bytes, from the position on, end with a TU, before any of them is moved.
+    /// Check that `bytes` bytes from the position on end with a TU, before any of them is moved.
     pub(crate) fn check_run(&self, pos: &Position, bytes: usize) -> Result<()> {
         if bytes == 0 {
             return Ok(());
@@ -114,8 +114,8 @@ impl Stream {
         }
     }
 
-    /// Return the size of the stream's ADUs, the TU of the current ADU up to which the bytes reach,
-    /// and how many of the bytes belong to this ADU.
+    /// Return the size of the stream's ADUs, the TU of the current ADU up to which `bytes` bytes
+    /// reach, and how many of these bytes belong to this ADU.
     pub(crate) fn next_run(&self, pos: &Position, bytes: usize) -> Result<(u64, u64, usize)> {
         let number = self.number;
         let misfit = |what: &str| Err(Error::Misfit(format!("stream {number}: {what}")));
@@ -129,7 +129,7 @@ impl Stream {
         }
     }
 
-    /// Send the next ADU from the current position up to TU `tus`.
+    /// Send the data of the next ADU from the current position up to TU number `tus`.
     fn send_as(
         &self,
         pos: &mut Position,
@@ -171,7 +171,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Check that the next ADU may have this length.
+    /// Check that the next ADU of the stream may have this number and this length in bytes.
     pub(crate) fn check_next(&self, adu: u64, bytes: u64) -> Result<()> {
         let number = self.number;
         let misfit = |what: String| Err(Error::Misfit(format!("stream {number}: {what}")));
@@ -212,8 +212,8 @@ impl Stream {
         Ok(outs)
     }
 
-    /// Write the rest of an unfinished frame before a new one. Returns whether all of it is
-    /// written.
+    /// Write the rest of an unfinished frame to a link before a new frame. Returns whether all of
+    /// it is written.
     fn clear_rest(&self, link: u16, out: &mut Sending, timeout: Timeout<'_>) -> Result<bool> {
         let busy = || format!("link {link}: it takes nothing{}", self.explanation());
         let until = timeout.slice().map_err(|error| describe(error, busy))?;
@@ -327,7 +327,7 @@ impl Stream {
     }
 }
 
-/// An SU that is being written.
+/// An SU that is being written to a link.
 struct Part<'d> {
     head: [u8; Frame::BYTES],
     data: &'d [u8],
@@ -336,11 +336,12 @@ struct Part<'d> {
     summed: usize,
     /// Number of written bytes of header, data and checksums.
     offset: usize,
-    /// Total size of header, data and checksums.
+    /// Total number of bytes of header, data and checksums.
     size: usize,
 }
 
 impl<'d> Part<'d> {
+    /// Create the state of an SU of which no byte was written.
     fn new(stream: &Stream, (tu, su): (&Tu, &Su), data: &'d [u8]) -> Self {
         let sums = Sums::new(stream.sums);
         let number = isthmus_stream::StreamId(stream.number);
@@ -355,12 +356,12 @@ impl<'d> Part<'d> {
         }
     }
 
-    /// Return whether the whole SU is written.
+    /// Return whether the whole SU and its checksums are written.
     fn is_written(&self) -> bool {
         self.offset == self.size
     }
 
-    /// Write as much as the link accepts until `until`, at most one checksum block.
+    /// Write as much of the SU as the link accepts until `until`, at most one checksum block.
     fn write(&mut self, out: &mut Sending, until: Instant) -> std::result::Result<(), String> {
         let sums_at = self.head.len() + self.data.len();
         if self.offset >= sums_at {

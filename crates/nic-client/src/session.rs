@@ -24,16 +24,16 @@ use std::time::{Duration, Instant};
 
 /// Maximum size of a ring that the daemon may create.
 const MAX_RING_BYTES: u64 = 1 << 30;
-/// Time within which the daemon must detect a closed socket. `PAUSE` is the pause between two
-/// attempts.
+/// Maximum time after which the daemon has detected that a socket was closed. `PAUSE` is the pause
+/// between two attempts to create a link.
 const CLOSE_DELAY: Duration = Duration::from_secs(5);
 /// The pause between two attempts to create a link.
 const PAUSE: Duration = Duration::from_millis(10);
 /// The start of a TLS alert: a record of type 21, major version 3 (RFC 8446, section 5.1).
 const TLS_ALERT: [u8; 2] = [21, 3];
-/// The reason in the error of a socket that the daemon closed.
+/// The message in the error of a socket that the daemon closed.
 const CLOSED: &str = "it closed the socket";
-/// Time within which the descriptors of rings must follow the answer that announces them.
+/// Time within which the descriptors of rings must arrive after the answer that announces them.
 const DESCRIPTORS: Duration = Duration::from_secs(10);
 
 /// A session with a daemon. Dropping the session ends it. If the session created the application,
@@ -42,8 +42,8 @@ const DESCRIPTORS: Duration = Duration::from_secs(10);
 pub struct Session {
     pub(crate) core: Arc<Core>,
     welcome: Welcome,
-    /// The numbers of links that this process released, and when. The daemon may not have detected
-    /// it yet.
+    /// The numbers of links that this process released, and the time of each release. The daemon
+    /// may not have detected the release yet.
     pub(crate) release: Mutex<BTreeMap<u16, Instant>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -117,7 +117,7 @@ impl Session {
         })
     }
 
-    /// Return the daemon's answer to the first request.
+    /// Return the daemon's answer to the first request of the session.
     #[must_use]
     pub fn welcome(&self) -> &Welcome {
         &self.welcome
@@ -213,7 +213,7 @@ impl Session {
         Ok(())
     }
 
-    /// Add a link to the links of this process.
+    /// Add a link to the list of links of this process.
     fn put(&self, link: Link) {
         let mut links = lock(&self.core.links);
         lock(&self.core.registry).link_gone(link.number);
@@ -232,7 +232,7 @@ impl Session {
         there.map(|link| link.number).collect()
     }
 
-    /// Release the link of this number if it is broken, as the daemon may still wait for it to
+    /// Release the link of this number if it is broken, as the daemon may still wait for a
     /// reconnect.
     fn give_up_lost(&self, number: u16) {
         let lost = {
@@ -295,7 +295,7 @@ impl Session {
         self.core.gone()
     }
 
-    /// End the session. Waiting calls return an error.
+    /// End the session. Waiting calls return [`Error::Gone`].
     pub fn end(&self) {
         if self.check_process().is_err() {
             return;
@@ -306,12 +306,14 @@ impl Session {
 }
 
 impl AsFd for Session {
+    /// Return the descriptor that is readable while `notices` has something to return.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.core.notice.as_fd()
     }
 }
 
 impl Drop for Session {
+    /// End the session and wait for its thread.
     fn drop(&mut self) {
         self.end();
         if let Some(thread) = self.thread.take() {
@@ -348,8 +350,8 @@ pub(crate) fn ask_link(
     })
 }
 
-/// Send the first request on a socket. `line` returns the first line of the answer once it is
-/// complete.
+/// Send the first request on a socket to the daemon. `line` returns the first line of the answer
+/// once it is complete.
 fn first(
     name: &str,
     wire: &mut Transport,
@@ -379,7 +381,7 @@ fn first(
     }
 }
 
-/// Write all bytes to the socket, before the session has a thread.
+/// Write all bytes to the socket, for a session that has no thread yet.
 fn write_all(wire: &mut Transport, mut bytes: &[u8], timeout: Timeout<'_>) -> Result<()> {
     while !bytes.is_empty() {
         match wire.write(bytes).map_err(garbled)? {
@@ -391,7 +393,7 @@ fn write_all(wire: &mut Transport, mut bytes: &[u8], timeout: Timeout<'_>) -> Re
     Ok(())
 }
 
-/// Read available bytes from the socket, before the session has a thread.
+/// Read available bytes from the socket, for a session that has no thread yet.
 fn read_some(wire: &mut Transport, bytes: &mut [u8], timeout: Timeout<'_>) -> Result<usize> {
     loop {
         match wire.read(bytes).map_err(garbled)? {
@@ -405,7 +407,7 @@ fn read_some(wire: &mut Transport, bytes: &mut [u8], timeout: Timeout<'_>) -> Re
     }
 }
 
-/// Convert an error in the data of the daemon.
+/// Convert an error of invalid data from the daemon.
 fn garbled(error: io::Error) -> Error {
     Error::Garbled(error.to_string())
 }

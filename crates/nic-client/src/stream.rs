@@ -14,7 +14,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// Timeout of the requests for a status that explain a delay.
+/// Timeout of the requests for the status of a stream, with which an error message explains a
+/// delay.
 pub(crate) const STATUS_TIMEOUT: Duration = Duration::from_secs(1);
 /// Maximum time between the moments at which a link and the session detect the end of the daemon.
 const GONE_DELAY: Duration = Duration::from_secs(1);
@@ -30,7 +31,7 @@ pub struct Stream {
     pub(crate) number: u32,
     pub(crate) direction: Direction,
     pub(crate) format: Format,
-    /// The kind of checksums that are sent with the data.
+    /// The kind of checksums that this process sends with the data.
     pub(crate) sums: Checksum,
     pub(crate) pos: TimedMutex<Position>,
     /// The number of ADUs, if this process knows it.
@@ -41,12 +42,12 @@ pub struct Stream {
     pub(crate) cancelled: AtomicBool,
 }
 
-/// The position of this process in a stream: its next ADU and TU.
+/// The position of this process in a stream: the numbers of its next ADU and TU.
 #[derive(Debug, Default)]
 pub(crate) struct Position {
-    /// The number of the next ADU.
+    /// The number of the next ADU that this process sends or receives.
     pub adu: u64,
-    /// The next TU of that ADU. It is above 0 only while the ADU is moved in parts.
+    /// The number of the next TU in that ADU. It is above 0 only while the ADU is moved in parts.
     pub tu: u64,
     /// The reason why the stream cannot be used any more; None while it can.
     pub broken: Option<String>,
@@ -63,13 +64,14 @@ impl Position {
     }
 }
 
-/// Return the format in a specification, with the application's own numbers of links.
+/// Return the data format in a specification, with the application's own numbers of links.
 pub(crate) fn format_of(spec: &Spec) -> Format {
     let links = spec.format.su_order.iter();
     spec.format.over(links.map(|link| LinkId(*link)).collect())
 }
 
 impl Stream {
+    /// Create the handle of a stream that was registered under this number.
     pub(crate) fn new(core: Arc<Core>, number: u32, spec: &Spec) -> Self {
         let format = format_of(spec);
         if spec.direction == Direction::Receive {
@@ -100,7 +102,7 @@ impl Stream {
         self.core.check_process()
     }
 
-    /// Return the number of the stream.
+    /// Return the number of the stream, which the daemon has assigned.
     #[must_use]
     pub fn number(&self) -> u32 {
         self.number
@@ -180,7 +182,7 @@ impl Stream {
         }
     }
 
-    /// Send a request and wait for the answer.
+    /// Send a request to the daemon and wait for the answer.
     fn request(&self, request: Request, timeout: Timeout<'_>) -> Result<Answer> {
         self.core.ask(request, false, timeout)?.wait(timeout)
     }
@@ -397,7 +399,7 @@ impl Stream {
         self.cancel_without_reply();
     }
 
-    /// Send a request to cancel the stream, without waiting.
+    /// Send a request to cancel the stream, without waiting for the answer.
     fn cancel_without_reply(&self) {
         let stream = self.number;
         // The answer is not needed. If the session is over, the stream has ended.
@@ -445,6 +447,7 @@ impl Stream {
 }
 
 impl Drop for Stream {
+    /// Cancel a received stream that has not ended.
     fn drop(&mut self) {
         if self.check_process().is_ok()
             && self.direction == Direction::Receive

@@ -6,20 +6,21 @@ use isthmus_wire::Timeout;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Condvar, Mutex};
 
-/// A mutex that is locked with a timeout, because a thread may hold it for long.
+/// A mutex that callers lock with a timeout, because another thread may hold the lock for long.
 #[derive(Debug)]
 pub(crate) struct TimedMutex<T> {
     pos: Mutex<Option<T>>,
     returned: Condvar,
 }
 
-/// A lock on the value, which is released when the guard is dropped.
+/// A locked value, which is unlocked when the guard is dropped.
 pub(crate) struct TimedGuard<'h, T> {
     mutex: &'h TimedMutex<T>,
     value: Option<T>,
 }
 
 impl<T> TimedMutex<T> {
+    /// Create an unlocked mutex with this value.
     pub fn new(value: T) -> Self {
         Self {
             pos: Mutex::new(Some(value)),
@@ -27,7 +28,7 @@ impl<T> TimedMutex<T> {
         }
     }
 
-    /// Lock the value.
+    /// Lock the value, within the timeout.
     ///
     /// # Errors
     /// An expired timeout.
@@ -47,7 +48,7 @@ impl<T> TimedMutex<T> {
         }
     }
 
-    /// Inspect the value; None while it is locked.
+    /// Return the result of `peek` for the value; None while the value is locked.
     pub fn peek<R>(&self, peek: impl FnOnce(&T) -> R) -> Option<R> {
         lock(&self.pos).as_ref().map(peek)
     }
@@ -67,19 +68,23 @@ impl<T> TimedMutex<T> {
 }
 
 impl<T> Deref for TimedGuard<'_, T> {
+    /// The type of the locked value.
     type Target = T;
+    /// Return the locked value.
     fn deref(&self) -> &T {
         self.value.as_ref().expect("it is given back when dropped")
     }
 }
 
 impl<T> DerefMut for TimedGuard<'_, T> {
+    /// Return the locked value for changes.
     fn deref_mut(&mut self) -> &mut T {
         self.value.as_mut().expect("it is given back when dropped")
     }
 }
 
 impl<T> Drop for TimedGuard<'_, T> {
+    /// Unlock the value, and wake a thread that waits for it.
     fn drop(&mut self) {
         *lock(&self.mutex.pos) = self.value.take();
         self.mutex.returned.notify_all();

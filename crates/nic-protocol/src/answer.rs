@@ -9,21 +9,21 @@ use serde::{Deserialize, Serialize};
 pub enum Message {
     /// The answer to a request that was carried out.
     Answer {
-        /// The number of the request.
+        /// The number of the request, which its client chose.
         id: u64,
-        /// The result of the request.
+        /// The result of the request that was carried out.
         answer: Answer,
     },
     /// The refusal of a request, which had no effect.
     Refused {
-        /// The number of the request; None if it could not be read.
+        /// The number of the request; None if the number could not be read.
         id: Option<u64>,
-        /// The reason and the remedy.
+        /// The reason for the refusal, and the remedy.
         refusal: Refusal,
     },
     /// An event of the application's streams, connections or links.
     Event {
-        /// The event.
+        /// The event to report.
         event: Event,
     },
     /// News of a lasting link, which only the session of the rank's process receives.
@@ -32,23 +32,23 @@ pub enum Message {
         link: u16,
         /// The key of the link, as another link may have the number now.
         key: String,
-        /// The news.
+        /// The news of the link.
         news: LinkNews,
     },
 }
 
-/// News of a lasting link.
+/// News of a lasting link: a confirmation of bytes or a cut.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkNews {
     /// The daemon has received this number of bytes of the link.
     Taken {
-        /// The number of bytes, over all sockets of the link.
+        /// The number of bytes received over all sockets of the link.
         bytes: u64,
     },
     /// The socket of the link is gone, and the link waits for a new one.
     Cut {
-        /// The number of the socket that is gone.
+        /// The number of the lost socket within the link, from 1.
         nth: u32,
     },
 }
@@ -56,7 +56,7 @@ pub enum LinkNews {
 /// The refusal of a request.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Refusal {
-    /// The kind of the reason, for programs.
+    /// The kind of the reason for the refusal, for programs.
     pub kind: RefusalKind,
     /// One line with the problem, its location and the remedy.
     pub text: String,
@@ -80,7 +80,7 @@ pub enum RefusalKind {
     Conflict,
     /// The daemon or the application is ending.
     Ending,
-    /// The operation started and failed: the file of a closed connection was not completed.
+    /// The operation was started and failed: the file of a closed connection was not completed.
     Failed,
 }
 
@@ -91,10 +91,10 @@ pub struct Welcome {
     pub application: u32,
     /// The ticket of the application, with which further processes join and links are created.
     pub ticket: String,
-    /// The number of this session, which lasting links need.
+    /// The number of this session. A request for a lasting link contains it.
     pub session: u32,
-    /// Time for which a link over TCP or TLS may be without a socket; 0: a link ends with its
-    /// socket.
+    /// Time in nanoseconds for which a link over TCP or TLS may be without a socket; 0: a link ends
+    /// with its socket.
     pub link_grace_ns: u64,
     /// The daemon's version of isthmus.
     pub isthmus: String,
@@ -119,32 +119,32 @@ pub enum Answer {
         /// Number of bytes that the daemon has received over the link. The rank must write the
         /// bytes after these.
         received: u64,
-        /// How long the link may be without a socket.
+        /// Time in nanoseconds for which the link may be without a socket.
         grace_ns: u64,
     },
     /// The number of the connection that was opened.
     Connection {
-        /// The number of the connection.
+        /// The number of the opened connection.
         connection: u32,
     },
     /// The numbers of the streams that were submitted, in the order of their submission.
     Streams {
-        /// The numbers of the streams.
+        /// The numbers of the submitted streams.
         streams: Vec<u32>,
     },
     /// The status of a stream.
     Stream {
-        /// The status.
+        /// The status of the stream.
         stream: Stream,
     },
     /// The status of a connection.
     ConnectionStatus {
-        /// The status.
+        /// The status of the connection.
         connection: Connection,
     },
     /// All applications, connections, streams and links that the client may see.
     Overview {
-        /// The overview.
+        /// The overview of these objects.
         overview: Overview,
     },
 }
@@ -232,13 +232,13 @@ pub struct Link {
 pub struct Overview {
     /// Numbers and names of applications.
     pub applications: Vec<(u32, String)>,
-    /// The connections.
+    /// The connections of the applications.
     pub connections: Vec<Connection>,
     /// The streams that have not ended, and the most recently ended ones.
     pub streams: Vec<Stream>,
-    /// The links.
+    /// The links of the applications.
     pub links: Vec<Link>,
-    /// Counts of the daemon.
+    /// Counts of the daemon since its start.
     pub counts: Counts,
     /// Number of entries that were left out because the line was full. Ended streams are left out
     /// first, and among these the oldest first.
@@ -272,64 +272,64 @@ pub struct Counts {
     pub network_bytes: [(u64, u64); 2],
 }
 
-/// An event that the daemon reports to the sessions of an application.
+/// An event that the daemon reports to the sessions of the application that it concerns.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "kebab-case")]
 pub enum Event {
     /// A connection was opened.
     Opened {
-        /// The connection.
+        /// The number of the connection that was opened.
         connection: u32,
     },
     /// A connection was closed by the application.
     Closed {
-        /// The connection.
+        /// The number of the connection that was closed.
         connection: u32,
     },
     /// A connection was lost.
     Lost {
-        /// The connection.
+        /// The number of the connection that was lost.
         connection: u32,
-        /// The reason for the loss.
+        /// The reason for the loss of the connection, for a message.
         reason: String,
     },
     /// An ADU was moved: the ranks may reuse their memory.
     Moved {
-        /// The stream.
+        /// The number of the ADU's stream.
         stream: u32,
-        /// The ADU.
+        /// The number of the moved ADU within the stream.
         adu: u64,
-        /// Whether the ADU is complete.
+        /// Whether no data of the ADU is missing.
         good: bool,
     },
     /// An ADU is done according to the protocol.
     Done {
-        /// The stream.
+        /// The number of the ADU's stream.
         stream: u32,
-        /// The ADU.
+        /// The number of the done ADU within the stream.
         adu: u64,
-        /// Whether the ADU is complete.
+        /// Whether no data of the ADU is missing.
         good: bool,
     },
     /// A stream ended.
     Ended {
-        /// The final status of the stream.
+        /// The final status of the stream that ended.
         stream: Stream,
     },
     /// A stream made no progress for the stated time.
     Stalled {
-        /// The stream.
+        /// The number of the stream that made no progress.
         stream: u32,
-        /// Time without progress, in nanoseconds.
+        /// Time in nanoseconds for which the stream made no progress.
         idle_ns: u64,
         /// The reasons for which the stream waits, one text each.
         waits: Vec<String>,
     },
     /// Bytes of an ADU are permanently missing.
     Missing {
-        /// The stream.
+        /// The number of the ADU's stream.
         stream: u32,
-        /// The ADU.
+        /// The number of the incomplete ADU within the stream.
         adu: u64,
         /// The offset of the first missing byte in the ADU.
         from: u64,
@@ -338,55 +338,55 @@ pub enum Event {
     },
     /// A rank sent data out of order. Its stream fails.
     OutOfStep {
-        /// The link.
+        /// The application's number of the link over which the data arrived.
         link: u16,
-        /// The stream.
+        /// The number of the stream that fails.
         stream: u32,
         /// The data that was received, and the data that was expected.
         reason: String,
     },
     /// Corrupted data arrived and was discarded.
     Corrupted {
-        /// A message with the location of the data.
+        /// A message that says where the data was corrupted.
         text: String,
-        /// The connection.
+        /// The number of the connection over which the data arrived.
         connection: u32,
     },
     /// The socket of a lasting link was cut, and the link waits for a new one.
     LinkCut {
-        /// The link.
+        /// The application's number of the link that was cut.
         link: u16,
-        /// The reason for the cut.
+        /// The reason for the cut of the link, for a message.
         reason: String,
     },
     /// A lasting link has a new socket and continues.
     LinkRestored {
-        /// The link.
+        /// The application's number of the link that continues.
         link: u16,
-        /// Number of bytes that the daemon writes again.
+        /// Number of bytes that the daemon writes again over the new socket.
         again: u64,
     },
     /// The other end of a link is gone.
     LinkGone {
-        /// The link.
+        /// The application's number of the link whose other end is gone.
         link: u16,
-        /// The reason, for a message.
+        /// The reason for which the other end is gone, for a message.
         reason: String,
     },
     /// A file was completed and synced.
     Kept {
-        /// The connection that wrote it.
+        /// The number of the connection that wrote the file.
         connection: u32,
         /// The path of the file.
         path: String,
-        /// The size of the file in bytes.
+        /// The size of the completed file in bytes.
         bytes: u64,
     },
     /// A file was discarded. The earlier file, if any, is unchanged.
     NotKept {
-        /// The connection that wrote it.
+        /// The number of the connection that wrote the file.
         connection: u32,
-        /// The path of the file.
+        /// The path of the file that was discarded.
         path: String,
         /// The reason for which the file was discarded.
         reason: String,
@@ -394,7 +394,7 @@ pub enum Event {
     /// The daemon is ending: it refuses new requests, and active streams may continue for the grace
     /// period.
     Ending {
-        /// The grace period in nanoseconds.
+        /// Time in nanoseconds for which active streams may continue.
         grace_ns: u64,
     },
     /// Events were left out because this session read too slowly.

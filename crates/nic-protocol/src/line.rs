@@ -1,4 +1,4 @@
-//! Lines of the protocol: splitting received bytes, reading and writing.
+//! Lines of the protocol: splits received bytes into lines, and parses and encodes lines.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -10,7 +10,7 @@ pub const LINE_BYTES: usize = 1 << 20;
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Garbled(
-    /// The problem and the remedy.
+    /// The problem of the line and the remedy.
     pub String,
 );
 
@@ -18,15 +18,15 @@ pub struct Garbled(
 #[derive(Clone, Debug, Default)]
 pub struct Lines {
     bytes: Vec<u8>,
-    /// Number of bytes at the front that were returned as lines.
+    /// Number of bytes at the front of the buffer that were returned as lines.
     taken: usize,
-    /// Number of bytes at the front that were returned, or searched without finding the end of a
-    /// line.
+    /// Number of bytes at the front of the buffer that were returned, or searched without finding
+    /// the end of a line.
     looked: usize,
 }
 
 impl Lines {
-    /// Add received bytes.
+    /// Add received bytes at the end of the buffer.
     pub fn push(&mut self, bytes: &[u8]) {
         self.bytes.drain(..self.taken);
         self.looked -= self.taken;
@@ -74,10 +74,11 @@ pub fn read<T: DeserializeOwned>(line: &[u8]) -> Result<T, Garbled> {
     serde_json::from_slice(line).map_err(|error| Garbled(error.to_string()))
 }
 
-/// Return the number in an invalid request, if there is one, so that the refusal can repeat it.
+/// Return the number of an invalid request, if the line contains one, so that the refusal can
+/// repeat it.
 #[must_use]
 pub fn number(line: &[u8]) -> Option<u64> {
-    /// The part of a request that contains its number.
+    /// The part of the JSON of a request that contains its number.
     #[derive(serde::Deserialize)]
     struct Numbered {
         id: u64,

@@ -4,13 +4,13 @@ pub use isthmus_stream::checksum::Checksum;
 pub use isthmus_stream::{Direction, Protocol};
 use serde::{Deserialize, Serialize};
 
-/// A line with a request and its number.
+/// A line that a client sends: a request and its number.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(expecting = "struct Asked")]
 pub struct RequestLine {
     /// The number that the client chose for the request, which the answer repeats.
     pub id: u64,
-    /// The request.
+    /// The request to the daemon.
     #[serde(flatten)]
     pub request: Request,
 }
@@ -28,10 +28,11 @@ pub struct Lasting {
     /// maximum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grace_ns: Option<u64>,
-    /// The number of this socket, from 1. It must be greater than every earlier number of this
-    /// link, so that late data of an abandoned socket is recognised.
+    /// The number of this socket within the link, from 1. It must be greater than every earlier
+    /// number of this link, so that late data of an abandoned socket is recognised.
     pub nth: u32,
-    /// Number of bytes that the rank received over the link before, if the link exists already.
+    /// Number of bytes that the rank has received over the earlier sockets of the link, if the link
+    /// exists already.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub received: Option<u64>,
 }
@@ -42,7 +43,7 @@ pub struct Lasting {
 pub enum Request {
     /// Create an application. The first request of a session.
     Hello {
-        /// [`VERSION`](crate::VERSION) of the client.
+        /// The [`VERSION`](crate::VERSION) of the protocol that the client uses.
         version: u32,
         /// The token, if the daemon requires one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -54,25 +55,25 @@ pub enum Request {
         /// token, its own user has these rights over a Unix socket.
         #[serde(default)]
         operator: bool,
-        /// Whether the session receives events.
+        /// Whether the session receives events of the application.
         #[serde(default)]
         watch: bool,
     },
     /// Join an application as a further process. The first request of a session.
     Join {
-        /// [`VERSION`](crate::VERSION) of the client.
+        /// The [`VERSION`](crate::VERSION) of the protocol that the client uses.
         version: u32,
-        /// The application's ticket.
+        /// The application's ticket, which admits this process.
         ticket: String,
-        /// Whether the session receives events.
+        /// Whether the session receives events of the application.
         #[serde(default)]
         watch: bool,
     },
     /// Turn this socket into a link.
     Link {
-        /// [`VERSION`](crate::VERSION) of the client.
+        /// The [`VERSION`](crate::VERSION) of the protocol that the client uses.
         version: u32,
-        /// The application's ticket.
+        /// The application's ticket, which admits this process.
         ticket: String,
         /// The application's number of the link. A link that already has ends is refused, unless it
         /// lasts and the key matches.
@@ -89,7 +90,7 @@ pub enum Request {
         link: u16,
         /// The key of the link: another link may have its number now.
         key: String,
-        /// The number of bytes, over all sockets of the link.
+        /// The number of bytes that the rank received over all sockets of the link.
         bytes: u64,
     },
     /// Release a lasting link. After the answer, the link is gone with its socket, so closing the
@@ -108,21 +109,22 @@ pub enum Request {
         /// datagram that shows the channel. Port 0 selects a free port; the status of the
         /// connection shows the actual one.
         destination: String,
-        /// The number that packets carry, the same at both ends.
+        /// The channel number in the packets of the connection, the same at both ends.
         #[serde(default)]
         channel: u32,
-        /// The protocol, which decides when a packet is done; None selects the default of the
-        /// destination.
+        /// The protocol of the connection, which decides when a packet is done; None selects the
+        /// default of the destination.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         protocol: Option<Protocol>,
-        /// The kind of checksum of the data.
+        /// The kind of checksum of the connection's data.
         #[serde(default)]
         checksum: Checksum,
-        /// Maximum network memory of the transmit direction in bytes; None selects the daemon's
-        /// limit of a connection.
+        /// Maximum network memory of the connection in the transmit direction, in bytes; None
+        /// selects the daemon's limit of a connection.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         share_bytes: Option<u64>,
-        /// Network memory reserved for received data, in bytes; 0 if the connection only transmits.
+        /// Network memory of the connection reserved for received data, in bytes; 0 if the
+        /// connection only transmits.
         #[serde(default)]
         window_bytes: u64,
     },
@@ -130,38 +132,38 @@ pub enum Request {
     /// follows when the file is completed; if the file is discarded, the request is refused. For
     /// other connections, the answer follows at once.
     Close {
-        /// The number of the connection.
+        /// The number of the connection to close.
         connection: u32,
     },
     /// Register streams, either all or none.
     Submit {
-        /// The streams. They may refer to each other.
+        /// The specifications of the streams. They may refer to each other.
         streams: Vec<Spec>,
     },
     /// Announce the next ADU of a stream with ADUs of variable size.
     Announce {
-        /// The stream.
+        /// The number of the ADU's stream.
         stream: u32,
-        /// Bytes of the ADU.
+        /// Size of the announced ADU in bytes.
         adu_bytes: u64,
     },
     /// Set the number of ADUs of a stream that was submitted without it.
     Finish {
-        /// The stream.
+        /// The number of the stream whose number of ADUs is set.
         stream: u32,
-        /// The number of ADUs.
+        /// The number of ADUs of the stream.
         adus: u64,
     },
     /// Cancel a stream.
     Cancel {
-        /// The number of the stream.
+        /// The number of the stream to cancel.
         stream: u32,
     },
-    /// Wait until the stream has ended or the number of its ADUs in `adus` are done.
+    /// Wait until the stream has ended, or until `adus` of its ADUs are done.
     Wait {
-        /// The stream.
+        /// The number of the stream to wait for.
         stream: u32,
-        /// The number of ADUs; None to wait for the end of the stream.
+        /// The number of ADUs to wait for; None to wait for the end of the stream.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         adus: Option<u64>,
         /// Whether to wait until the ADUs are moved instead of done. The ranks may reuse their
@@ -171,17 +173,17 @@ pub enum Request {
     },
     /// Request the status of a stream, with the reasons why it waits.
     Stream {
-        /// The number of the stream.
+        /// The number of the stream whose status is requested.
         stream: u32,
     },
     /// Request the status of a connection.
     Connection {
-        /// The number of the connection.
+        /// The number of the connection whose status is requested.
         connection: u32,
     },
     /// Request the overview of the application or, for an operator, of all applications.
     Overview {
-        /// Whether to include all applications.
+        /// Whether to include all applications, for an operator.
         #[serde(default)]
         all: bool,
     },
@@ -189,12 +191,12 @@ pub enum Request {
     Geometry {
         /// The name of the screen, as in `framebuffer:NAME`.
         screen: String,
-        /// The new geometry.
+        /// The new geometry of the screen.
         geometry: Geometry,
     },
     /// Reset a frame buffer: clear it and set its counts to 0.
     Reset {
-        /// The name of the screen.
+        /// The name of the screen to clear, as in `framebuffer:NAME`.
         screen: String,
     },
 }
@@ -203,7 +205,7 @@ pub enum Request {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Carrier {
-    /// The socket of the request.
+    /// The data moves over the socket of the request.
     Socket,
     /// Rings in shared memory, one in each direction; over a Unix socket only. The sizes are
     /// rounded up.
@@ -215,7 +217,7 @@ pub enum Carrier {
     },
 }
 
-/// How the data of a stream is divided (paper, 5.2).
+/// The data format of a stream: how its data is divided (paper, 5.2).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Format {
@@ -248,7 +250,7 @@ pub enum Other {
 pub struct Spec {
     /// The number of the stream's connection.
     pub connection: u32,
-    /// The direction of the stream.
+    /// The direction of the stream's data.
     pub direction: Direction,
     /// How the stream's data is divided.
     pub format: Format,
@@ -281,12 +283,12 @@ pub struct Spec {
     pub rank_sums: Checksum,
 }
 
-/// Return the default of `rank_sums`.
+/// Return the default of `rank_sums`: no checksums.
 fn no_sums() -> Checksum {
     Checksum::None
 }
 
-/// Return the default of `quantum`.
+/// Return the default of `quantum`: 1.
 fn one() -> u32 {
     1
 }
@@ -307,7 +309,7 @@ pub enum Pixel {
 pub struct Geometry {
     /// Number of pixels in a line.
     pub width: u32,
-    /// Number of lines.
+    /// Number of lines in a frame.
     pub height: u32,
     /// The format of a pixel.
     pub pixel: Pixel,

@@ -1,8 +1,8 @@
-//! Incoming peers. `raw:accept:ADDRESS` waits for a peer whose first packet shows the connection's
-//! channel, `tcp:accept:ADDRESS` for any peer. Several connections with different channels may wait
-//! at one address; the port closes when none waits any more. `udp:accept:ADDRESS` has a port of its
-//! own and waits for a datagram that shows the channel; the sender of that datagram becomes the
-//! peer.
+//! Accepts peers for connections that wait for them. `raw:accept:ADDRESS` waits for a peer whose
+//! first packet shows the connection's channel, `tcp:accept:ADDRESS` for any peer. Several
+//! connections with different channels may wait at one address; the port closes when none waits any
+//! more. `udp:accept:ADDRESS` has a port of its own and waits for a datagram that shows the
+//! channel; the sender of that datagram becomes the peer.
 
 use crate::refusal::refusal;
 use crate::shared::Shared;
@@ -20,15 +20,15 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
-/// Time within which a peer must show a channel. A peer whose channel is not expected stays
-/// connected for the same time.
+/// Time within which a peer must show a channel in its first packet. A peer whose channel is not
+/// expected stays connected for the same time.
 const CHANNEL_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Interval at which the thread checks whether a connection still waits for a peer.
+/// Interval at which the accepting thread checks whether a connection still waits for a peer.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Requested size of the kernel's receive buffer, for datagrams that arrive before their connection
-/// uses the socket.
+/// Requested size in bytes of the kernel's receive buffer, for datagrams that arrive before their
+/// connection uses the socket.
 const RECEIVE_BUFFER_BYTES: usize = 4 << 20;
 
 /// Maximum number of peers per address that have not shown their channel.
@@ -62,7 +62,8 @@ impl State {
         self.connections.get(&id)?.given.clone()
     }
 
-    /// Return the channel that datagrams must show at an address, if a connection waits there.
+    /// Return the channel that a peer's datagrams must show at an address, if a connection waits
+    /// there.
     fn datagrams_at(&self, address: SocketAddr) -> Option<u32> {
         let mut all = self.accepting.values();
         let pending = all.find(|one| one.datagrams && one.address == address);
@@ -100,7 +101,7 @@ pub(crate) fn listen(shared: &Shared, at: SocketAddr) -> Result<SocketAddr, Refu
     Ok(address)
 }
 
-/// A connected peer that has not been handed to a connection.
+/// A connected peer that has not been assigned to a connection.
 struct Peer {
     socket: Socket,
     from: SocketAddr,
@@ -143,7 +144,8 @@ fn serve(shared: &Shared, address: SocketAddr, listener: TcpListener) {
                 has_data: false,
             };
             if peers.len() == MAX_PEERS {
-                // The oldest silent peer is closed, so that silent peers cannot keep out the others.
+                // The oldest silent peer is closed, so that silent peers cannot keep out the
+                // others.
                 let silent = peers.iter().position(|peer| !peer.has_data);
                 let first = peers.remove(silent.unwrap_or(0));
                 first.refused(shared, address, "others come, and it shows no channel");
@@ -185,7 +187,7 @@ fn sleep(listener: &TcpListener, peers: &[Peer]) {
 }
 
 impl Peer {
-    /// Log the result for the peer.
+    /// Log the result of accepting the peer.
     fn log(&self, shared: &Shared, at: SocketAddr, result: &str) {
         let what = format!("peer at {at}");
         shared
@@ -194,7 +196,7 @@ impl Peer {
             .record(&self.from.to_string(), &what, result);
     }
 
-    /// Log and count the refusal of the peer.
+    /// Log and count the refusal of the peer, for this reason.
     fn refused(&self, shared: &Shared, at: SocketAddr, why: &str) {
         shared
             .hub
@@ -203,8 +205,8 @@ impl Peer {
         shared.hub.state().counters.refused += 1;
     }
 
-    /// Read the channel from the data received so far, which stays in the socket. Returns false if
-    /// the peer's data is invalid.
+    /// Read the channel from the data that the peer has sent so far, which stays in the socket.
+    /// Returns false if the peer's data is invalid.
     fn read_channel(&mut self) -> bool {
         let mut head = [0; Header::BYTES];
         match self.socket.peek(&mut head) {
@@ -226,10 +228,11 @@ impl Peer {
     }
 }
 
-/// A bound UDP port. Drop it once the connection is registered or refused.
+/// A UDP port that was bound for a connection. Drop it once the connection is registered or
+/// refused.
 pub(crate) struct Bound {
     pub address: SocketAddr,
-    /// Wakes the thread of the port when it is dropped.
+    /// Wakes the thread that waits for datagrams on the port when it is dropped.
     _known: Sender<()>,
 }
 

@@ -1,4 +1,4 @@
-//! Settings of the daemon.
+//! Settings of the daemon of the stream manager.
 
 use crate::policy::Policy;
 use isthmus_stream_net::{Driver, memory_shortfall};
@@ -6,54 +6,56 @@ use isthmus_wire::{Address, Error, Result};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// The configuration of a daemon.
+/// The configuration of a daemon of the stream manager.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Addresses, admission and logs.
+    /// Addresses at which the daemon listens, admission of clients, and logs.
     pub server: isthmus_daemon::Config,
     /// The limits of each application.
     pub limits: Limits,
     /// The destinations that applications may reach.
     pub policy: Policy,
-    /// Time without progress after which a stream is reported as stalled.
+    /// Time without progress after which the daemon reports a stream as stalled.
     pub stall: Duration,
-    /// Address of the page that shows screens; without it there are no screens.
+    /// Address of the web page that shows screens; without it there are no screens.
     pub screens: Option<SocketAddr>,
     /// Time for which a link over TCP or TLS may be without a socket before its rank counts as
     /// gone. Zero: every link ends with its socket.
     pub link_grace: Duration,
-    /// Time for which active streams may continue when the daemon is asked to end.
+    /// Time for which active streams may continue after a request to end the daemon.
     pub grace: Duration,
 }
 
-/// Limits of applications. A request that exceeds one is refused, and the refusal names the limit.
+/// Limits of applications. The daemon refuses a request that exceeds a limit, and the refusal names
+/// the limit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Number of applications at a time, without those of operators.
+    /// Maximum number of applications at a time, without those of operators.
     pub applications: u32,
-    /// Number of connections of an application.
+    /// Maximum number of connections of an application.
     pub connections: u32,
-    /// Number of streams of an application that have not ended.
+    /// Maximum number of streams of an application that have not ended.
     pub streams: u32,
-    /// Number of links of an application.
+    /// Maximum number of links of an application.
     pub links: u32,
-    /// Staging memory of an application's active streams, in bytes, in each direction.
+    /// Maximum staging memory of an application's active streams, in bytes, in each direction.
     pub staging_bytes: u64,
-    /// Network memory of an application, in bytes, in each direction: unconfirmed data and receive
-    /// windows.
+    /// Maximum network memory of an application, in bytes, in each direction: unconfirmed data and
+    /// receive windows.
     pub network_bytes: u64,
-    /// The part of `network_bytes` that one connection may use.
+    /// Maximum part of `network_bytes` that one connection may use.
     pub connection_bytes: u64,
-    /// Memory of all rings of an application, in bytes.
+    /// Maximum memory of all rings of an application, in bytes.
     pub ring_bytes: u64,
-    /// Memory of an application's screens, in bytes: each has its newest frame and the frame being
-    /// drawn. The limit of all screens is this times the number of applications.
+    /// Maximum memory of an application's screens, in bytes: each has its newest frame and the
+    /// frame being drawn. The limit of all screens is this times the number of applications.
     pub screen_bytes: u64,
-    /// Number of requests of a session that may wait for an answer.
+    /// Maximum number of requests of a session that may wait for an answer.
     pub waits: u32,
 }
 
 impl Default for Limits {
+    /// Return the default limits of an application.
     fn default() -> Self {
         Self {
             applications: 16,
@@ -87,14 +89,14 @@ impl Config {
 }
 
 impl Config {
-    /// Check the configuration.
+    /// Check that the configuration is consistent and that the machine has the memory.
     pub(crate) fn check(&self) -> Result<()> {
         self.fits()?;
         self.shares()
     }
 
-    /// Check that no limit of a part exceeds the limit of its whole; `u64::MAX` stands for the
-    /// whole.
+    /// Check that no limit of a part, such as a connection, exceeds the limit of the whole
+    /// application; `u64::MAX` stands for the whole.
     fn shares(&self) -> Result<()> {
         let (part, bytes) = (self.limits.connection_bytes, self.limits.network_bytes);
         if part != u64::MAX && part > bytes {
@@ -120,7 +122,7 @@ impl Config {
         }
     }
 
-    /// Check that the machine has the memory that one application may have.
+    /// Check that the machine has the memory that one application may use.
     fn fits(&self) -> Result<()> {
         let limits = &self.limits;
         for (flag, bytes, times) in [

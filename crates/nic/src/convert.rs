@@ -12,7 +12,7 @@ use isthmus_stream::{
 use isthmus_stream_net::frame::BLOCK_BYTES;
 use isthmus_stream_net::{Destination, Error as Net};
 
-/// Convert an error of the driver or manager to a refusal.
+/// Convert an error of the driver or stream manager to a refusal of the request.
 pub(crate) fn refused(error: impl Into<Net>) -> Refusal {
     let error = error.into();
     let kind = match &error {
@@ -34,7 +34,8 @@ pub(crate) fn refused(error: impl Into<Net>) -> Refusal {
     refusal(kind, error.to_string())
 }
 
-/// Return whether the destination exchanges packets: a manager or a sink, which confirms them.
+/// Return whether the destination exchanges packets: a stream manager or a sink, which confirms
+/// them.
 pub(crate) fn speaks_packets(to: &Destination) -> bool {
     !matches!(
         to,
@@ -79,7 +80,7 @@ pub(crate) fn protocol(
     Ok((protocol, packets || bytes))
 }
 
-/// Convert the geometry of a screen.
+/// Convert the geometry of a screen from the control protocol.
 pub(crate) fn geometry(form: protocol::Geometry) -> Geometry {
     Geometry {
         width: form.width,
@@ -92,7 +93,7 @@ pub(crate) fn geometry(form: protocol::Geometry) -> Geometry {
     }
 }
 
-/// Convert an error of a screen to a refusal.
+/// Convert an error of a screen to a refusal of the request.
 pub(crate) fn screen(error: &Screen) -> Refusal {
     let kind = match error {
         Screen::NoScreen(..) => RefusalKind::Unknown,
@@ -102,7 +103,7 @@ pub(crate) fn screen(error: &Screen) -> Refusal {
     refusal(kind, error.to_string())
 }
 
-/// Convert a reference to another stream.
+/// Convert a reference to another stream from the control protocol.
 fn other(other: protocol::Other) -> Other {
     match other {
         protocol::Other::Stream(stream) => Other::Stream(StreamId(stream)),

@@ -8,9 +8,9 @@ pub(crate) const ENDS: [&str; 3] = ["done", "failed", "cancelled"];
 pub(crate) struct Counters {
     /// Number of streams that ended, by outcome, in the order of [`ENDS`].
     pub ended: [u64; 3],
-    /// Number of connections that were lost.
+    /// Number of connections that were lost since the start.
     pub lost: u64,
-    /// Number of reports of a stalled stream.
+    /// Number of times that a stream was reported as stalled.
     pub stalls: u64,
     /// Number of times that a lasting link lost its socket. `links_restored` is the number of times
     /// that one got a new socket.

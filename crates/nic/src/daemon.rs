@@ -1,4 +1,4 @@
-//! The daemon: start, reload and stop.
+//! Starts, reloads and stops the daemon of the stream manager.
 
 use crate::config::Config;
 use crate::error::Result;
@@ -14,13 +14,13 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Time within which closed connections must send and write their remaining data.
+/// Time within which closed connections must send or write their remaining data.
 const LINGER: Duration = Duration::from_secs(6);
 
-/// Time within which sessions must read their last lines.
+/// Time within which clients must read the last lines of their sessions.
 const LEAVE: Duration = Duration::from_secs(3);
 
-/// A running daemon. Dropping it ends it without a grace period.
+/// A running daemon of the stream manager. Dropping it ends it without a grace period.
 #[derive(Debug)]
 pub struct Daemon {
     shared: Arc<Shared>,
@@ -66,7 +66,7 @@ impl Daemon {
         })
     }
 
-    /// Append a line to the audit log.
+    /// Append a line to the audit log: the client `who`, its request `what`, and the result.
     fn log(&self, who: &str, what: &str, result: &str) {
         self.shared.hub.log().record(who, what, result);
     }
@@ -140,7 +140,7 @@ impl Daemon {
         Ok(stopped?)
     }
 
-    /// Notify all sessions that the daemon ends.
+    /// Notify all sessions that the daemon ends after this grace period.
     fn announce(&self, grace: Duration) {
         let state = self.shared.hub.state();
         let grace_ns = u64::try_from(grace.as_nanos()).unwrap_or(u64::MAX);
@@ -159,7 +159,7 @@ impl Daemon {
         }
     }
 
-    /// End all applications.
+    /// Remove all applications.
     fn dismiss(&self) {
         let hub = Arc::clone(&self.shared.hub);
         // If the driver has ended, there are no applications.
@@ -175,6 +175,7 @@ impl Daemon {
 }
 
 impl Drop for Daemon {
+    /// End the daemon without a grace period.
     fn drop(&mut self) {
         // The error is lost here; `stop` returns it.
         let _ = self.end(Duration::ZERO);

@@ -1,12 +1,12 @@
 //! Errors of the daemon. Each is one line with the location, the problem and the remedy.
 
-/// The reason why a daemon does not start, or why it ended.
+/// The reason why a daemon of the stream manager does not start, or why it ended.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// An error of the server: an address, a setting, or the system.
     #[error("{0}")]
     Server(#[from] isthmus_wire::Error),
-    /// An error of the driver of the streams.
+    /// An error of the driver that moves the streams' data.
     #[error("{0}")]
     Net(#[from] isthmus_stream_net::Error),
 }

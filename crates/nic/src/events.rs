@@ -1,4 +1,5 @@
-//! Handling of the driver's events: they go to sessions, waiting requests, the log and counters.
+//! Handles the events of the driver: passes them to sessions and waiting requests, and logs and
+//! counts them.
 
 use crate::counters::ENDS;
 use crate::refusal::refusal;
@@ -8,7 +9,7 @@ use isthmus_nic_protocol::{Answer, Event as Notice, Message, RefusalKind};
 use isthmus_stream::{AppId, Event, StreamId};
 use isthmus_stream_net::{Driver, Event as NetEvent};
 
-/// Number of entries of incomplete streams above which the entries of streams are removed that the
+/// Number of entries in `incomplete` above which the entries of streams are removed that the
 /// manager no longer knows.
 const MAX_INCOMPLETE: usize = 4096;
 
@@ -50,7 +51,7 @@ impl Hub {
 }
 
 impl Hub {
-    /// Count an event and write it to the log.
+    /// Count an event of an application and write it to the log.
     pub(crate) fn log_event(&self, state: &mut State, app: AppId, event: &Notice) {
         let counters = &mut state.counters;
         let (what, result) = match event {
@@ -144,7 +145,7 @@ impl State {
             && !sessions.any(|session| session.watch)
     }
 
-    /// Update the counts that an event changes.
+    /// Update the counts of incomplete ADUs and moved bytes that an event changes.
     fn count_event(&mut self, driver: &Driver, event: &NetEvent) {
         match event {
             NetEvent::Stream(
@@ -169,15 +170,15 @@ impl State {
         }
     }
 
-    /// Answer a request when a stream reaches the state that the request waits for, or at once if
-    /// it has.
+    /// Answer a waiting request when a stream reaches the state that the request waits for, or at
+    /// once if it has.
     pub fn wait(&mut self, driver: &Driver, stream: StreamId, waiter: Waiter) {
         let target = WaitTarget::Stream(stream);
         self.waiters.entry(target).or_default().push(waiter);
         self.answer_waiters(driver, stream);
     }
 
-    /// Answer the requests whose wait for the stream is over.
+    /// Answer the requests that no longer need to wait for the stream.
     fn answer_waiters(&mut self, driver: &Driver, stream: StreamId) {
         let Some(mut waiters) = self.waiters.remove(&WaitTarget::Stream(stream)) else {
             return;

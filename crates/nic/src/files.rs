@@ -7,7 +7,7 @@ use isthmus_nic_protocol::{Answer, Message, Refusal, RefusalKind};
 use isthmus_stream::{ConnectionId, Manager};
 use isthmus_stream_net::Event;
 
-/// The state of the file of a connection.
+/// The state of the file that a connection writes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum File {
     /// The file is being written.
@@ -60,7 +60,7 @@ impl State {
         });
     }
 
-    /// Record the result of a file, and answer the waiting requests to close its connection.
+    /// Record the outcome of a file, and answer the waiting requests to close its connection.
     pub fn update_file(&mut self, event: &Event) {
         let (connection, file) = match event {
             Event::Kept { connection, .. } => (connection, File::Kept),

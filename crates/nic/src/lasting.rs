@@ -1,4 +1,5 @@
-//! Links that outlast their sockets: the sessions that own them, and how ranks reconnect them.
+//! Links that outlast their sockets: how ranks create them and reconnect them, and the sessions
+//! that own them.
 
 use crate::convert;
 use crate::links::{HANDSHAKE, Rejected, application, reserve};
@@ -18,7 +19,8 @@ use isthmus_wire::Transport;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Permitted length of a link's key, in characters.
+/// Permitted length in characters of a link's key, the secret with which a rank reconnects the
+/// link.
 const KEY_CHARACTERS: std::ops::RangeInclusive<usize> = 16..=64;
 
 /// A link that is ready to use the socket of the request.
@@ -132,7 +134,7 @@ fn renew(
     called.map_err(convert::refused)?
 }
 
-/// Create a link.
+/// Create a link that outlasts its sockets.
 fn begin(
     hub: &Hub,
     state: &mut State,

@@ -1,4 +1,4 @@
-//! Removal of files that a killed daemon left unfinished.
+//! Removes files that a killed daemon left unfinished.
 //!
 //! A daemon writes a journal of the files that it is writing ([`Journal`]) in the first directory
 //! of `--files`, and holds a lock on the journal. A journal without a lock belongs to a daemon that
@@ -60,6 +60,7 @@ impl WriteJournal {
 }
 
 impl Drop for WriteJournal {
+    /// Remove the journal file, if it names no files that are still being written.
     fn drop(&mut self) {
         // If a writer hangs, its file remains, and the next daemon removes it.
         if Journal::paths(&self.file).is_ok_and(|paths| paths.is_empty()) {
@@ -74,7 +75,7 @@ pub(crate) fn is_journal(name: &str) -> bool {
     digits.is_some_and(|it| it.len() == 32 && it.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// The result of removing a file that a journal names.
+/// The outcome of removing a file that a journal names.
 enum Removal {
     Removed,
     /// The file does not exist, or is not an unfinished file.
@@ -150,7 +151,7 @@ fn remove(roots: &Roots, path: &Path) -> Removal {
 
 /// Open and lock a regular file of this user; None if the file is not one, or is locked.
 fn own_and_locked(directory: impl AsFd, name: &OsStr) -> Option<(File, Stat)> {
-    // With `NONBLOCK`, opening a FIFO does not wait.
+    // With `NONBLOCK`, opening a FIFO does not wait for a writer.
     let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = openat(&directory, name, flags, Mode::empty()).ok()?;
     flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;

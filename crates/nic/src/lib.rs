@@ -1,5 +1,6 @@
-//! The daemon of the stream manager. Several applications share one interface (Steenkiste 1996,
-//! sections 5.1 to 5.3), each in its own sessions, over the protocol of `isthmus-nic-protocol`.
+//! The daemon of the stream manager: several applications share one network interface (Steenkiste
+//! 1996, sections 5.1 to 5.3), each in its own sessions, over the protocol of
+//! `isthmus-nic-protocol`.
 //!
 //! | module | contents |
 //! |---|---|

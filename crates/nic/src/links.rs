@@ -1,4 +1,4 @@
-//! Links of an application over sockets and rings.
+//! Links between the ranks of an application and the daemon, over sockets and rings.
 
 use crate::convert;
 use crate::lasting;
@@ -15,7 +15,8 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Time within which a rank must receive the answer and its rings.
+/// Time within which a rank must receive the answer to its request for a link, and the rings of the
+/// link.
 pub(crate) const HANDSHAKE: Duration = Duration::from_secs(10);
 
 /// Smallest and largest size of a ring, in bytes.
@@ -47,6 +48,7 @@ impl AttachGuard<'_> {
 }
 
 impl Drop for AttachGuard<'_> {
+    /// Release the reservation.
     fn drop(&mut self) {
         self.shared.hub.state().attaching.remove(&self.id);
     }
@@ -126,7 +128,7 @@ pub(crate) fn link(
     Ok(())
 }
 
-/// Reserve a link with rings of `asked` bytes for this session to attach, and return the
+/// Reserve a link for this session to attach, whose rings have `asked` bytes in total. Return the
 /// application of the link.
 fn claim<'a>(
     shared: &'a Shared,
@@ -147,7 +149,7 @@ fn claim<'a>(
 }
 
 /// Return the driver's number of a link without ends, if the application may use the link with
-/// `asked` bytes of memory.
+/// `asked` bytes of memory for its rings.
 pub(crate) fn reserve(
     hub: &Hub,
     state: &mut State,
@@ -181,7 +183,7 @@ pub(crate) fn reserve(
     Ok(id)
 }
 
-/// Return the total size of the requested rings, if this socket supports them.
+/// Return the total size in bytes of the requested rings, if this socket supports them.
 fn asked(wire: &Transport, carrier: Carrier) -> Result<u64, Refusal> {
     let Carrier::Rings {
         from_rank_bytes,
@@ -205,7 +207,7 @@ fn asked(wire: &Transport, carrier: Carrier) -> Result<u64, Refusal> {
     Ok(sizes.iter().map(|bytes| capacity(*bytes)).sum())
 }
 
-/// Return the total size of an application's rings, including reserved ones.
+/// Return the total size in bytes of an application's rings, including reserved ones.
 fn ring_bytes(state: &State, driver: &Driver, app: AppId) -> u64 {
     let links = state
         .apps
@@ -221,7 +223,7 @@ fn ring_bytes(state: &State, driver: &Driver, app: AppId) -> u64 {
     links.map(bytes).sum()
 }
 
-/// Return the size of the ring that is created for a requested size.
+/// Return the size in bytes of the ring that is created for a requested size.
 fn capacity(bytes: u64) -> u64 {
     match bytes {
         0 => 0,
@@ -229,7 +231,7 @@ fn capacity(bytes: u64) -> u64 {
     }
 }
 
-/// Create the rings of a link, of which one may be missing.
+/// Create the rings of a link, in each direction with a size above 0.
 fn rings(from_rank: u64, to_rank: u64) -> Result<LinkParts, Refusal> {
     let make = |bytes: u64| -> Result<Option<(Producer, Consumer)>, Refusal> {
         let bytes = capacity(bytes);
@@ -254,7 +256,7 @@ fn rings(from_rank: u64, to_rank: u64) -> Result<LinkParts, Refusal> {
     })
 }
 
-/// Attach the link to the driver. If the application has ended in the meantime, the link is closed.
+/// Attach a link to the driver. If its application has ended in the meantime, the link is closed.
 fn attach(
     shared: &Shared,
     app: AppId,
@@ -291,7 +293,7 @@ fn attach(
     }
 }
 
-/// Return the refusal of a ticket that no application has.
+/// Return the refusal of a request whose ticket belongs to no application.
 pub(crate) fn no_ticket() -> Refusal {
     let text = "no application has this ticket: it is in the answer to hello, and ends with it";
     refusal(RefusalKind::Denied, text)

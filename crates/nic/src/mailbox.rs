@@ -1,22 +1,22 @@
-//! Bounded queues of lines for a session's client. Adding a line never waits.
+//! Bounded queues of the lines that a session must send to its client. Adding a line never waits.
 
 use isthmus_nic_protocol::{Event, LINE_BYTES, LinkNews, Message, Refusal, RefusalKind, write};
 use isthmus_wire::{Error, Result, Signal};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Maximum number of queued events. `MAX_EVENT_BYTES` is the maximum of their bytes.
+/// Maximum number of queued events of a session. `MAX_EVENT_BYTES` is the maximum of their bytes.
 const MAX_EVENTS: usize = 4096;
-/// Maximum size of all queued events in bytes.
+/// Maximum size of all queued events of a session, in bytes.
 const MAX_EVENT_BYTES: usize = LINE_BYTES;
 /// Number of bytes of queued answers above which the session reads no further request.
 const MAX_ANSWER_BYTES: usize = LINE_BYTES;
 
-/// The queued lines of one session.
+/// The queued lines of one session: answers and events for its client.
 #[derive(Debug)]
 pub(crate) struct Mailbox {
     inner: Mutex<Inner>,
-    /// Wakes the session's thread to send lines.
+    /// Wakes the session's thread to send the queued lines.
     pub wake: Signal,
     /// Whether the client receives events.
     pub watch: bool,
@@ -24,7 +24,7 @@ pub(crate) struct Mailbox {
     pub session: u32,
 }
 
-/// The state of the queues.
+/// The state of the queues of one session.
 #[derive(Debug, Default)]
 struct Inner {
     lines: VecDeque<Line>,
@@ -34,13 +34,13 @@ struct Inner {
     missed: u64,
     /// Unsent news of lasting links: the latest of each kind per link, with the link's key.
     news: BTreeMap<(u16, bool), (String, LinkNews)>,
-    /// Number of requests that wait for a later answer.
+    /// Number of requests of the session that wait for a later answer.
     waits: u32,
-    /// Whether the session must end when all lines are sent.
+    /// Whether the session must end when all queued lines are sent.
     dismissed: bool,
 }
 
-/// A queued line: an answer or an event.
+/// A queued line for the client: an answer or an event.
 #[derive(Debug)]
 struct Line {
     bytes: Vec<u8>,
@@ -59,12 +59,13 @@ pub(crate) fn encode(message: &Message) -> Vec<u8> {
             kind: RefusalKind::Limit,
             text: format!("the answer is {error}"),
         };
-        // A short line always fits.
+        // The line of a refusal always fits.
         write(&Message::Refused { id, refusal }).unwrap_or_default()
     })
 }
 
 impl Mailbox {
+    /// Create empty queues. `watch` says whether the client receives events.
     pub fn new(session: u32, watch: bool) -> Result<Self> {
         let wake = Signal::new().map_err(|error| Error::system("what wakes a session", error))?;
         Ok(Self {
@@ -81,8 +82,8 @@ impl Mailbox {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Queue an answer or a refusal. The session reads no further request while too many of them
-    /// are queued.
+    /// Queue the answer to a request, or its refusal. The session reads no further request while
+    /// too many answers are queued.
     pub fn answer(&self, message: &Message) {
         let bytes = encode(message);
         let mut inner = self.inner();
@@ -108,8 +109,8 @@ impl Mailbox {
         self.wake.set();
     }
 
-    /// Queue news of a lasting link for its rank. They replace unsent news for the same link
-    /// number, even those of an earlier link.
+    /// Queue news of a lasting link for its rank. The news replaces unsent news for the same link
+    /// number, even that of an earlier link.
     pub fn news(&self, link: u16, key: String, news: LinkNews) {
         let cut = matches!(news, LinkNews::Cut { .. });
         self.inner().news.insert((link, cut), (key, news));
@@ -161,13 +162,13 @@ impl Mailbox {
         }
     }
 
-    /// Make the session end when all lines are sent.
+    /// Make the session end when all queued lines are sent.
     pub fn dismiss(&self) {
         self.inner().dismissed = true;
         self.wake.set();
     }
 
-    /// Return whether the session must end when all lines are sent.
+    /// Return whether the session must end when all queued lines are sent.
     pub fn is_dismissed(&self) -> bool {
         self.inner().dismissed
     }
@@ -197,6 +198,7 @@ mod tests {
     use super::*;
     use isthmus_nic_protocol::{Answer, Lines, read};
 
+    /// Return all queued messages, as the client would parse them.
     fn messages(mailbox: &Mailbox) -> Vec<Message> {
         let mut all = Vec::new();
         loop {
@@ -213,13 +215,14 @@ mod tests {
         }
     }
 
+    /// Return the event that an ADU with this number was moved.
     fn moved(adu: u64) -> Event {
         let (stream, good) = (1, true);
         Event::Moved { stream, adu, good }
     }
 
-    /// Answers, events and counted missed events are together all messages that were queued, in
-    /// order, at any speed of the client.
+    /// Checks that answers, events and counted missed events are together all messages that were
+    /// queued, in order, at any speed of the client.
     #[test]
     fn a_slow_reader_receives_the_count_of_missed_events() {
         let mailbox = Mailbox::new(0, true).unwrap();
@@ -259,7 +262,7 @@ mod tests {
         assert!(missed > 50_000 - MAX_EVENTS as u64 && delivered > MAX_EVENTS as u64);
     }
 
-    /// Any amount of news of a link uses the room of one line of each kind.
+    /// Checks that any amount of news of a link uses the room of one line of each kind.
     #[test]
     fn only_the_latest_news_of_a_link_are_sent() {
         let mailbox = Mailbox::new(0, false).unwrap();

@@ -6,7 +6,7 @@ use isthmus_daemon::{Gate, Text};
 use isthmus_stream::{Direction, State as StreamState};
 use isthmus_stream_net::Driver;
 
-/// Return the current value of all metrics.
+/// Return the current value of all metrics of the daemon, as text for Prometheus.
 pub(crate) fn render(hub: &Hub, state: &State, driver: &Driver) -> String {
     let mut text = Text::new("isthmus_nic", hub.started);
     add_gauges(&mut text, state, driver, &hub.gate);
@@ -65,7 +65,7 @@ fn add_gauges(text: &mut Text, state: &State, driver: &Driver, gate: &Gate) {
     text.gauges("streams", help, "state", &each);
 }
 
-/// Add the use of staging and network memory.
+/// Add the use of staging and network memory as gauges.
 fn add_memory(text: &mut Text, driver: &Driver) {
     let manager = driver.manager();
     let directions = [Direction::Transmit, Direction::Receive];
@@ -83,7 +83,7 @@ fn add_memory(text: &mut Text, driver: &Driver) {
     text.gauge("network_limit_bytes", help, has.network_bytes);
 }
 
-/// Add the counters since the start.
+/// Add the counters since the start of the daemon.
 fn add_counters(text: &mut Text, state: &State, driver: &Driver) {
     let counts = driver.manager().statistics();
     let counters = &state.counters;
@@ -135,7 +135,8 @@ mod tests {
     use isthmus_wire::Address;
     use std::sync::Arc;
 
-    /// Each metric has one head before its values and a name with its unit, as Prometheus requires.
+    /// Checks that each metric has one head before its values and a name with its unit, as
+    /// Prometheus requires.
     #[test]
     fn the_text_has_the_format_of_prometheus() {
         let config = Config::new(vec![Address::parse("tcp:127.0.0.1:0").unwrap()]);

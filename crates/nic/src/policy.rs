@@ -13,10 +13,10 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-/// Prefixes of all destinations, for messages.
+/// Prefixes of all destinations of connections, for messages.
 const KINDS: &str = "raw:tcp:, raw:accept:, raw:unix: with a path, tcp:, tcp:accept:, file:, framebuffer:, udp: or \
      udp:accept:";
-/// Prefixes of destinations that do not wait for a peer.
+/// Prefixes of destinations of connections that do not wait for a peer.
 const BEGINS: [&str; 7] = [
     "raw:tcp:",
     "raw:unix:",
@@ -26,21 +26,21 @@ const BEGINS: [&str; 7] = [
     "framebuffer:",
     "udp:",
 ];
-/// Prefixes of destinations that wait for a peer.
+/// Prefixes of destinations of connections that wait for a peer, and the protocol of that peer.
 const ACCEPT: [(&str, PeerKind); 3] = [
     ("raw:accept:", PeerKind::Packets),
     ("tcp:accept:", PeerKind::Bytes),
     ("udp:accept:", PeerKind::Datagrams),
 ];
 
-/// The protocol of an incoming peer.
+/// The protocol of a peer for which a connection waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PeerKind {
-    /// Packets; the first packet shows the channel.
+    /// Packets, the first of which shows the channel.
     Packets,
-    /// Plain bytes.
+    /// Plain bytes without headers.
     Bytes,
-    /// Datagrams; each datagram shows the channel.
+    /// Datagrams, each of which shows the channel.
     Datagrams,
 }
 
@@ -51,10 +51,10 @@ pub(crate) fn parse_accept(words: &str) -> Option<(PeerKind, &str)> {
     all.find_map(|(begin, kind)| Some((kind, words.strip_prefix(begin)?)))
 }
 
-/// The policy: the destinations that applications may reach.
+/// The policy of a daemon: the destinations that applications may reach.
 #[derive(Clone, Debug)]
 pub struct Policy {
-    /// Networks to which connections may go.
+    /// Networks to whose addresses connections may go.
     pub to: Vec<Network>,
     /// Networks at whose addresses connections may wait for peers.
     pub accept: Vec<Network>,
@@ -206,7 +206,7 @@ fn below(
         .paths()
         .map(|path| path.display().to_string())
         .collect();
-    // This call resolves symbolic links; opening the directory below follows none.
+    // This call resolves symbolic links; opening the real directory later follows none.
     let real = match std::fs::canonicalize(parent) {
         Ok(real) => real,
         Err(_) if shown.is_empty() => parent.to_owned(),
@@ -293,15 +293,15 @@ fn socket(words: &str, path: &str, directory: &OwnedFd) -> std::result::Result<O
     }
 }
 
-/// An allowed destination.
+/// A destination that the policy allows.
 #[derive(Debug)]
 pub(crate) enum Allowed {
     /// A destination in the driver's form.
     To(String),
-    /// A destination below the directories for files, with the opened directory of a file, or the
-    /// opened socket.
+    /// A destination below the directories for files, with the open directory of the file, or the
+    /// open socket.
     Found(String, OwnedFd),
-    /// An incoming peer with this protocol, at this address.
+    /// A destination that waits for a peer with this protocol at this address.
     Accept(PeerKind, SocketAddr),
 }
 

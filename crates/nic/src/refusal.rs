@@ -2,7 +2,7 @@
 
 use isthmus_nic_protocol::{Refusal, RefusalKind};
 
-/// Return a refusal with this kind and text.
+/// Return a refusal of a request, with this kind and text.
 pub(crate) fn refusal(kind: RefusalKind, text: impl Into<String>) -> Refusal {
     let text = text.into();
     Refusal { kind, text }

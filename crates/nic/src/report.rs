@@ -1,4 +1,4 @@
-//! Conversion of the driver's state and events to objects of the control protocol.
+//! Converts the driver's state and events to objects of the control protocol.
 
 use crate::state::{Hub, State};
 use isthmus_nic_protocol as protocol;
@@ -57,7 +57,8 @@ impl State {
         own_number.to_string()
     }
 
-    /// Return the message for the failure of a stream, with the application's numbers of links.
+    /// Return the message for the reason why a stream failed, with the application's numbers of
+    /// links.
     fn describe_reason(&self, reason: &Reason) -> String {
         match reason {
             // Another link may have the number now.
@@ -145,8 +146,8 @@ pub(crate) fn connection(
     })
 }
 
-/// Return everything that belongs to the applications that `of` selects. Entries that do not fit in
-/// a line are left out: ended streams first, and among these the oldest first.
+/// Return the status of everything that belongs to the applications that `of` selects. Entries that
+/// do not fit in a line are left out: ended streams first, and among these the oldest first.
 pub(crate) fn overview(
     hub: &Hub,
     state: &State,
@@ -217,7 +218,7 @@ pub(crate) fn overview(
     overview
 }
 
-/// Return the size in bytes of an item within a line.
+/// Return the size in bytes of an item within the JSON line of an overview.
 fn size<T: serde::Serialize>(event: &T) -> usize {
     protocol::write(event).map_or(usize::MAX, |entry| entry.len())
 }

@@ -1,4 +1,4 @@
-//! Handling of requests on the driver's thread. Lookups that may take long run earlier, on the
+//! Handles requests on the driver's thread. Lookups that may take long run earlier, on the
 //! session's thread.
 
 use crate::files::File;
@@ -42,7 +42,7 @@ pub(crate) fn handle(
     };
     let message = match context.answer(id, (request, found)) {
         Ok(Some(answer)) => Message::Answer { id, answer },
-        // The answer of this request follows later.
+        // The answer to this request is sent later.
         Ok(None) => return logs.then(|| "started".into()),
         Err(refusal) => Message::Refused {
             id: Some(id),
@@ -66,7 +66,7 @@ struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    /// Handle the request. Returns the answer, or None if it follows later.
+    /// Handle the request. Returns the answer, or None if the answer is sent later.
     fn answer(
         &mut self,
         id: u64,
@@ -184,7 +184,7 @@ impl<'a> Context<'a> {
         at_once.map(Some)
     }
 
-    /// Submit streams.
+    /// Submit the streams of a request, either all or none.
     fn submit(&mut self, streams: &[Spec]) -> Result<Answer, Refusal> {
         let app = self.caller.app;
         let links = self.hub.config.limits.links;
@@ -204,7 +204,7 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// Make the request wait for the progress of a stream.
+    /// Make the request wait until a stream makes progress or ends.
     fn wait(&mut self, stream: StreamId, waiter: Waiter) -> Result<(), Refusal> {
         self.check_stream(stream.0, true)?;
         self.begin_wait()?;
@@ -250,8 +250,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Return the stream if it belongs to the caller. An operator may inspect and cancel every
-    /// stream.
+    /// Return the number of a stream if it belongs to the caller. An operator may inspect and
+    /// cancel every stream.
     fn check_stream(&self, stream: u32, operator: bool) -> Result<StreamId, Refusal> {
         let id = StreamId(stream);
         let manager = self.driver.manager();
@@ -436,7 +436,7 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Return the log entry of a request; None for requests that only read.
+/// Return the text that describes a request in the log; None for requests that only read.
 pub(crate) fn log_entry(request: &Request) -> Option<String> {
     Some(match request {
         Request::Open {
@@ -454,15 +454,15 @@ pub(crate) fn log_entry(request: &Request) -> Option<String> {
     })
 }
 
-/// The prefix of a refusal in the log.
+/// The prefix of a refusal in the audit log.
 pub(crate) const REFUSED: &str = "refused: ";
 
-/// Return the log text of a refusal.
+/// Return the text of a refusal for the audit log.
 pub(crate) fn refused(refusal: &Refusal) -> String {
     format!("{REFUSED}{}", refusal.text)
 }
 
-/// Return the outcome of a request for the log.
+/// Return the outcome of a request for the audit log.
 pub(crate) fn outcome(message: &Message) -> String {
     match message {
         Message::Refused { refusal, .. } => refused(refusal),

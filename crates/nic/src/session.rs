@@ -1,4 +1,5 @@
-//! A session of a client: one socket, one thread, requests in, answers and events out.
+//! A session of a client of the daemon: one socket and one thread, which reads requests and sends
+//! answers and events.
 
 use crate::accept;
 use crate::convert;
@@ -25,7 +26,7 @@ use std::time::{Duration, Instant};
 /// Time within which the last lines must be sent to a client.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Maximum size of the first line, which comes from a client that is not yet admitted.
+/// Maximum size in bytes of the first line, which comes from a client that is not yet admitted.
 const FIRST_LINE_BYTES: usize = 8 << 10;
 
 /// Maximum length of an application's name, in characters.
@@ -122,23 +123,23 @@ fn begin(shared: &Shared, wire: Transport, line: &[u8]) -> Result<(), Rejected> 
     }
 }
 
-/// Return a free slot for a session, or a refusal.
+/// Allocate a slot for a session. Refuses if none is free.
 fn session_slot(shared: &Shared) -> Result<SessionSlot, Refusal> {
     let slot = shared.hub.gate.take_session();
     slot.map_err(|text| refusal(RefusalKind::Limit, text))
 }
 
-/// Return a new random ticket.
+/// Return a new random ticket, with which processes join an application.
 fn ticket() -> Result<String, Refusal> {
     random_key().map_err(|error| refusal(RefusalKind::Limit, format!("{error}: try again")))
 }
 
-/// Convert an error of the server to a refusal.
+/// Convert an error of the server to a refusal of the request.
 fn internal(error: &isthmus_wire::Error) -> Refusal {
     refusal(RefusalKind::Limit, error.to_string())
 }
 
-/// Create an application, which lives as long as this session.
+/// Create an application for a `hello` request. It lives as long as this session.
 fn hello(
     shared: &Shared,
     peer: &Peer,
@@ -203,7 +204,7 @@ fn hello(
     })
 }
 
-/// Add a session to the application that has the ticket.
+/// Add a session to the application that has this ticket.
 fn join(shared: &Shared, ticket: &str, watch: bool) -> Result<Caller, Refusal> {
     let mailbox = Mailbox::new(shared.hub.gate.next_session(), watch);
     let mailbox = Arc::new(mailbox.map_err(|error| internal(&error))?);
@@ -297,7 +298,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Read and answer lines until the session ends. Returns whether the client is gone.
+    /// Read and answer the lines of the client until the session ends. Returns whether the client
+    /// is gone.
     fn serve(&mut self) -> bool {
         let mut buffer = vec![0; 64 << 10];
         loop {
@@ -338,7 +340,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Read available data. Returns false at the end of the data.
+    /// Read available data from the client. Returns false at the end of the data.
     fn receive(&mut self, buffer: &mut [u8]) -> bool {
         match self.wire.read(buffer) {
             Ok(Moved::Some(read)) => self.lines.push(&buffer[..read]),
@@ -348,7 +350,8 @@ impl<'a> Session<'a> {
         true
     }
 
-    /// Write queued lines until the socket is full. Returns false if the client is gone.
+    /// Write queued lines to the client until the socket is full. Returns false if the client is
+    /// gone.
     fn flush(&mut self) -> bool {
         if self.wire.flush().is_err() {
             return false;
@@ -370,7 +373,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Write all queued lines, until the deadline.
+    /// Write all queued lines to the client, until the deadline.
     fn flush_all(&mut self, deadline: Instant) {
         loop {
             let left = &self.out[self.written..];
@@ -386,8 +389,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Handle the received lines while there is room for answers. Returns false if the data cannot
-    /// be split into lines.
+    /// Handle the received lines while there is room for answers. Returns false if the received
+    /// data cannot be split into lines.
     fn handle_lines(&mut self) -> bool {
         while self.caller.mailbox.has_room() {
             match self.lines.take() {
@@ -409,7 +412,7 @@ impl<'a> Session<'a> {
             .answer(&Message::Refused { id, refusal });
     }
 
-    /// Handle a line with a request.
+    /// Handle a line of the client, which contains a request.
     fn handle_line(&self, line: &[u8]) {
         let RequestLine { id, mut request } = match read(line) {
             Ok(asked) => asked,
@@ -474,7 +477,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Log the request, if it has a log entry, with its result.
+    /// Log the request and its result, if `what` describes the request.
     fn log(&self, what: Option<String>, result: &str) {
         if let Some(what) = what {
             let who = format!("{} #{} {}", self.name, self.caller.app, self.wire.peer());

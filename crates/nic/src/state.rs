@@ -32,7 +32,7 @@ pub(crate) struct Hub {
     pub started: Instant,
 }
 
-/// The part of the state that the lock protects.
+/// The part of the daemon's state that the lock protects.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     pub apps: BTreeMap<AppId, App>,
@@ -42,9 +42,9 @@ pub(crate) struct State {
     pub waiters: BTreeMap<WaitTarget, Vec<Waiter>>,
     /// Number of ADUs with missing data, by stream.
     pub incomplete: BTreeMap<StreamId, u64>,
-    /// Links that a session is about to attach, with the total size of their rings in bytes.
+    /// Links that a session is about to attach, each with the total size of its rings in bytes.
     pub attaching: BTreeMap<LinkId, u64>,
-    /// Connections that wait for their peer.
+    /// Connections that wait for their peer to connect.
     pub accepting: BTreeMap<ConnectionId, PendingAccept>,
     pub listening: BTreeMap<SocketAddr, u32>,
     pub next_accept: u64,
@@ -57,7 +57,7 @@ pub(crate) struct State {
     next_link: u16,
 }
 
-/// A running application.
+/// A running application of the daemon.
 #[derive(Debug)]
 pub(crate) struct App {
     pub name: String,
@@ -86,7 +86,7 @@ pub(crate) struct AppLink {
 }
 
 impl AppLink {
-    /// Reset everything that belongs to the current ends of the link.
+    /// Reset all state that belongs to the current ends of the link.
     pub fn wipe(&mut self) {
         self.ring_bytes = 0;
         self.socket = None;
@@ -121,7 +121,7 @@ pub(crate) struct ConnectionEntry {
     pub file: Option<File>,
 }
 
-/// A connection that waits for its peer.
+/// A connection that waits for its peer to connect.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) struct PendingAccept {
     pub address: SocketAddr,
@@ -140,21 +140,21 @@ impl PendingAccept {
     }
 }
 
-/// An event that requests wait for.
+/// The event that a request waits for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum WaitTarget {
-    /// The progress of a stream.
+    /// The progress of a stream, or its end.
     Stream(StreamId),
     /// The completed file of a connection that is being closed.
     File(ConnectionId),
 }
 
-/// A request that is answered when an event happens.
+/// A request that the daemon answers when an event happens.
 #[derive(Debug)]
 pub(crate) struct Waiter {
     pub mailbox: Arc<Mailbox>,
     pub id: u64,
-    /// Number of ADUs to wait for; None to wait for the end of the stream.
+    /// Number of ADUs of the stream to wait for; None to wait for the end of the stream.
     pub adus: Option<u64>,
     pub moved: bool,
 }
@@ -172,6 +172,7 @@ impl Waiter {
 }
 
 impl Hub {
+    /// Create the state of a daemon without applications.
     pub fn new(config: Config, roots: Roots, gate: Arc<Gate>, screens: Option<Screens>) -> Self {
         Self {
             state: Mutex::default(),
@@ -183,12 +184,12 @@ impl Hub {
         }
     }
 
-    /// Return the audit log.
+    /// Return the audit log of the daemon.
     pub fn log(&self) -> &Log {
         self.gate.log()
     }
 
-    /// Return the state, locked.
+    /// Return the state of the daemon, locked.
     pub fn state(&self) -> MutexGuard<'_, State> {
         // A thread that panics with the lock leaves each map consistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)

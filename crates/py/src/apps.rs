@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// The specification of a digital VCR, in JSON.
+/// The specification of a digital VCR in JSON, as Python passes it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Asked {
@@ -25,7 +25,7 @@ struct Asked {
 }
 
 impl Asked {
-    /// Convert the JSON specification to that of the application.
+    /// Convert the JSON specification to that of the digital VCR.
     fn spec(self) -> Result<Spec, Refusal> {
         let address = self.address.parse().map_err(|_| {
             let what = format!(
@@ -64,12 +64,13 @@ fn report(figures: &Figures) -> PyResult<String> {
     }))
 }
 
-/// A running digital VCR.
+/// A running digital VCR, as a class of Python.
 #[pyclass(name = "Vcr", module = "isthmus._core", frozen)]
 pub(crate) struct PyVcr(Mutex<Option<Vcr>>);
 
 impl PyVcr {
-    /// Call `what` without holding the interpreter. Fails if the VCR has ended.
+    /// Call `what` with the VCR, without holding the Python interpreter. Fails if the VCR has
+    /// ended.
     fn with<T: Send>(
         &self,
         py: Python<'_>,
@@ -115,12 +116,12 @@ impl PyVcr {
     }
 }
 
-/// The specification of a process optimisation, in JSON.
+/// The specification of process optimisation in JSON, as Python passes it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Optimisation {
     nodes: u32,
-    /// Rate of one node; `None` means as many samples as it can compute.
+    /// Sampling rate of one node; `None` means as many samples as it can compute.
     rate: Option<Quantity<Rate>>,
     time: Quantity<Time>,
 }
@@ -139,15 +140,15 @@ pub(crate) fn optimise(py: Python<'_>, spec_json: &str) -> PyResult<String> {
             "samples": report.samples,
             "checked": report.checked,
             "seconds": report.ns as f64 / 1e9,
-            // Shares of the nodes' time: computing, waiting for their forwarder.
+            // Shares of the nodes' time that they spend computing and waiting for their forwarder.
             "nodes": report.nodes,
-            // Shares of the forwarders' time: waiting for samples, sending.
+            // Shares of the forwarders' time that they spend waiting for samples and sending.
             "forwarders": report.forwarders,
         }))
     })
 }
 
-/// The specification of medical imaging, in JSON.
+/// The specification of medical imaging in JSON, as Python passes it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Imaging {
@@ -169,7 +170,8 @@ pub(crate) fn mri(py: Python<'_>, spec_json: &str) -> PyResult<String> {
             "sending_seconds": report.sending_ns as f64 / 1e9,
             // Number of triangles of an image from one rank: the minimum and the maximum.
             "of_rank": report.of_rank,
-            // Shares of the ranks' time: computing, waiting for control, sending.
+            // Shares of the ranks' time that they spend computing, waiting for control, and
+            // sending.
             "ranks": report.ranks,
         }))
     })

@@ -19,16 +19,17 @@ pub(crate) fn wrong(error: impl Display) -> PyErr {
 /// The distribution of a dimension over a grid axis, as Python passes it.
 #[derive(FromPyObject, IntoPyObject)]
 pub(crate) enum Along {
-    /// Axis, block size, source coordinate.
+    /// Number of the grid axis, block size in elements, and coordinate of the process with the
+    /// first block.
     Cyclic(usize, u64, u32),
-    /// Axis and cut positions.
+    /// Number of the grid axis, and the indices at which the dimension is cut.
     Cuts(usize, Vec<u64>),
-    /// Axis; one block for each coordinate.
+    /// Number of the grid axis; each coordinate on it has one block.
     Block(usize),
 }
 
 impl Along {
-    /// Convert a dimension of the Rust type; None if it is not distributed.
+    /// Convert a dimension of the Rust layout; None if it is not distributed.
     pub(crate) fn of(dim: &Dim) -> Option<Self> {
         let (axis, spread) = dim.0.as_ref()?;
         Some(match spread {
@@ -38,7 +39,7 @@ impl Along {
         })
     }
 
-    /// Convert the distribution to a dimension of the Rust type.
+    /// Convert the distribution to a dimension of the Rust layout.
     fn dim(self) -> Dim {
         let (axis, spread) = match self {
             Self::Cyclic(axis, block, source) => (axis, Spread::Cyclic { block, source }),
@@ -49,18 +50,18 @@ impl Along {
     }
 }
 
-/// Runs of indices: first index, length of a run, distance between runs, number of runs, length of the last
-/// run.
+/// Runs of indices in one dimension: first index, length of a run, distance between the starts of
+/// two runs, number of runs, length of the last run.
 type Runs = (u64, u64, u64, u64, u64);
 
-/// A layout: which rank holds which elements of an array.
+/// The layout of a distributed array, as a class of Python: which rank holds which elements.
 #[pyclass(name = "Layout", module = "isthmus._core", frozen, eq)]
 #[derive(PartialEq)]
 pub(crate) struct PyLayout(pub(crate) Arc<Layout>);
 
 #[pymethods]
 impl PyLayout {
-    /// Create a layout over a grid of processes.
+    /// Create a layout that distributes the array over a grid of processes.
     #[staticmethod]
     fn grid(
         shape: Vec<u64>,
@@ -80,7 +81,7 @@ impl PyLayout {
         Ok(Self(Arc::new(Layout::grid(&shape, grid).map_err(wrong)?)))
     }
 
-    /// Create a layout of boxes, which are given by rank and part with their starts and ends.
+    /// Create a layout of boxes: each part of each rank has the starts and the ends of a box.
     /// `partial` says whether elements may be in no box.
     #[staticmethod]
     fn boxes(
@@ -101,12 +102,13 @@ impl PyLayout {
         Ok(Self(Arc::new(layout.map_err(wrong)?)))
     }
 
-    /// Return the layout with other rank numbers.
+    /// Return the layout with the given rank numbers instead of its own.
     fn on_ranks(&self, ranks: Vec<u32>) -> PyResult<Self> {
         let layout = Layout::clone(&self.0).on_ranks(&ranks);
         Ok(Self(Arc::new(layout.map_err(wrong)?)))
     }
 
+    /// Return the shape of the array.
     #[getter]
     fn shape(&self) -> Vec<u64> {
         self.0.shape().to_vec()
@@ -119,6 +121,7 @@ impl PyLayout {
         places.map(|place| self.0.rank(place)).collect()
     }
 
+    /// Return the number of ranks that hold each element.
     #[getter]
     fn replicas(&self) -> u64 {
         self.0.replicas()
@@ -129,19 +132,19 @@ impl PyLayout {
         py.detach(|| self.0.fingerprint())
     }
 
-    /// Return the first element, in row-major order, that no rank holds.
+    /// Return the indices of the first element, in row-major order, that no rank holds.
     fn first_missing(&self, py: Python<'_>) -> Option<Vec<u64>> {
         py.detach(|| self.0.first_missing())
     }
 
-    /// Return the runs of indices that a rank holds, by part and dimension.
+    /// Return the runs of indices of the elements that a rank holds, by part and dimension.
     fn runs(&self, rank: u32) -> PyResult<Vec<Vec<Runs>>> {
         let parts = self.0.parts(place(&self.0, rank)?);
         let part = |part: Vec<Comb>| part.iter().map(Comb::runs).collect();
         Ok(parts.into_iter().map(part).collect())
     }
 
-    /// Return the extents of the array that a rank holds, by part.
+    /// Return the extents of the parts of the array that a rank holds.
     fn extents(&self, rank: u32) -> PyResult<Vec<Vec<u64>>> {
         Ok(extents(&self.0, place(&self.0, rank)?))
     }
@@ -163,7 +166,7 @@ pub(crate) type Given<'py> = (PyReadonlyArray1<'py, u8>, Vec<u64>);
 /// The bytes of a writable array from its first element on, and its strides in bytes.
 pub(crate) type Taken<'py> = (PyReadwriteArray1<'py, u8>, Vec<u64>);
 
-/// View arrays from Python for reading.
+/// View arrays from Python as Rust arrays for reading.
 pub(crate) fn arrays<'a>(given: &'a [Given<'_>]) -> PyResult<Vec<Array<'a>>> {
     let each = given.iter().map(|(bytes, strides)| {
         Ok(Array {
@@ -174,7 +177,7 @@ pub(crate) fn arrays<'a>(given: &'a [Given<'_>]) -> PyResult<Vec<Array<'a>>> {
     each.collect()
 }
 
-/// View arrays from Python for writing.
+/// View arrays from Python as Rust arrays for writing.
 pub(crate) fn arrays_mut<'a>(taken: &'a mut [Taken<'_>]) -> PyResult<Vec<ArrayMut<'a>>> {
     let each = taken.iter_mut().map(|(bytes, strides)| {
         Ok(ArrayMut {
@@ -185,26 +188,28 @@ pub(crate) fn arrays_mut<'a>(taken: &'a mut [Taken<'_>]) -> PyResult<Vec<ArrayMu
     each.collect()
 }
 
-/// A plan to redistribute an array from one layout to another.
+/// A plan to redistribute an array from one layout to another, as a class of Python.
 #[pyclass(name = "Plan", module = "isthmus._core", frozen)]
 pub(crate) struct PyPlan(pub(crate) Plan);
 
 #[pymethods]
 impl PyPlan {
+    /// Create the plan between two layouts of the same array.
     #[new]
     fn new(from_: &PyLayout, to: &PyLayout) -> PyResult<Self> {
         let plan = Plan::new(from_.0.clone(), to.0.clone());
         Ok(Self(plan.map_err(wrong)?))
     }
 
-    /// Return the receivers by number, and the number of elements that each gets from a rank.
+    /// Return the ranks to which a rank sends, and the number of elements that it sends to each.
     fn sends(&self, py: Python<'_>, rank: u32) -> PyResult<Vec<(u32, u64)>> {
         let place = place(self.0.from(), rank)?;
         let messages = py.detach(|| self.0.sends(place));
         Ok(sizes_by_rank(self.0.to(), &messages))
     }
 
-    /// Return the senders by number, and the number of elements that a rank gets from each.
+    /// Return the ranks from which a rank receives, and the number of elements that it receives
+    /// from each.
     fn receives(&self, py: Python<'_>, rank: u32) -> PyResult<Vec<(u32, u64)>> {
         let place = place(self.0.to(), rank)?;
         let messages = py.detach(|| self.0.receives(place));
@@ -246,8 +251,8 @@ impl PyPlan {
         }))
     }
 
-    /// Move the parts of all ranks, which are given in the order of their layouts, with this number
-    /// of threads.
+    /// Move the elements of all ranks from the source to the destination arrays, which are passed
+    /// in the order of their layouts, with this number of threads.
     fn redistribute(
         &self,
         py: Python<'_>,
@@ -296,12 +301,13 @@ fn sizes_by_rank(layout: &Layout, messages: &[Message]) -> Vec<(u32, u64)> {
         .collect()
 }
 
-/// Return the storage order: column-major if `columns`, otherwise row-major.
+/// Return the storage order of an array: column-major if `columns`, otherwise row-major.
 pub(crate) fn order(columns: bool) -> Order {
     if columns { Order::F } else { Order::C }
 }
 
-/// Return the extents that the rank at position `place` of the layout holds, by part.
+/// Return the extents of the parts of the array that the rank at position `place` of the layout
+/// holds.
 fn extents(layout: &Layout, place: u32) -> Vec<Vec<u64>> {
     let parts = layout.parts(place).into_iter();
     parts

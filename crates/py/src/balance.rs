@@ -1,4 +1,4 @@
-//! The I/O bandwidth that a machine needs.
+//! Estimates the I/O bandwidth that an application needs on a machine.
 
 use crate::question::{Quantity, Refusal, Whole, answer};
 use isthmus_analytic::Error;
@@ -7,7 +7,7 @@ use isthmus_units::{Bandwidth, Bytes};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// Size of one sorted value or one matrix element, unless the question contains another.
+/// Size of one sorted value or one matrix element, unless the question contains another size.
 const WORD: Bytes = Bytes::new(8);
 
 /// The applications whose I/O bandwidth is estimated.
@@ -22,7 +22,7 @@ enum Application {
     Search,
 }
 
-/// The question, in JSON.
+/// The question about the I/O bandwidth of an application, in JSON.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Question {
@@ -36,7 +36,7 @@ struct Question {
     io_node_bandwidth: Option<Quantity<Bandwidth>>,
 }
 
-/// The answer, in JSON.
+/// The answer about the I/O bandwidth of an application, in JSON.
 #[derive(Serialize)]
 struct Answer {
     application: Application,
@@ -64,7 +64,7 @@ pub(crate) fn balance(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     answer(py, spec_json, |question, _| solve(question))
 }
 
-/// Answer a question.
+/// Compute the answer to a question about I/O bandwidth.
 fn solve(question: Question) -> Result<Answer, Refusal> {
     let computation = computation(question.application, question.grid_dimensions)?;
     let word = question.word.map_or(WORD, |word| word.0);
@@ -124,7 +124,7 @@ fn solve(question: Question) -> Result<Answer, Refusal> {
     })
 }
 
-/// Return the computation of the balance model for an application.
+/// Return the type of computation in the balance model that an application performs.
 fn computation(
     application: Application,
     grid_dimensions: Option<Whole>,
@@ -147,7 +147,7 @@ fn computation(
     })
 }
 
-/// Return the law with memory and the law without memory as text, and their source.
+/// Return the balance laws with memory and without memory as text, and their source.
 fn laws(computation: Computation) -> (String, String, &'static str) {
     const PAPER: &str = "section 3.1 of the hypercube paper, after Kung (ISCA 1986)";
     const KUNG: &str = "Kung, Memory requirements for balanced computer architectures (ISCA 1986)";
@@ -174,7 +174,7 @@ fn laws(computation: Computation) -> (String, String, &'static str) {
     (law, simple, source)
 }
 
-/// Convert an error to one that names the field of the question.
+/// Convert an error to one that names the field of the question that causes it.
 fn in_field(error: Error) -> Refusal {
     let Error::OutOfRange {
         field,

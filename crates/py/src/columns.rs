@@ -1,4 +1,4 @@
-//! Bins and channels of many points as numpy columns.
+//! Bins of distributions and channels of networks at many points, as numpy columns.
 
 use isthmus_experiment::columns::{BinColumns, ChannelColumns, Misfit};
 use numpy::{Element, PyArray1};
@@ -13,23 +13,24 @@ fn misfit(misfit: Misfit) -> PyErr {
     PyValueError::new_err((misfit.at, misfit.problem))
 }
 
-/// View the lists as byte slices.
+/// View lists of Python bytes as byte slices.
 fn slices(lists: &[PyBackedBytes]) -> Vec<&[u8]> {
     lists.iter().map(|list| &**list).collect()
 }
 
-/// Move a column to a numpy array in the dictionary.
+/// Move the values of a column to a numpy array in the dictionary, under this name.
 fn put<T: Element>(columns: &Bound<'_, PyDict>, name: &str, column: &mut Vec<T>) -> PyResult<()> {
     columns.set_item(name, PyArray1::from_vec(columns.py(), take(column)))
 }
 
-/// Collects the bins of many distributions in columns.
+/// Collects the bins of many distributions in columns, as a class of Python.
 #[pyclass(name = "BinColumns", module = "isthmus._core")]
 #[derive(Default)]
 pub(crate) struct PyBinColumns(BinColumns);
 
 #[pymethods]
 impl PyBinColumns {
+    /// Create empty columns.
     #[new]
     fn new() -> Self {
         Self::default()
@@ -57,29 +58,31 @@ impl PyBinColumns {
     }
 }
 
-/// Collects the channels of many points in columns.
+/// Collects the channels of networks at many points in columns, as a class of Python.
 #[pyclass(name = "ChannelColumns", module = "isthmus._core")]
 #[derive(Default)]
 pub(crate) struct PyChannelColumns(ChannelColumns);
 
 #[pymethods]
 impl PyChannelColumns {
+    /// Create empty columns.
     #[new]
     fn new() -> Self {
         Self::default()
     }
 
-    /// Add JSON lists that hold a list of channels for each point; the outer lists are parsed in parallel.
+    /// Add JSON lists that hold a list of channels for each point; the outer lists are parsed in
+    /// parallel.
     fn add(&mut self, py: Python<'_>, lists: Vec<PyBackedBytes>) -> PyResult<()> {
         py.detach(|| self.0.add(&slices(&lists))).map_err(misfit)
     }
 
-    /// Return the kinds of channels, in the order of their numbers.
+    /// Return the names of the kinds of channels, in the order of their numbers in the columns.
     fn kinds(&self) -> Vec<String> {
         self.0.kinds.clone()
     }
 
-    /// Return and remove all columns.
+    /// Return and remove all columns of the channels.
     fn take<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (columns, own) = (PyDict::new(py), &mut self.0);
         put(&columns, "lengths", &mut own.lengths)?;

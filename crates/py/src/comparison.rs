@@ -1,4 +1,4 @@
-//! Comparison of results: ratios, differences and means.
+//! Compares results: computes ratios, differences and means.
 
 use crate::json;
 use isthmus_experiment::comparison::{Pairs, Question};
@@ -12,14 +12,15 @@ pub(crate) fn compare(question: &str) -> PyResult<String> {
     json(&question.answer().map_err(invalid)?)
 }
 
-/// Return the differences between the quantities of each pair, tested together, as JSON.
+/// Return the differences between the two quantities of each pair, tested together for
+/// significance, as JSON.
 #[pyfunction]
 pub(crate) fn differences(question: &str) -> PyResult<String> {
     let question: Pairs = serde_json::from_str(question).map_err(invalid)?;
     json(&question.answer().map_err(invalid)?)
 }
 
-/// Convert a problem of the question to a Python `ValueError`.
+/// Convert a problem in the question to a Python `ValueError`.
 fn invalid(problem: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(format!("comparison: {problem}"))
 }

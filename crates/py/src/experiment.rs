@@ -23,6 +23,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl From<SetupFailure> for PyErr {
+    /// Convert the failure to the Python exception for its cause.
     fn from(failure: SetupFailure) -> Self {
         let message = failure.0.to_string();
         match failure.0 {
@@ -33,10 +34,10 @@ impl From<SetupFailure> for PyErr {
     }
 }
 
-/// A [`SetupError`] that becomes a Python exception.
+/// A [`SetupError`] of a scenario that becomes a Python exception.
 pub(crate) struct SetupFailure(pub SetupError);
 
-/// Parse a scenario and build its experiment.
+/// Parse a scenario and build its experiment, which can then be run.
 pub(crate) fn set_up(
     text: &str,
     file: &str,
@@ -51,7 +52,7 @@ pub(crate) fn set_up(
         .map_err(SetupFailure)
 }
 
-/// An axis of a scenario, in the result of [`check`].
+/// An axis of a scenario, in the JSON result of [`check`].
 #[derive(Serialize)]
 struct CheckedAxis {
     key: String,
@@ -60,7 +61,7 @@ struct CheckedAxis {
     values: Vec<String>,
 }
 
-/// The result of [`check`], as JSON.
+/// The result of [`check`] about a scenario, as JSON.
 #[derive(Serialize)]
 struct Checked {
     name: String,
@@ -77,15 +78,15 @@ struct Checked {
     canonical: String,
     digest: String,
     seed: u64,
-    /// Each effective value of the scenario, with its origin.
+    /// Each effective value of the scenario, with its origin, such as a file or a default.
     resolved: Vec<Resolved>,
-    /// The demand and the supply of each variant.
+    /// The offered load and the capacity of each variant.
     capacity: Vec<Capacity>,
-    /// Warnings about a run of this length.
+    /// Warnings about a run of the requested length.
     warnings: Vec<String>,
 }
 
-/// Read and check a scenario. Returns the planned run as JSON.
+/// Parse and check a scenario. Returns the planned run as JSON.
 #[pyfunction]
 pub(crate) fn check(
     py: Python<'_>,
@@ -133,8 +134,8 @@ pub(crate) fn check(
     json(&checked?)
 }
 
-/// Return the invalid entries of a folder's journal, for a caller that knows the run. Each has the
-/// reason, and whether the entry is only unreadable.
+/// Return the invalid entries of the journal in a run's folder, for a caller that knows the run.
+/// Each has the reason, and whether the entry is only unreadable.
 #[pyfunction]
 pub(crate) fn journal_flaws(
     py: Python<'_>,
@@ -163,7 +164,7 @@ pub(crate) fn is_worker(text: &str) -> bool {
 /// the number of seconds without a heartbeat after which the claim expires.
 type Claim = (String, String, u32, bool, f64, f64);
 
-/// Return the readable claims on these units, for a process that only observes the run.
+/// Return the readable claims of workers on these units, for a process that only observes the run.
 #[pyfunction]
 pub(crate) fn claims_on(folder: PathBuf, units: Vec<String>) -> Vec<Claim> {
     let claims = units.into_iter().filter_map(|unit| {
@@ -210,7 +211,7 @@ pub(crate) fn analyze(
     json(&result?)
 }
 
-/// A run of a scenario.
+/// A run of a scenario, as a class of Python.
 #[pyclass(name = "Experiment", module = "isthmus._core", frozen)]
 pub(crate) struct PyExperiment {
     experiment: Arc<Experiment>,
@@ -221,7 +222,7 @@ pub(crate) struct PyExperiment {
 /// Size in bytes from which a result is returned without a copy.
 const LONG: usize = 16 << 20;
 
-/// The result of a run or of a part of a run.
+/// The outcome of a run or of a part of a run.
 enum Outcome {
     Whole(Vec<u8>),
     Part(Part),
@@ -229,6 +230,7 @@ enum Outcome {
 
 #[pymethods]
 impl PyExperiment {
+    /// Build the run of a scenario, without starting it.
     #[new]
     #[pyo3(signature = (text, file, overrides, seed, jobs, quick, journal, memory=None, expiry_s=None))]
     #[allow(clippy::too_many_arguments)]
@@ -267,12 +269,12 @@ impl PyExperiment {
         })
     }
 
-    /// Return warnings about a run of this length, as a JSON list of lines.
+    /// Return warnings about a run of the configured length, as a JSON list of lines.
     fn warnings(&self) -> PyResult<String> {
         json(&self.experiment.warnings())
     }
 
-    /// Start the whole run, or only the points and searches at these positions, in separate
+    /// Start the whole run, or only the points and searches at the positions in `part`, in separate
     /// threads.
     #[pyo3(signature = (part=None))]
     fn start(&self, part: Option<Positions>) -> PyResult<()> {
@@ -304,19 +306,20 @@ impl PyExperiment {
         }))
     }
 
-    /// Request the end of the run; finished points stay in the journal.
+    /// Request the end of the run; the results of finished points stay in the journal.
     fn cancel(&self) {
         self.progress.cancel();
     }
 
-    /// Wait up to `seconds` without holding the interpreter. Returns whether the run has ended.
+    /// Wait up to `seconds` for the end of the run, without holding the Python interpreter. Returns
+    /// whether the run has ended.
     fn wait(&self, py: Python<'_>, seconds: f64) -> bool {
         let limit = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::ZERO);
         py.detach(|| self.task.wait(limit))
     }
 
-    /// Return and remove the result as JSON. Fails if the run has not ended or ended early. A long
-    /// result is a `memoryview` without a copy.
+    /// Return and remove the result of the run as JSON. Fails if the run has not ended or ended
+    /// early. A long result is a `memoryview` without a copy.
     fn result<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let bytes = |json: &[u8]| Ok(PyBytes::new(py, json).into_any());
         match self.task.take() {
@@ -338,8 +341,8 @@ impl PyExperiment {
         }
     }
 
-    /// Compute these points and searches in this call. Return their journal files by name, and the
-    /// failures as JSON.
+    /// Compute the points and searches at these positions in this call. Return their journal files
+    /// by name, and the failures as JSON.
     fn compute(&self, py: Python<'_>, part: Positions) -> PyResult<(Vec<Entry>, String)> {
         let experiment = Arc::clone(&self.experiment);
         let part = self.selection(part)?;
@@ -353,7 +356,7 @@ impl PyExperiment {
         Ok((entries.collect(), json(&part)?))
     }
 
-    /// Add a journal file with results of another process to the journal.
+    /// Add a journal file with results of another process to the journal of the run.
     fn admit(&self, py: Python<'_>, name: String, bytes: PyBackedBytes) -> PyResult<()> {
         let admitted = py.detach(|| self.experiment.admit(&name, bytes.to_vec()));
         admitted.map_err(|error| refused(&error))
@@ -364,7 +367,7 @@ impl PyExperiment {
         self.experiment.counts()
     }
 
-    /// Return the positions of the points and searches that the journal lacks.
+    /// Return the positions of the points and searches of which the journal has no result.
     fn missing(&self, py: Python<'_>) -> PyResult<Positions> {
         let missing = py.detach(|| self.experiment.missing());
         let Selection { points, searches } = missing.map_err(|error| refused(&error))?;
@@ -379,7 +382,7 @@ type Positions = (Vec<usize>, Vec<usize>);
 type Entry = (String, Py<PyBytes>);
 
 impl PyExperiment {
-    /// Check positions and convert them to a selection.
+    /// Check positions of points and searches, and convert them to a selection.
     fn selection(&self, (points, searches): Positions) -> PyResult<Selection> {
         let (of_points, of_searches) = self.experiment.counts();
         if points.iter().any(|&at| at >= of_points) || searches.iter().any(|&at| at >= of_searches)
@@ -397,7 +400,7 @@ fn refused(error: &JournalError) -> PyErr {
     ResumeError::new_err(error.to_string())
 }
 
-/// Parse an amount of memory with its unit, which must be large enough for a run.
+/// Parse an amount of memory with its unit, and check that it is large enough for a run.
 fn amount(text: &str) -> PyResult<Bytes> {
     let least = Bytes::new(1_000_000);
     let problem = match text.parse::<Bytes>() {

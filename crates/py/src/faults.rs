@@ -1,17 +1,17 @@
-//! Faults of a hypercube in a question.
+//! Faults of a hypercube in a question from Python.
 
 use crate::question::{Link, Refusal, Whole};
 use isthmus_machine::hypercube::spec::FaultSpec;
 use isthmus_topology::{CubeFaults, FaultError, Hypercube, IncompleteHypercube, Placement};
 use serde::Deserialize;
 
-/// The failed parts; I/O nodes by number.
 #[derive(Default, Deserialize)]
 #[serde(
     deny_unknown_fields,
     default,
     expecting = "an object with lists of failed pes, io_nodes, links and io_links"
 )]
+/// The failed parts of a hypercube: PEs, links, and I/O nodes by number.
 pub(crate) struct FaultsQuestion {
     pub pes: Vec<Whole>,
     pub io_nodes: Vec<Whole>,
@@ -25,12 +25,12 @@ pub(crate) fn io_cube(placement: &Placement) -> IncompleteHypercube {
         .expect("a placement has at least one I/O node and no more than its cube has PEs")
 }
 
-/// Return the numbers of nodes as plain integers.
+/// Return the numbers of nodes without their wrapper type.
 fn plain(list: &[Whole]) -> Vec<u32> {
     list.iter().map(|whole| whole.0).collect()
 }
 
-/// Return links as pairs of plain integers.
+/// Return links as pairs of node numbers.
 fn pairs(list: &[Link]) -> Vec<(u32, u32)> {
     list.iter().map(|&Link(from, to)| (from, to)).collect()
 }
@@ -44,7 +44,7 @@ impl FaultsQuestion {
             && self.io_links.is_empty()
     }
 
-    /// Return the faults as part of a machine's description.
+    /// Return the faults in the form that a machine's description contains.
     pub(crate) fn spec(&self) -> FaultSpec {
         FaultSpec {
             pes: plain(&self.pes),
@@ -54,7 +54,7 @@ impl FaultsQuestion {
         }
     }
 
-    /// Return the faults of the network among PEs.
+    /// Return the faults of the network that connects the PEs.
     pub(crate) fn pe_network(&self, cube: Hypercube) -> Result<CubeFaults, Refusal> {
         let pes = plain(&self.pes);
         CubeFaults::new(cube, &pes, &pairs(&self.links)).map_err(|error| match error {
@@ -65,7 +65,8 @@ impl FaultsQuestion {
         })
     }
 
-    /// Return the faults of the network among I/O nodes. The nodes in `silent` forward nothing.
+    /// Return the faults of the network that connects the I/O nodes. The nodes in `silent` forward
+    /// nothing.
     pub(crate) fn io_network(
         &self,
         io_cube: IncompleteHypercube,

@@ -1,4 +1,4 @@
-//! Imported graphs in a question.
+//! Imported graphs of networks in a question from Python.
 
 use crate::question::{Refusal, answer};
 use isthmus_topology::Graph;
@@ -16,12 +16,12 @@ pub(crate) enum Format {
     EdgeList,
 }
 
-/// A graph and the file that it came from.
 #[derive(Deserialize)]
 #[serde(
     deny_unknown_fields,
     expecting = "an object with the format, text and file of a graph"
 )]
+/// A graph and the file from which it was imported.
 pub(crate) struct GraphQuestion {
     pub format: Format,
     pub text: String,
@@ -29,7 +29,7 @@ pub(crate) struct GraphQuestion {
 }
 
 impl GraphQuestion {
-    /// Read the graph. Errors name the file and the line, or the field of the question if there is
+    /// Parse the graph. Errors name the file and the line, or the field of the question if there is
     /// no file.
     pub(crate) fn read(&self, prefix: &str) -> Result<Graph, Refusal> {
         let place = match &self.file {
@@ -54,7 +54,7 @@ impl GraphQuestion {
     }
 }
 
-/// The file of a list of vertices and edges.
+/// The file with a list of vertices and edges of a network, as Python passes it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ListQuestion {
@@ -63,7 +63,7 @@ struct ListQuestion {
     ignored: String,
 }
 
-/// The account of a network of switches, in JSON.
+/// A summary of a network of switches, in JSON.
 #[derive(Serialize)]
 struct Account {
     vertices: u32,
@@ -77,10 +77,10 @@ struct Account {
     not_used: ByPart,
 }
 
-/// Names of attributes, by the kind of part that they describe.
+/// Names of attributes, by the part that they describe: vertices, edges or the graph.
 type ByPart = BTreeMap<&'static str, Vec<String>>;
 
-/// Group attribute names by the kind of part.
+/// Group the names of attributes by the kind of part that they describe.
 fn by_part(attributes: BTreeSet<(Part, String)>) -> ByPart {
     let mut found = ByPart::new();
     for (part, name) in attributes {
@@ -94,7 +94,7 @@ fn by_part(attributes: BTreeSet<(Part, String)>) -> ByPart {
     found
 }
 
-/// Return an account of the network of switches that a list file describes, as JSON.
+/// Return a summary of the network of switches in a list file, as JSON.
 #[pyfunction]
 pub(crate) fn graph_account(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     answer(py, spec_json, |question: ListQuestion, _| {

@@ -1,5 +1,5 @@
-//! Long work that Ctrl-C can interrupt: it runs on another thread, while the calling thread checks
-//! for signals.
+//! Runs long work so that Ctrl-C can interrupt it: on another thread, while the calling thread
+//! checks for signals.
 
 use crate::CoreError;
 use isthmus_experiment::{Progress, catch};
@@ -9,7 +9,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-/// Interval between checks for Ctrl-C.
+/// Interval between two checks for Ctrl-C.
 const LISTEN: Duration = Duration::from_millis(50);
 
 /// Return the result of `work`, which runs on another thread. A signal cancels `progress`, and the
@@ -22,7 +22,7 @@ pub(crate) fn interruptible<T: Send + 'static>(
     let (sender, mut receiver) = channel();
     let shared = Arc::clone(&progress);
     let thread = thread::Builder::new().spawn(move || {
-        // After a signal the receiver no longer exists.
+        // After a signal, the channel has no receiver, and the result is dropped.
         let _ = sender.send(catch(|| work(shared)));
     });
     thread.map_err(|error| CoreError::new_err(format!("cannot start a thread: {error}")))?;

@@ -1,4 +1,4 @@
-//! The distribution from which a network interface reads an array in large blocks.
+//! The I/O distribution of an array, from which a network interface reads it in large blocks.
 
 use crate::arrays::{Along, PyLayout, place, wrong};
 use isthmus_redistribute::{IoDistribution, IoGrid};
@@ -8,14 +8,14 @@ use pyo3::prelude::*;
 /// of its blocks.
 type Unit = (u64, u64, Vec<(u32, u64)>);
 
-/// A layout from which transfer units are read.
+/// A layout from which an interface reads transfer units, as a class of Python.
 #[pyclass(name = "IoDistribution", module = "isthmus._core", frozen)]
 pub(crate) struct PyIoDistribution(IoDistribution);
 
 #[pymethods]
 impl PyIoDistribution {
-    /// Create the distribution of an array over rows and columns of processors with links to an interface,
-    /// with the given rank numbers.
+    /// Create the distribution of an array over rows and columns of processors with links to an
+    /// interface, with the given rank numbers.
     #[new]
     fn new(
         shape: Vec<u64>,
@@ -40,12 +40,14 @@ impl PyIoDistribution {
         }))
     }
 
+    /// Return the layout of the array.
     #[getter]
     fn layout(&self) -> PyLayout {
         PyLayout(self.0.layout().clone())
     }
 
-    /// Return the extents of the layout's process grid, and the distribution of each dimension over its axes.
+    /// Return the extents of the layout's process grid, and the distribution of each dimension of
+    /// the array over the grid's axes.
     #[getter]
     fn over(&self) -> Option<(Vec<u32>, Vec<Option<Along>>)> {
         let grid = self.0.layout().as_grid()?;
@@ -53,22 +55,25 @@ impl PyIoDistribution {
         Some((grid.extents().to_vec(), dims.collect()))
     }
 
+    /// Return the number of the dimension along which the array is cut into blocks.
     #[getter]
     fn dim(&self) -> usize {
         self.0.dim()
     }
 
+    /// Return the number of indices of a block along the dimension `dim`.
     #[getter]
     fn block(&self) -> u64 {
         self.0.block()
     }
 
+    /// Return the number of transfer units of the array.
     #[getter]
     fn unit_count(&self) -> u64 {
         self.0.unit_count()
     }
 
-    /// Return the number of the link over which a rank sends.
+    /// Return the number of the link over which a rank sends its blocks.
     fn link(&self, rank: u32) -> PyResult<u32> {
         Ok(self.0.link(place(self.0.layout(), rank)?))
     }

@@ -1,5 +1,5 @@
-//! The Python module `isthmus._core`. It only converts: from text and JSON to Rust and back, and
-//! between the bytes of distributed arrays.
+//! The Python module `isthmus._core`. It only converts arguments and results: text and JSON to Rust
+//! values and back, and the bytes of distributed arrays.
 
 #[cfg(target_os = "linux")]
 mod apps;
@@ -38,7 +38,7 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
-/// Maximum number of nodes of a network whose nodes and links are listed one by one.
+/// Maximum number of nodes of a network whose nodes and links are listed individually.
 const LISTED_MAX: u32 = 1 << 12;
 
 create_exception!(
@@ -68,7 +68,7 @@ fn panicked(panic: &Panicked) -> PyErr {
     ))
 }
 
-/// Return the version of the core, which is also that of the package.
+/// Return the version of this module, which is also that of the package.
 #[pyfunction]
 fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
@@ -107,7 +107,7 @@ fn placed(text: &str, file: &str, overrides: Vec<String>) -> PyResult<String> {
     }
 }
 
-/// Return `value` as JSON text.
+/// Return the value as JSON text.
 fn json<T: serde::Serialize>(value: &T) -> PyResult<String> {
     serde_json::to_string(value).map_err(|error| PyRuntimeError::new_err(error.to_string()))
 }

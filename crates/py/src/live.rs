@@ -1,4 +1,4 @@
-//! Execution of points of a scenario on this machine, instead of a simulation.
+//! Executes points of a scenario on this machine, instead of simulating them.
 
 use crate::question::{Given, Quantity, Refusal, answer};
 use isthmus_scenario::Point;
@@ -10,7 +10,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Return the machine and the work of a point. Fails if a machine of this kind cannot be executed.
+/// Return the machine and the workload of a point. Fails if a machine of this kind cannot be
+/// executed.
 fn described<'a>(point: &'a Point, file: &str) -> Result<(&'a Machine, &'a Work), Refusal> {
     let (machine, work) = (point.machine.as_(), point.workload.as_());
     machine.zip(work).ok_or_else(|| {
@@ -21,7 +22,8 @@ fn described<'a>(point: &'a Point, file: &str) -> Result<(&'a Machine, &'a Work)
     })
 }
 
-/// Return the points of a scenario as JSON, with the reason for each that cannot be executed here.
+/// Return the points of a scenario as JSON. Each point that cannot be executed on this machine has
+/// the reason.
 #[pyfunction]
 pub(crate) fn live_points(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     answer(py, spec_json, |given: Given, _| {
@@ -30,7 +32,8 @@ pub(crate) fn live_points(py: Python<'_>, spec_json: &str) -> PyResult<String> {
         let points = points.iter().map(|point| {
             let (machine, work) = described(point, &given.file)?;
             let values = scenario.axes.iter().zip(&point.values);
-            // The values of the axes, and the reason if the point cannot be executed here.
+            // The value of each axis at the point, and the reason if the point cannot be executed
+            // here.
             let at: BTreeMap<_, _> = values
                 .map(|(axis, value)| (&axis.key, &value.text))
                 .collect();
@@ -41,7 +44,7 @@ pub(crate) fn live_points(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     })
 }
 
-/// The pacing of the execution, as in the question.
+/// The pacing of messages in the execution, as the question states it.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Pacing {
@@ -49,7 +52,7 @@ enum Pacing {
     Described,
 }
 
-/// The question: the point to execute, in JSON.
+/// The question which point of a scenario to execute, in JSON.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Order {

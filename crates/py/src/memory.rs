@@ -1,4 +1,4 @@
-//! Memory shared with other processes: write order and checksums.
+//! Functions for memory that is shared with other processes: write order and checksums.
 
 use crate::arrays::wrong;
 use crc_fast::{CrcAlgorithm, checksum};

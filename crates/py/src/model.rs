@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// The names of the readings of the model in the paper.
+/// The names of the readings: interpretations of the queueing model in the paper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum ReadingName {
@@ -32,7 +32,7 @@ impl ReadingName {
         Self::Counted,
     ];
 
-    /// Return the reading with this name.
+    /// Return the interpretation of the queueing model with this name.
     const fn reading(self) -> Reading {
         match self {
             Self::Literal => Reading::literal(),
@@ -44,15 +44,15 @@ impl ReadingName {
     }
 }
 
-/// The results of the model at one point, in JSON.
+/// The results of the queueing model at one point, in JSON.
 #[derive(Serialize)]
 struct Point {
     values: Vec<String>,
-    /// The results by reading; `None` if the model does not cover the point.
+    /// The results by reading of the paper; `None` if the model does not cover the point.
     readings: Option<BTreeMap<ReadingName, Solved>>,
 }
 
-/// The results of the model at one point under one reading; infinite numbers become null.
+/// The results of the queueing model at one point under one reading; infinite numbers become null.
 #[derive(Serialize)]
 struct Solved {
     saturation_per_ms: f64,
@@ -61,14 +61,14 @@ struct Solved {
     bound_channel: String,
     saturated: Option<String>,
     classes: BTreeMap<&'static str, Latency>,
-    /// Time of a whole read, with each message measured from its generation.
+    /// Time of a whole read in microseconds, with each message measured from its generation.
     read_us: f64,
-    /// Mean time of a reply, local and remote.
+    /// Mean time in microseconds of a reply, over local and remote replies.
     reply_us: f64,
     channels: Vec<Channel>,
 }
 
-/// The latency of one class of messages, in JSON.
+/// The latency of one class of messages in the queueing model, in JSON.
 #[derive(Serialize)]
 struct Latency {
     router_us: f64,
@@ -76,14 +76,14 @@ struct Latency {
     channels: f64,
 }
 
-/// The load of one kind of channel, in JSON.
+/// The load of one kind of channel in the queueing model, in JSON.
 #[derive(Serialize)]
 struct Channel {
     kind: ChannelKind,
     dimension: Option<u32>,
     lanes: u32,
     rate_per_ms: f64,
-    /// Number of messages on the channel per message of one PE.
+    /// Number of messages on the channel for each message that one PE generates.
     rate_ratio: f64,
     base_service_cycles: f64,
     base_scv: f64,
@@ -118,7 +118,7 @@ pub(crate) fn model(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     })
 }
 
-/// Evaluate the model under one reading.
+/// Evaluate the queueing model under one reading of the paper.
 fn solved(queueing: &Queueing, name: ReadingName) -> Result<Solved, Error> {
     let Queueing {
         model,
@@ -143,7 +143,7 @@ fn solved(queueing: &Queueing, name: ReadingName) -> Result<Solved, Error> {
     })
 }
 
-/// Return the latencies by class of messages.
+/// Return the latencies of the solution by class of messages.
 fn classes(solution: &Solution, cycle_us: f64) -> BTreeMap<&'static str, Latency> {
     MessageClass::ALL
         .into_iter()
@@ -160,7 +160,7 @@ fn classes(solution: &Solution, cycle_us: f64) -> BTreeMap<&'static str, Latency
         .collect()
 }
 
-/// Return the loads of the channels.
+/// Return the loads of the channels in the solution.
 fn channels(solution: &Solution, cycle_us: f64) -> Vec<Channel> {
     solution
         .channels

@@ -1,8 +1,8 @@
-//! The contents of the Python module `isthmus._core`.
+//! The functions and classes of the Python module `isthmus._core`.
 
 use pyo3::prelude::*;
 
-/// The module `isthmus._core`.
+/// The Python module `isthmus._core`.
 #[pymodule]
 mod _core {
     #[pymodule_export]

@@ -1,4 +1,4 @@
-//! The stream manager's daemon, for the command `isthmus` that runs it.
+//! The daemon of the stream manager, for the `isthmus` command that runs it.
 
 use crate::question::{Refusal, answer};
 use isthmus_nic::{
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// The options of the command, in JSON: sizes in bytes, times in nanoseconds.
+/// The options of the command that runs the daemon, in JSON: sizes in bytes, times in nanoseconds.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Given {
@@ -42,13 +42,13 @@ struct Given {
     connection_network_bytes: Option<u64>,
     ring_bytes: u64,
     screen_memory_bytes: u64,
-    /// The name of a file, or "-" for standard error.
+    /// The name of the audit log file, or "-" for standard error.
     log: Option<String>,
     metrics: Option<String>,
     screens: Option<String>,
 }
 
-/// Parse the address and port of an option.
+/// Parse the address and port that an option of the command contains.
 fn port(flag: &str, words: Option<&str>, example: &str) -> Result<Option<SocketAddr>, Refusal> {
     let Some(words) = words else {
         return Ok(None);
@@ -59,7 +59,7 @@ fn port(flag: &str, words: Option<&str>, example: &str) -> Result<Option<SocketA
     })
 }
 
-/// Parse networks; without any, return the loopback networks.
+/// Parse the networks of an option; without any, return the loopback networks.
 fn networks(words: &[String]) -> Result<Vec<Network>, isthmus_wire::Error> {
     match words {
         [] => Ok(Network::loopback()),
@@ -67,7 +67,7 @@ fn networks(words: &[String]) -> Result<Vec<Network>, isthmus_wire::Error> {
     }
 }
 
-/// Parse the file mode of the Unix sockets. Fails if no address is a Unix socket.
+/// Parse the file mode of the daemon's Unix sockets. Fails if no address is a Unix socket.
 fn mode(words: &str, listen: &[Address]) -> Result<u32, Refusal> {
     let refused = |text: String| Refusal::at("--socket-mode", text);
     if !listen.iter().any(|at| matches!(at, Address::Unix(_))) {
@@ -80,7 +80,7 @@ fn mode(words: &str, listen: &[Address]) -> Result<u32, Refusal> {
 }
 
 impl Given {
-    /// Convert the options to the configuration of a daemon.
+    /// Convert the options of the command to the configuration of a daemon.
     fn config(self) -> Result<Config, Refusal> {
         let refused = |error: isthmus_wire::Error| Refusal::of(error);
         let secret = |path: Option<&Path>| path.map(Secret::read).transpose().map_err(refused);
@@ -136,7 +136,7 @@ impl Given {
     }
 }
 
-/// A daemon that runs until it is stopped.
+/// A daemon that runs until it is stopped, as a class of Python.
 #[pyclass(name = "NicDaemon", frozen)]
 pub(crate) struct PyDaemon {
     daemon: Mutex<Option<Daemon>>,
@@ -153,7 +153,7 @@ impl PyDaemon {
 
 #[pymethods]
 impl PyDaemon {
-    /// Start the daemon.
+    /// Start the daemon with a configuration in JSON.
     #[new]
     fn new(py: Python<'_>, config_json: &str) -> PyResult<Self> {
         let kept = Arc::new(Mutex::new(None));
@@ -187,15 +187,15 @@ impl PyDaemon {
         py.detach(|| self.with(Daemon::is_running)).unwrap_or(false)
     }
 
-    /// Open the log file again, and read the certificate again.
+    /// Open the log file again, and read the secrets and the certificate again.
     fn reload(&self, py: Python<'_>) {
         py.detach(|| self.with(Daemon::reload));
     }
 
-    /// Stop the daemon, within its grace period and some seconds.
+    /// Stop the daemon, which may take its grace period and some seconds.
     fn stop(&self, py: Python<'_>) -> PyResult<()> {
         let stopped = py.detach(|| {
-            // The daemon is removed first, so that concurrent calls find none.
+            // The daemon is removed first, so that concurrent calls do not use it.
             let mut place = self.daemon.lock().unwrap_or_else(PoisonError::into_inner);
             let daemon = place.take();
             drop(place);

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use serde::Deserialize;
 use serde_json::json;
 
-/// The equations of the SCI paper.
+/// The equations of the SCI paper for the peak throughput.
 #[derive(Debug, Clone, Copy, Deserialize)]
 enum Equation {
     #[serde(rename = "1")]
@@ -21,12 +21,12 @@ enum Equation {
     TorusRounded,
 }
 
-/// The question, in JSON.
+/// The question about the peak throughput of a fabric, in JSON.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Question {
     equation: Equation,
-    /// Number of nodes of all rings of the fabric.
+    /// Number of nodes of the whole fabric.
     nodes: Whole,
 }
 
@@ -35,7 +35,7 @@ struct Question {
 pub(crate) fn peak(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     answer(py, spec_json, |question: Question, _| {
         let nodes = question.nodes.0;
-        // The protocol of the 64-byte move in Table 1.
+        // The protocol of the 64-byte move in Table 1 of the SCI paper.
         let protocol = Protocol::MOVE_64;
         let refused = |error| Refusal::at("nodes", error);
         let peak_gb_per_s = match question.equation {
@@ -53,7 +53,7 @@ pub(crate) fn peak(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     })
 }
 
-/// Return the number of nodes along a side of a square torus.
+/// Return the number of nodes along a side of a square torus with this number of nodes.
 fn side(nodes: u32) -> Result<u32, Refusal> {
     let side = nodes.isqrt();
     if side * side == nodes {

@@ -1,4 +1,4 @@
-//! Questions about the placement of I/O nodes.
+//! Answers questions about the placement of I/O nodes in a network.
 
 use crate::graph::GraphQuestion;
 use crate::question::{NodeRef, Refusal, Whole, answer};
@@ -9,14 +9,14 @@ use isthmus_topology::{
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// Search budget for the smallest placement, with which a placement without a search is compared.
+/// Budget of the search for the smallest placement, with which other placements are compared.
 const COMPARISON: Budget = Budget {
     solver_pes_max: 64,
     solver_nodes_max: 2_000,
     search_steps_max: 1 << 26,
 };
 
-/// The methods of placement.
+/// The methods that place I/O nodes in a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Method {
@@ -28,19 +28,19 @@ pub(crate) enum Method {
     List,
 }
 
-/// The part of a question that describes a placement.
 #[derive(Default, Deserialize)]
 #[serde(
     deny_unknown_fields,
     expecting = "an object with a method and what it needs, such as {\"method\": \"combined\"}"
 )]
+/// The part of a question that describes a placement of I/O nodes.
 pub(crate) struct PlacementQuestion {
     pub method: Option<Method>,
     pub count: Option<Whole>,
     pub pes: Option<Vec<NodeRef>>,
 }
 
-/// A requested placement, reduced to the fields that its method needs.
+/// A requested placement of I/O nodes, reduced to the fields that its method needs.
 pub(crate) struct Choice {
     pub method: Method,
     count: u32,
@@ -49,14 +49,14 @@ pub(crate) struct Choice {
     prefix: &'static str,
 }
 
-/// A placement and, if it was found by a search, the bounds on the smallest placement.
+/// A placement of I/O nodes and, if it was found by a search, the bounds on the smallest placement.
 pub(crate) struct Placed {
     pub placement: Placement,
     set: Option<DominatingSet>,
 }
 
 impl Choice {
-    /// Return the requested placement on a hypercube.
+    /// Return the placement that a question about a hypercube requests.
     pub(crate) fn of_cube(
         question: PlacementQuestion,
         prefix: &'static str,
@@ -64,7 +64,7 @@ impl Choice {
         Self::new(question, Method::Combined, prefix)
     }
 
-    /// Return the requested placement on an imported graph.
+    /// Return the placement that a question about an imported graph requests.
     pub(crate) fn of_graph(
         question: PlacementQuestion,
         prefix: &'static str,
@@ -112,12 +112,12 @@ impl Choice {
         })
     }
 
-    /// Return an error about a field of the placement.
+    /// Return an error about a field of the requested placement.
     fn refuse(&self, field: &str, problem: impl std::fmt::Display) -> Refusal {
         Refusal::at(format!("{}{field}", self.prefix), problem)
     }
 
-    /// Return the placement as part of a hypercube machine's description.
+    /// Return the requested placement in the form that a hypercube machine's description contains.
     pub(crate) fn spec(&self) -> Result<PlacementSpec, Refusal> {
         let count = self.count;
         Ok(match self.method {
@@ -130,7 +130,7 @@ impl Choice {
         })
     }
 
-    /// Place I/O nodes on a hypercube.
+    /// Place the I/O nodes on a hypercube.
     pub(crate) fn on_cube(&self, cube: Hypercube) -> Result<Placed, Refusal> {
         let placement = match self.spec()? {
             PlacementSpec::Combined => Ok(Placement::combined(cube)),
@@ -149,7 +149,8 @@ impl Choice {
         self.placed(placement, None)
     }
 
-    /// Place I/O nodes on a graph. Stride and clustered use node numbers, as on a hypercube.
+    /// Place the I/O nodes on a graph. The methods stride and clustered use node numbers, as on a
+    /// hypercube.
     pub(crate) fn on_graph(&self, graph: &Graph) -> Result<Placed, Refusal> {
         let placement = match self.method {
             Method::List => Placement::list(graph, &self.numbers(|name| graph.find(name))?),
@@ -171,7 +172,7 @@ impl Choice {
         self.placed(placement, None)
     }
 
-    /// Return the placement, or an error that names the field that causes it.
+    /// Return a placement, or an error that names the field that causes it.
     fn placed(
         &self,
         placement: Result<Placement, PlacementError>,
@@ -185,7 +186,7 @@ impl Choice {
         Ok(Placed { placement, set })
     }
 
-    /// Return the name of the field that determines the positions of the I/O nodes.
+    /// Return the name of the field that determines where the I/O nodes are.
     fn culprit(&self) -> &'static str {
         match self.method {
             Method::List => "pes",
@@ -194,7 +195,8 @@ impl Choice {
         }
     }
 
-    /// Return the numbers of the listed nodes; `find` returns the number of a name.
+    /// Return the numbers of the nodes that the question lists; `find` returns the number of a node
+    /// by its name.
     fn numbers(&self, find: impl Fn(&str) -> Option<u32>) -> Result<Vec<u32>, Refusal> {
         let number = |node: &NodeRef| match node {
             NodeRef::Number(number) => Ok(*number),
@@ -207,7 +209,7 @@ impl Choice {
     }
 }
 
-/// The question, in JSON.
+/// The question about a placement of I/O nodes, in JSON.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Question {
@@ -218,7 +220,7 @@ struct Question {
     pes: Option<Vec<NodeRef>>,
 }
 
-/// The answer, in JSON.
+/// The answer about a placement of I/O nodes, in JSON.
 #[derive(Serialize)]
 struct Answer {
     method: Method,
@@ -243,7 +245,7 @@ pub(crate) fn place(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     answer(py, spec_json, |question, _| assess(question))
 }
 
-/// Answer a question.
+/// Compute the answer to a question about a placement.
 fn assess(question: Question) -> Result<Answer, Refusal> {
     let placement = PlacementQuestion {
         method: question.method,
@@ -270,7 +272,7 @@ fn assess(question: Question) -> Result<Answer, Refusal> {
     }
 }
 
-/// Return the answer for a placement that was found.
+/// Return the answer for a placement that was computed.
 fn assessed(
     network: &impl Adjacency,
     choice: &Choice,
@@ -300,7 +302,7 @@ fn assessed(
     }
 }
 
-/// Return a sentence about the quality of the placement.
+/// Return a sentence about how close the placement is to the smallest one.
 fn note(method: Method, placement: &Placement, set: &DominatingSet) -> String {
     let coverage = placement.coverage();
     let count = placement.io_node_count();

@@ -1,4 +1,4 @@
-//! Questions in JSON and their answers.
+//! Parses the questions that Python passes as JSON, and returns their answers as JSON.
 
 use crate::experiment::set_up;
 use crate::interruptible::interruptible;
@@ -19,24 +19,24 @@ use std::sync::Arc;
 pub(crate) struct Refusal(String);
 
 impl Refusal {
-    /// Convert an error that already names its position.
+    /// Convert an error that already names its position in the question.
     pub(crate) fn of(error: impl fmt::Display) -> Self {
         Self(error.to_string())
     }
 
-    /// Return the message.
+    /// Return the message of the error.
     pub(crate) fn words(self) -> String {
         self.0
     }
 
-    /// Return an error about `problem` in the field `field`.
+    /// Return an error with the `problem` of a field of the question.
     pub(crate) fn at(field: impl fmt::Display, problem: impl fmt::Display) -> Self {
         Self(format!("{field}: {problem}"))
     }
 }
 
-/// Answer the question in `text` with `solve`, without holding the interpreter. Ctrl-C ends the
-/// wait; the work ends when it next checks `progress`. A panic becomes an error.
+/// Parse the question in `text` and answer it with `solve`, without holding the Python interpreter.
+/// Ctrl-C ends the wait; the work ends when it next checks `progress`. A panic becomes an error.
 pub(crate) fn answer<Q, A>(
     py: Python<'_>,
     text: &str,
@@ -54,7 +54,7 @@ where
     answer.map_err(|refusal| PyValueError::new_err(refusal.0))
 }
 
-/// Parse a question from JSON. Errors name the field.
+/// Parse a question from JSON. Errors name the invalid field.
 pub(crate) fn read<Q: DeserializeOwned>(text: &str) -> Result<Q, Refusal> {
     let value: serde_json::Value = serde_json::from_str(text)
         .map_err(|error| Refusal(format!("the question is not JSON: {error}")))?;
@@ -72,25 +72,25 @@ pub(crate) fn read<Q: DeserializeOwned>(text: &str) -> Result<Q, Refusal> {
     })
 }
 
-/// The part of a question that contains a scenario.
+/// The part of a question that contains the text of a scenario.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Given {
     scenario: String,
-    /// Name of the scenario file in messages.
+    /// Name of the scenario file, for messages.
     pub file: String,
     #[serde(default)]
     overrides: Vec<String>,
 }
 
 impl Given {
-    /// Parse the scenario.
+    /// Parse the scenario of the question.
     pub(crate) fn read(&self) -> Result<Scenario, Refusal> {
         let read = KINDS.parse(&self.scenario, &self.file, &self.overrides);
         read.map_err(Refusal::of)
     }
 
-    /// Parse the scenario and build its machines.
+    /// Parse the scenario of the question and build its machines.
     pub(crate) fn build(&self, progress: Arc<Progress>) -> Result<Experiment, Refusal> {
         let (text, options) = (&self.scenario, Options::default());
         let built = set_up(text, &self.file, &self.overrides, options, progress);
@@ -98,26 +98,32 @@ impl Given {
     }
 }
 
-/// A count of parts, or the number of one part.
+/// A whole number in a question: a count of parts, or the number of one part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Whole(pub u32);
 
 impl<'de> Deserialize<'de> for Whole {
+    /// Parse the number; the error says why a value is invalid.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        /// The visitor that parses a whole number.
         struct Read;
         impl Visitor<'_> for Read {
+            /// The type of the parsed number.
             type Value = Whole;
 
+            /// Describe the expected value, for error messages.
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 write!(f, "a whole number from 0 to {}", u32::MAX)
             }
 
+            /// Parse a non-negative number.
             fn visit_u64<E: Error>(self, value: u64) -> Result<Whole, E> {
                 u32::try_from(value)
                     .map(Whole)
                     .map_err(|_| E::invalid_value(Unexpected::Unsigned(value), &self))
             }
 
+            /// Parse a signed number; a negative one is refused.
             fn visit_i64<E: Error>(self, value: i64) -> Result<Whole, E> {
                 u32::try_from(value)
                     .map(Whole)
@@ -128,11 +134,12 @@ impl<'de> Deserialize<'de> for Whole {
     }
 }
 
-/// A link by the numbers of its two ends.
+/// A link in a question, by the numbers of the nodes at its two ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Link(pub u32, pub u32);
 
 impl<'de> Deserialize<'de> for Link {
+    /// Parse the link from a list of two numbers.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let ends: Vec<Whole> = Deserialize::deserialize(deserializer)?;
         match ends[..] {
@@ -145,7 +152,7 @@ impl<'de> Deserialize<'de> for Link {
     }
 }
 
-/// A node by its number or, in an imported graph, its name.
+/// A node in a question, by its number or, in an imported graph, its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum NodeRef {
     Number(u32),
@@ -153,25 +160,32 @@ pub(crate) enum NodeRef {
 }
 
 impl<'de> Deserialize<'de> for NodeRef {
+    /// Parse the number or the name.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        /// The visitor that parses the number or the name of a node.
         struct Read;
         impl Visitor<'_> for Read {
+            /// The type of the parsed node.
             type Value = NodeRef;
 
+            /// Describe the expected value, for error messages.
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("the number of a node, 0 or more, or its name as text")
             }
 
+            /// Parse the number of a node.
             fn visit_u64<E: Error>(self, value: u64) -> Result<NodeRef, E> {
                 u32::try_from(value)
                     .map(NodeRef::Number)
                     .map_err(|_| E::invalid_value(Unexpected::Unsigned(value), &self))
             }
 
+            /// Parse a signed number; a negative one is refused.
             fn visit_i64<E: Error>(self, value: i64) -> Result<NodeRef, E> {
                 Err(E::invalid_value(Unexpected::Signed(value), &self))
             }
 
+            /// Parse the name of a node.
             fn visit_str<E: Error>(self, value: &str) -> Result<NodeRef, E> {
                 Ok(NodeRef::Name(value.to_owned()))
             }
@@ -180,7 +194,7 @@ impl<'de> Deserialize<'de> for NodeRef {
     }
 }
 
-/// A quantity as text with its unit.
+/// A quantity in a question, as text with its unit.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Quantity<T>(pub T);
 
@@ -188,18 +202,23 @@ impl<'de, T> Deserialize<'de> for Quantity<T>
 where
     T: FromStr<Err: fmt::Display>,
 {
+    /// Parse the quantity from text.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        /// The visitor that parses a quantity.
         struct Read<T>(PhantomData<T>);
         impl<T> Visitor<'_> for Read<T>
         where
             T: FromStr<Err: fmt::Display>,
         {
+            /// The type of the parsed quantity.
             type Value = Quantity<T>;
 
+            /// Describe the expected value, for error messages.
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a text of a number and its unit, such as \"8 MB\" or \"5 MB/s\"")
             }
 
+            /// Parse a quantity from text with its unit.
             fn visit_str<E: Error>(self, value: &str) -> Result<Quantity<T>, E> {
                 value.parse().map(Quantity).map_err(E::custom)
             }

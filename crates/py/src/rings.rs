@@ -1,4 +1,4 @@
-//! Descriptions of fabrics of rings.
+//! Describes the ring fabrics of SCI machines in a scenario.
 
 use crate::question::{Given, answer};
 use isthmus_experiment::Kind;
@@ -10,26 +10,28 @@ use serde::Serialize;
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// The description of one fabric of the scenario, in JSON.
+/// The description of one ring fabric of the scenario, in JSON.
 #[derive(Serialize)]
 struct Described {
     summary: SciSummary,
     sizes: Option<Vec<u32>>,
-    /// Pairs of a ring's length in nodes and the number of rings with this length, ascending.
+    /// Pairs of a ring's length in nodes and the number of rings with this length, in ascending
+    /// order.
     ring_lengths: Vec<(u32, u32)>,
     /// Minimum and maximum number of rings to which a node belongs.
     rings_per_node: (u32, u32),
     links: u32,
-    /// Share of packets by number of links crossed, if all destinations are equally frequent.
+    /// Share of packets by the number of links that they cross, if all destinations are equally
+    /// frequent.
     distances: Vec<f64>,
     deadlock: Deadlock,
 }
 
-/// The verdict on deadlock of a fabric, in JSON.
+/// The verdict whether a ring fabric is free of deadlock, in JSON.
 #[derive(Serialize)]
 struct Deadlock {
     free: bool,
-    /// Nodes whose queues form the cycle.
+    /// Nodes whose queues form a cycle of waiting packets, if there is one.
     nodes: Vec<u32>,
 }
 
@@ -45,7 +47,7 @@ pub(crate) fn rings(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     })
 }
 
-/// Return the description of a fabric.
+/// Return the description of a ring fabric.
 fn described(summary: SciSummary, machine: &Machine) -> Described {
     let fabric = machine.fabric();
     let waiting = machine.routes().check_waiting();
@@ -70,7 +72,7 @@ fn described(summary: SciSummary, machine: &Machine) -> Described {
     }
 }
 
-/// Return the minimum and maximum number of rings to which a node belongs.
+/// Return the minimum and maximum number of rings to which a node of the fabric belongs.
 fn rings_per_node(fabric: &Fabric) -> (u32, u32) {
     let counts = (0..fabric.node_count()).map(|node| fabric.links_from(node).len() as u32);
     let (fewest, most) = counts.fold((u32::MAX, 0), |(fewest, most), count| {

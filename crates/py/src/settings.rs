@@ -1,4 +1,5 @@
-//! The values of all fields at every point, and conversion of texts to numbers in one unit.
+//! Returns the values of all fields of a scenario at every point, and converts texts to numbers in
+//! one unit.
 
 use crate::question::{Refusal, answer};
 use isthmus_kinds::KINDS;
@@ -8,25 +9,25 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 
-/// The request of [`settings`].
+/// The JSON argument of [`settings`]: the scenario and its points.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Question {
     scenario: String,
     file: String,
-    /// Overrides for each point that leave one value of each axis.
+    /// The overrides of each point, which select one value of each axis.
     points: Vec<Vec<String>>,
 }
 
-/// One field of the scenario at every point.
+/// The values of one field of the scenario at every point.
 #[derive(Serialize)]
 struct Setting {
     key: String,
     /// Whether a file, an override or an axis sets the field at any point.
     given: bool,
-    /// Whether the field determines the load of the machine.
+    /// Whether the field determines the offered load of the machine.
     load: bool,
-    /// The value at each point; `None` where the field does not apply.
+    /// The value of the field at each point; `None` where the field does not apply.
     texts: Vec<Option<String>>,
 }
 
@@ -68,15 +69,15 @@ fn resolve(question: &Question, cancelled: impl Fn() -> bool) -> Result<Value, R
     Ok(json!({"digest": whole.digest(), "settings": settings}))
 }
 
-/// Texts that were converted to numbers in the unit of the first text.
+/// A list of texts that were converted to numbers in the unit of the first text.
 #[derive(Serialize, Default)]
 struct Quantities {
     unit: Option<String>,
-    /// The numbers; `None` unless all present texts are numbers of one dimension.
+    /// The numbers; `None` unless all texts that are present are numbers of one dimension.
     numbers: Option<Vec<Option<f64>>>,
 }
 
-/// The request of [`quantities`].
+/// The JSON argument of [`quantities`]: the lists of texts.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Texts {

@@ -1,4 +1,4 @@
-//! The messages of one rank in a plan.
+//! The messages of one rank in a plan that redistributes an array.
 
 use crate::arrays::{Given, PyPlan, Taken, arrays, arrays_mut, order, wrong};
 use isthmus_redistribute::transfer::{Array, Order, Packing, Source};
@@ -12,26 +12,26 @@ use std::borrow::Cow;
 /// A piece of a message: index of the message, first element, and end of its elements.
 type PieceOf = (usize, u64, u64);
 
-/// The source of received data, as Python passes it.
+/// The source from which received elements are copied, as Python passes it.
 #[derive(FromPyObject)]
 enum Where<'py> {
-    /// The data of a message.
+    /// The bytes of a message from another rank.
     Message(PyReadonlyArray1<'py, u8>),
-    /// The rank's own parts.
+    /// The rank's own parts of the source array.
     Arrays(Vec<Given<'py>>),
 }
 
-/// Positions of a family of elements along its dimension in the memory of one side: the first index, the
-/// length of a run, the number of runs and the distance between them, the number of groups of runs and the
-/// distance between them.
+/// Positions of a family of elements along one dimension in the memory of one side: the first
+/// index, the length of a run, the number of runs and the distance between them, the number of
+/// groups of runs and the distance between them.
 type Places = (u64, u64, (u64, u64), (u64, u64));
 
-/// The messages of one rank in a plan, computed once.
+/// The messages of one rank in a plan, computed once, as a class of Python.
 #[pyclass(name = "Share", module = "isthmus._core", frozen)]
 pub(crate) struct PyShare {
     packing: Packing,
     held: Vec<Vec<Comb>>,
-    /// The number of the receiving rank and the sections of each sent message.
+    /// The number of the receiving rank and the sections of the array, for each sent message.
     sends: Vec<(u32, Vec<Section>)>,
     receives: Vec<(u32, Vec<Section>)>,
 }
@@ -67,8 +67,9 @@ impl PyShare {
         })
     }
 
-    /// Return the elements that one rank of a pair receives from the other as its only message. The cost
-    /// depends only on these two ranks, not on the number of ranks. They need not belong to the plan.
+    /// Return the elements that one rank of a pair receives from the other as its only message. The
+    /// cost depends only on these two ranks, not on the number of ranks. They need not belong to
+    /// the plan.
     #[staticmethod]
     fn between(
         py: Python<'_>,
@@ -102,14 +103,15 @@ impl PyShare {
         sizes(&self.receives)
     }
 
-    /// Return the number of elements, at most `most`, of a piece of a message that is sent or received.
+    /// Return the number of elements, at most `most`, in the next piece of a message that is sent
+    /// or received.
     fn piece(&self, sent: bool, message: usize, most: u64) -> PyResult<u64> {
         let (_, sections) = get(self.messages(sent), message)?;
         Ok(piece_size(sections, most, self.packing.order == Order::F))
     }
 
-    /// Return, for each section of a message that is sent or received, the part of this rank and the
-    /// positions of its elements by dimension.
+    /// Return, for each section of a message that is sent or received, the number of this rank's
+    /// part and the positions of the section's elements by dimension.
     fn places(&self, sent: bool, message: usize) -> PyResult<Vec<(usize, Vec<Vec<Places>>)>> {
         let (_, sections) = get(self.messages(sent), message)?;
         let side = |at: At| if sent { at.from } else { at.to };
@@ -133,8 +135,8 @@ impl PyShare {
         Ok(each.collect())
     }
 
-    /// Return the byte ranges that contain the elements of a received piece, in the source or destination
-    /// array with these strides. Ranges are separated by more than `gap` bytes.
+    /// Return the byte ranges that contain the elements of a received piece, in the source or
+    /// destination array with these strides. Ranges are separated by more than `gap` bytes.
     fn spans(
         &self,
         piece: PieceOf,
@@ -156,7 +158,7 @@ impl PyShare {
             .collect())
     }
 
-    /// Write pieces of messages into memory, each into its array.
+    /// Copy pieces of messages from the source arrays into memory, each into its array.
     fn pack(
         &self,
         py: Python<'_>,
@@ -176,7 +178,7 @@ impl PyShare {
         .map_err(wrong)
     }
 
-    /// Read pieces of messages, each from its source.
+    /// Copy pieces of messages into the destination arrays, each from its source.
     fn unpack(
         &self,
         py: Python<'_>,
@@ -206,7 +208,7 @@ impl PyShare {
 }
 
 impl PyShare {
-    /// Return the sent or the received messages.
+    /// Return the sent or the received messages of the rank.
     fn messages(&self, sent: bool) -> &[(u32, Vec<Section>)] {
         if sent { &self.sends } else { &self.receives }
     }

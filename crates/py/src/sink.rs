@@ -1,4 +1,4 @@
-//! A sink, which listens for streams and checks them, for tests.
+//! A sink that listens for senders of streams and checks the received data, for tests.
 
 use crate::arrays::wrong;
 use isthmus_nic_client::protocol::Checksum;
@@ -17,15 +17,15 @@ fn failed(error: impl Display) -> PyErr {
     PyRuntimeError::new_err(error.to_string())
 }
 
-/// A listening sink on a TCP port.
+/// A sink that listens on a TCP port, as a class of Python.
 #[pyclass(name = "NicSink", module = "isthmus._core", frozen)]
 pub(crate) struct PySink(SinkServer);
 
 #[pymethods]
 impl PySink {
-    /// Start to listen. Arguments: an address with a port, the number of bytes that a sender may
-    /// send before they are confirmed, the checksum and the channel of the connection, and whether
-    /// to wait for corrupted packets to be sent again.
+    /// Start to listen for senders. Arguments: an address with a port, the number of bytes that a
+    /// sender may send before they are confirmed, the checksum and the channel of the connection,
+    /// and whether to wait for corrupted packets to be sent again.
     #[new]
     fn new(
         address: &str,
@@ -59,13 +59,14 @@ impl PySink {
         Ok(address.to_string())
     }
 
-    /// Return the number of connections that sent no packet. They do not count as senders.
+    /// Return the number of connections to the sink that sent no packet. They do not count as
+    /// senders.
     fn strays(&self) -> u64 {
         self.0.strays()
     }
 
-    /// Accept the next sender, if one comes in time. Valid data is also written to a file, which is
-    /// emptied when the first valid data arrives.
+    /// Accept the next sender, if one connects in time. Valid data is also written to a file, which
+    /// is emptied when the first valid data arrives.
     fn take(
         &self,
         py: Python<'_>,
@@ -79,12 +80,12 @@ impl PySink {
     }
 }
 
-/// The reception from one sender.
+/// A session in which the sink receives from one sender, as a class of Python.
 #[pyclass(name = "NicTaking", module = "isthmus._core", frozen)]
 pub(crate) struct PyTaking(Mutex<Option<SinkSession>>);
 
 impl PyTaking {
-    /// Call `look` with the session. Fails if it has ended.
+    /// Call `look` with the session of the sink. Fails if the session has ended.
     fn look<T>(&self, look: impl FnOnce(&SinkSession) -> T) -> PyResult<T> {
         let taking = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let taking = taking.as_ref();
@@ -99,7 +100,7 @@ impl PyTaking {
         self.look(|taking| taking.peer().to_string())
     }
 
-    /// Return the number of valid data bytes received.
+    /// Return the number of valid data bytes received from the sender.
     fn bytes(&self) -> PyResult<u64> {
         self.look(SinkSession::bytes)
     }

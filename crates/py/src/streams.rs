@@ -20,7 +20,7 @@ create_exception!(
     "What went wrong with a session or a stream: its kind, and one line."
 );
 
-/// Convert an error of the client to a Python exception.
+/// Convert an error of the client library to a Python exception.
 fn to_py_error(error: &Error) -> PyErr {
     let kind = match error {
         Error::Address(..) => "address",
@@ -43,11 +43,11 @@ fn to_py_error(error: &Error) -> PyErr {
     NicError::new_err((kind, error.to_string(), reason))
 }
 
-/// Interval between checks for Ctrl-C.
+/// Interval between two checks for Ctrl-C.
 const LISTEN: Duration = Duration::from_millis(50);
 
-/// Run a blocking call without holding the interpreter; Ctrl-C ends it. Without `seconds` there is
-/// no timeout.
+/// Run a blocking call without holding the Python interpreter; Ctrl-C ends it. Without `seconds`
+/// there is no timeout.
 fn wait_detached<T: Send>(
     py: Python<'_>,
     seconds: Option<f64>,
@@ -87,7 +87,7 @@ fn wait_detached<T: Send>(
     }
 }
 
-/// Parse the address of a daemon, with a file of certificates to trust.
+/// Parse the address of a daemon, and read the file of certificates to trust, if there is one.
 fn parse_address(words: &str, ca: Option<String>) -> PyResult<Address> {
     let address = Address::parse(words);
     let address = match ca {
@@ -97,13 +97,13 @@ fn parse_address(words: &str, ca: Option<String>) -> PyResult<Address> {
     address.map_err(|error| to_py_error(&error.into()))
 }
 
-/// A session with a daemon.
+/// A session with a daemon of the stream manager, as a class of Python.
 #[pyclass(name = "NicSession", module = "isthmus._core", frozen)]
 pub(crate) struct PySession(Session);
 
 #[pymethods]
 impl PySession {
-    /// Create an application.
+    /// Create an application at the daemon.
     #[staticmethod]
     fn connect(
         py: Python<'_>,
@@ -121,7 +121,7 @@ impl PySession {
         Ok(Self(wait_detached(py, seconds, connect)?))
     }
 
-    /// Join an application by its ticket.
+    /// Join an application as a further process, by its ticket.
     #[staticmethod]
     fn join(
         py: Python<'_>,
@@ -149,12 +149,13 @@ impl PySession {
         )
     }
 
-    /// Fail if this process was forked from the process that owns the session.
+    /// Check that this process created the session. Fails in a process that was forked from it.
     fn check_process(&self) -> PyResult<()> {
         self.0.check_process().map_err(|error| to_py_error(&error))
     }
 
-    /// Create a link between this process and the daemon, over two rings of these sizes or over a socket.
+    /// Create a link between this process and the daemon, over two rings of these sizes or over a
+    /// socket.
     fn link(
         &self,
         py: Python<'_>,
@@ -180,26 +181,26 @@ impl PySession {
         })
     }
 
-    /// Release a link.
+    /// Release a link of this process.
     fn unlink(&self, number: u16) -> PyResult<()> {
         self.check_process()?;
         self.0.unlink(number);
         Ok(())
     }
 
-    /// Return the numbers of the links of this process.
+    /// Return the numbers of the links between this process and the daemon.
     fn links(&self) -> Vec<u16> {
         self.0.links()
     }
 
-    /// Send a request and wait for the answer; both are JSON.
+    /// Send a request to the daemon and wait for the answer; both are JSON.
     fn ask(&self, py: Python<'_>, request: &str, seconds: Option<f64>) -> PyResult<String> {
         let request: Request = from_str(request).map_err(wrong)?;
         let answer = wait_detached(py, seconds, |timeout| self.0.request(request, timeout))?;
         crate::json(&answer)
     }
 
-    /// Send a request whose answer `notices` reports.
+    /// Send a request to the daemon whose answer `notices` reports.
     fn ask_noticed(
         &self,
         py: Python<'_>,
@@ -231,7 +232,7 @@ impl PySession {
         Ok(PyStream(stream))
     }
 
-    /// Return the next event as JSON; `None` if none arrives in time.
+    /// Return the next event from the daemon as JSON; `None` if none arrives in time.
     fn event(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<Option<String>> {
         let event = wait_detached(py, seconds, |timeout| self.0.event(timeout))?;
         event.map(|event| crate::json(&event)).transpose()
@@ -244,7 +245,8 @@ impl PySession {
         Ok((answered, events))
     }
 
-    /// Return the file descriptor that is readable while there are notices or after the session has ended.
+    /// Return the file descriptor that is readable while there are notices or after the session has
+    /// ended.
     fn fileno(&self) -> i32 {
         self.0.as_fd().as_raw_fd()
     }
@@ -260,19 +262,19 @@ impl PySession {
     }
 }
 
-/// A request that has not been answered yet.
+/// A request that has not been answered yet, as a class of Python.
 #[pyclass(name = "NicPending", module = "isthmus._core", frozen)]
 pub(crate) struct PyPending(Pending);
 
 #[pymethods]
 impl PyPending {
-    /// Return the number of the request in `notices`.
+    /// Return the number of the request, which `notices` reports when it is answered.
     #[getter]
     fn id(&self) -> u64 {
         self.0.id()
     }
 
-    /// Return the answer as JSON, if it has arrived.
+    /// Return the answer of the daemon as JSON, if it has arrived.
     fn poll(&self) -> PyResult<Option<String>> {
         match self.0.poll() {
             None => Ok(None),
@@ -282,10 +284,10 @@ impl PyPending {
     }
 }
 
-/// The number of a received ADU, and the byte ranges that are missing in it.
+/// The number of a received ADU, and the byte ranges that are missing in the ADU.
 type Came = (u64, Vec<(u64, u64)>);
 
-/// A stream of a session.
+/// A stream of a session, as a class of Python.
 #[pyclass(name = "NicStream", module = "isthmus._core", frozen)]
 pub(crate) struct PyStream(Stream);
 
@@ -297,12 +299,12 @@ impl PyStream {
         self.0.number()
     }
 
-    /// Fail if this process was forked from the process that owns the session.
+    /// Check that this process created the session. Fails in a process that was forked from it.
     fn check_process(&self) -> PyResult<()> {
         self.0.check_process().map_err(|error| to_py_error(&error))
     }
 
-    /// Return how many bytes of an ADU go over links of this process.
+    /// Return how many bytes of an ADU of `adu_bytes` move over links of this process.
     fn own_bytes(&self, adu_bytes: u64) -> PyResult<u64> {
         self.check_process()?;
         Ok(self.0.own_bytes(adu_bytes))
@@ -335,7 +337,8 @@ impl PyStream {
         wait_detached(py, seconds, |timeout| self.0.send_run(data, timeout))
     }
 
-    /// Receive the next bytes over links of this process, in whole TUs. Return the missing ranges by ADU.
+    /// Receive the next bytes over links of this process, in whole TUs. Return the missing ranges
+    /// by ADU.
     fn recv_run(
         &self,
         py: Python<'_>,
@@ -373,8 +376,8 @@ impl PyStream {
         })
     }
 
-    /// Wait until the ADUs are moved or done, or for the end of the stream. Return its status as
-    /// JSON.
+    /// Wait until this number of ADUs is moved or done, or for the end of the stream. Return its
+    /// status as JSON.
     fn wait(
         &self,
         py: Python<'_>,

@@ -5,18 +5,19 @@ use isthmus_kinds::sci;
 use pyo3::prelude::*;
 use serde::Deserialize;
 
-/// The request of [`study`].
+/// The JSON argument of [`study`]: scenarios of ring fabrics, and the failures to sample.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Question {
     scenarios: Vec<Given>,
-    /// Number of pairs of failures to sample in each fabric.
+    /// Number of pairs of simultaneous failures to sample in each fabric.
     double: u64,
-    /// Seed of the sampled pairs and of the runs; by default that of the first scenario.
+    /// Seed of the sampled pairs and of the simulations; by default that of the first scenario.
     seed: Option<u64>,
 }
 
-/// Return the fabrics, the possible failures of each, and the scenario that simulates them, as JSON.
+/// Return the ring fabrics, the possible failures of each, and the scenario that simulates them, as
+/// JSON.
 #[pyfunction]
 pub(crate) fn study(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     answer(py, spec_json, |question: Question, _| {

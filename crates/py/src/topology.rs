@@ -1,4 +1,4 @@
-//! Descriptions of a machine's networks.
+//! Describes the networks of a machine: their nodes, links, distances and faults.
 
 mod deadlock;
 mod hypercube;
@@ -13,7 +13,8 @@ use isthmus_topology::{BroadcastTree, CubeFaults, IncompleteHypercube, Placement
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// Maximum number of elementary steps to search a faulty cube from every node: about two seconds.
+/// Maximum number of elementary steps to search a hypercube with faults from every node: about two
+/// seconds.
 const STEPS_MAX: u64 = 1 << 30;
 
 /// The kinds of networks that a question may describe.
@@ -24,7 +25,7 @@ enum Kind {
     Graph,
 }
 
-/// The question, in JSON.
+/// The question about the networks of a machine, in JSON.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Question {
@@ -40,7 +41,7 @@ struct Question {
     faults: FaultsQuestion,
 }
 
-/// The answer, in JSON.
+/// The answer about the networks of a machine, in JSON.
 #[derive(Serialize)]
 struct Answer {
     kind: Kind,
@@ -65,7 +66,8 @@ struct Answer {
     unreachable: Vec<u32>,
 }
 
-/// A broadcast in a network, in JSON.
+/// A broadcast in a network: its number of steps, the minimum of that number, and its root, in
+/// JSON.
 #[derive(Serialize)]
 struct Broadcast {
     steps: u32,
@@ -87,7 +89,7 @@ impl Broadcast {
     }
 }
 
-/// The network that the I/O nodes of a placement form; it has size zero if there is none.
+/// The network among the I/O nodes of a placement; it has size zero if there is none.
 struct IoNetwork {
     edges: Vec<(u32, u32)>,
     distances: Vec<u64>,
@@ -95,7 +97,7 @@ struct IoNetwork {
 }
 
 impl IoNetwork {
-    /// The network of a machine without one among its I/O nodes.
+    /// The network of a machine whose I/O nodes are not connected with each other.
     const NONE: Self = Self {
         edges: Vec::new(),
         distances: Vec::new(),
@@ -113,7 +115,7 @@ impl IoNetwork {
     }
 }
 
-/// Describe a machine's networks.
+/// Describe a machine's networks, and return the description as JSON.
 #[pyfunction]
 pub(crate) fn topology(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     answer(py, spec_json, |question: Question, _| match question.kind {
@@ -122,8 +124,8 @@ pub(crate) fn topology(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     })
 }
 
-/// Return the working links of a cube as pairs of nodes, the lower one first; empty for large
-/// cubes.
+/// Return the working links of a hypercube as pairs of nodes, the lower one first; empty for large
+/// hypercubes.
 fn edges(faults: &CubeFaults) -> Vec<(u32, u32)> {
     if faults.cube().node_count() > crate::LISTED_MAX {
         return Vec::new();
@@ -131,8 +133,8 @@ fn edges(faults: &CubeFaults) -> Vec<(u32, u32)> {
     faults.working_links().collect()
 }
 
-/// Return the number of ordered pairs of working nodes, by hops; empty if a faulty cube is too
-/// large to search.
+/// Return the number of ordered pairs of working nodes, by the number of hops between them; empty
+/// if a hypercube with faults is too large to search.
 fn distances(faults: &CubeFaults) -> Vec<u64> {
     let cube = faults.cube();
     if faults.is_none() {
@@ -144,7 +146,7 @@ fn distances(faults: &CubeFaults) -> Vec<u64> {
     }
 }
 
-/// Return the longest distance that occurs in a histogram of distances.
+/// Return the longest distance in a histogram of distances.
 fn diameter(distances: &[u64]) -> Option<usize> {
     distances.len().checked_sub(1)
 }
@@ -157,7 +159,8 @@ fn servers(placement: &Placement) -> Vec<Option<u32>> {
     placement.servers().iter().copied().map(Some).collect()
 }
 
-/// Describe the cube that the I/O nodes of a graph form by rank, as those of a hypercube do.
+/// Describe the hypercube that the I/O nodes of a graph form by their rank, as those of a hypercube
+/// do.
 fn whole_io_network(cube: IncompleteHypercube) -> IoNetwork {
     let none = CubeFaults::none(cube);
     IoNetwork::new(&none, &none)

@@ -8,27 +8,26 @@ use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use vm_memory::WriteVolatile;
 
-/// Pieces of a ring that claims have released, as lengths by first position. The consumer collects
-/// them.
+/// Pieces of a ring whose claims were dropped, as lengths by first position. The consumer removes
+/// them to release their bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Back(Mutex<BTreeMap<u64, u64>>);
 
 impl Back {
-    /// Returns the released pieces, locked.
+    /// Returns the pieces whose claims were dropped, locked.
     fn stretches(&self) -> MutexGuard<'_, BTreeMap<u64, u64>> {
         // No thread that holds the lock can panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a released piece.
+    /// Adds a piece whose claim was dropped.
     pub(crate) fn put(&self, position: u64, len: u64) {
         if len > 0 {
             self.stretches().insert(position, len);
         }
     }
 
-    /// Removes the released pieces that follow each other from `position`. Returns their total
-    /// length.
+    /// Removes the pieces that follow each other from `position` on. Returns their total length.
     pub(crate) fn take(&self, position: u64) -> u64 {
         let mut stretches = self.stretches();
         let mut len = 0;
@@ -52,6 +51,7 @@ pub struct Claim {
 }
 
 impl Claim {
+    /// Creates a claim on `len` bytes of a ring from `position` on.
     pub(crate) fn new(memory: Arc<Mapping>, back: Arc<Back>, position: u64, len: usize) -> Self {
         Self {
             memory,
@@ -66,7 +66,7 @@ impl Claim {
         self.len
     }
 
-    /// Returns whether the claim has no bytes.
+    /// Returns whether the claim is on no bytes.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -85,7 +85,8 @@ impl Claim {
         rest
     }
 
-    /// Appends another claim, which must follow directly in the same ring.
+    /// Appends another claim, whose bytes must directly follow those of this claim in the same
+    /// ring.
     ///
     /// # Errors
     /// Returns the other claim if it does not follow directly.
@@ -144,6 +145,7 @@ impl Claim {
 }
 
 impl Drop for Claim {
+    /// Adds the claimed bytes to the pieces that the consumer can release.
     fn drop(&mut self) {
         self.back.put(self.position, self.len as u64);
     }

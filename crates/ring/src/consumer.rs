@@ -27,7 +27,7 @@ pub struct Consumer {
 #[derive(Debug)]
 struct Parts {
     reader: Reader<Arc<Mapping>>,
-    /// The pieces that claims have released.
+    /// The pieces of the ring whose claims were dropped.
     back: Arc<Back>,
     line: Line,
     memory: OwnedFd,
@@ -54,14 +54,15 @@ impl Consumer {
         Ok(Self { parts })
     }
 
-    /// Converts this end for another process. Data that is unread or claimed stays in the ring.
+    /// Converts this end to handles, with which it is passed to another process. Data that is
+    /// unread or claimed stays in the ring.
     pub fn into_handles(mut self) -> Handles {
         let parts = self.parts.take().expect("only dropped ends have no parts");
         parts.reader.mark_awake();
         Handles::new(parts.memory, parts.line.into_socket())
     }
 
-    /// Returns the parts, which exist until the end is passed on or dropped.
+    /// Returns the parts of the consumer, which exist until the end is passed on or dropped.
     fn parts(&mut self) -> &mut Parts {
         self.parts
             .as_mut()
@@ -74,7 +75,7 @@ impl Consumer {
         parts.map_or(0, |parts| parts.reader.capacity())
     }
 
-    /// Returns the total number of bytes read.
+    /// Returns the total number of bytes read from the ring.
     pub fn read_so_far(&self) -> u64 {
         let parts = self.parts.as_ref();
         parts.map_or(0, |parts| parts.reader.cursor())
@@ -92,7 +93,7 @@ impl Consumer {
         Ok((!over).then_some(there))
     }
 
-    /// Returns whether no data will come beyond the data at the last check: the producer has closed
+    /// Returns whether no more data will arrive than the last check found: the producer has closed
     /// or is gone.
     pub fn is_over(&mut self) -> bool {
         let parts = self.parts();
@@ -232,15 +233,15 @@ impl Consumer {
         parts.line.mark_ready()
     }
 
-    /// Closes the end, so that no more bytes are read. The producer gets an error on its next
-    /// write.
+    /// Closes the reading end, so that no more bytes are read. The producer gets an error on its
+    /// next write.
     pub fn close(self) {
         drop(self);
     }
 }
 
 impl Parts {
-    /// Releases the next `len` bytes to the producer, after the claims before them.
+    /// Releases the next `len` bytes of the ring to the producer, after the claims before them.
     fn release(&mut self, len: usize) {
         if len == 0 {
             return;
@@ -281,7 +282,7 @@ impl Parts {
         Ok(there)
     }
 
-    /// Waits for `wanted` bytes. If the thread must sleep, it waits for `worth` bytes.
+    /// Waits for `wanted` bytes of data. If the thread must sleep, it waits for `worth` bytes.
     ///
     /// # Returns
     /// The number of available bytes: fewer than `wanted` only if no more will come.
@@ -323,6 +324,7 @@ impl Parts {
 }
 
 impl AsFd for Consumer {
+    /// Returns the descriptor that is readable when the producer wakes the consumer or is gone.
     fn as_fd(&self) -> BorrowedFd<'_> {
         let parts = self.parts.as_ref();
         parts.expect("only dropped ends have no parts").line.as_fd()
@@ -330,6 +332,7 @@ impl AsFd for Consumer {
 }
 
 impl Drop for Consumer {
+    /// Closes the reading end.
     fn drop(&mut self) {
         if let Some(parts) = &mut self.parts
             && parts.reader.close()

@@ -1,4 +1,4 @@
-//! Errors of rings.
+//! Errors of rings in shared memory.
 
 use crate::words::Corrupt;
 use std::fmt;
@@ -9,18 +9,18 @@ use vm_memory::VolatileMemoryError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The capacity, in bytes, is invalid.
+    /// The capacity of a ring, in bytes, is not a power of two within the limits.
     #[error("a ring of {0} bytes: the capacity must be a power of two from 4096 to 2^30")]
     Capacity(u64),
     /// The call would have to wait for more than half of the ring.
     #[error("{wanted} bytes of a ring at once: at most half of it, {most} bytes")]
     TooMuch {
-        /// Number of bytes that the call requested.
+        /// Number of bytes for which the call would have to wait.
         wanted: u64,
-        /// Half of the capacity, in bytes.
+        /// Half of the capacity of the ring, in bytes.
         most: u64,
     },
-    /// The received data is not a ring, for this reason.
+    /// The received descriptors are not a ring, for this reason.
     #[error("what was received is no ring: {0}")]
     NoRing(String),
     /// The other side wrote invalid positions.
@@ -33,15 +33,15 @@ pub enum Error {
         waited_for: Wanted,
         /// Number of bytes that this call moved before the deadline; they stay moved.
         moved: usize,
-        /// Total bytes written to the ring.
+        /// Total number of bytes written to the ring.
         written: u64,
-        /// Total bytes read from the ring.
+        /// Total number of bytes read from the ring.
         read: u64,
     },
     /// The other side has closed its end.
     #[error("the other side of the ring has closed it, after {moved} bytes of these")]
     Closed {
-        /// Number of bytes that this call moved before the end.
+        /// Number of bytes that this call moved before the other side closed.
         moved: usize,
     },
     /// The process at the other end is gone and did not close it.
@@ -50,7 +50,7 @@ pub enum Error {
          of these"
     )]
     PeerGone {
-        /// Number of bytes that this call moved before the end.
+        /// Number of bytes that this call moved before the process ended.
         moved: usize,
     },
     /// Descriptors were lost: the receiver has too little room for them, in the message or in its
@@ -63,9 +63,9 @@ pub enum Error {
     /// The system refused an operation.
     #[error("{what}: {error}")]
     System {
-        /// The operation that failed.
+        /// The operation that the system refused.
         what: &'static str,
-        /// The error of the system.
+        /// The error that the system returned.
         #[source]
         error: io::Error,
     },
@@ -78,7 +78,7 @@ pub enum Wanted {
     Room(u64),
     /// This number of bytes of data.
     Data(u64),
-    /// Room in a socket for a message.
+    /// Room for a message in a socket.
     Sending,
     /// A message from a socket.
     Message,
@@ -104,6 +104,7 @@ impl Error {
 }
 
 impl fmt::Display for Wanted {
+    /// Formats the condition for messages.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Room(bytes) => write!(f, "{bytes} bytes of room in the ring"),

@@ -1,4 +1,4 @@
-//! Passes file descriptors through a Unix socket.
+//! Sends and receives file descriptors through a Unix socket.
 
 use crate::error::{Error, Wanted};
 use crate::wait::ready;

@@ -1,4 +1,4 @@
-//! The handles of a ring's end, with which it is passed to another process.
+//! The descriptors of one end of a ring, with which the end is passed to another process.
 
 use crate::error::{Error, Wanted};
 use crate::fds::{recv_fds, send_fds};
@@ -17,8 +17,8 @@ pub struct Handles {
 }
 
 impl Handles {
-    /// Wraps descriptors that were received in another way. They are checked when an end is created
-    /// from the handles.
+    /// Creates handles from descriptors that were received in another way. They are checked when an
+    /// end is created from the handles.
     pub fn new(memory: OwnedFd, line: OwnedFd) -> Self {
         Self { memory, line }
     }
@@ -41,7 +41,7 @@ impl Handles {
     /// Receives the descriptors from [`Handles::send`].
     ///
     /// # Errors
-    /// [`Error::NoRing`] if other data came, or the socket is closed; otherwise as [`recv_fds`].
+    /// [`Error::NoRing`] if other data arrived, or the socket is closed; otherwise as [`recv_fds`].
     pub fn receive(socket: impl AsFd, deadline: Instant) -> Result<Self, Error> {
         let socket = socket.as_fd();
         let no = |why: &str| Error::NoRing(why.to_owned());

@@ -84,8 +84,8 @@ pub use self::{
     producer::{Producer, Reserved},
 };
 
-/// Number of bytes that are copied and then summed. A copy of this size is still in the L1 cache
-/// when it is summed.
+/// Number of bytes that a caller should copy before it computes their checksum. A copy of this size
+/// is then still in the L1 cache.
 pub const CHUNK: usize = 16 << 10;
 
 /// Creates a ring of `capacity` bytes, a power of two from 4 KiB to 1 GiB, and its two ends. Either

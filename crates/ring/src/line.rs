@@ -9,14 +9,14 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Instant;
 
-/// One end of the pair of sockets.
+/// One end of the pair of sockets of a ring.
 #[derive(Debug)]
 pub(crate) struct Line {
     socket: OwnedFd,
     gone: bool,
 }
 
-/// Creates both ends of the pair.
+/// Creates both ends of the pair of sockets.
 pub(crate) fn pair() -> Result<(OwnedFd, OwnedFd), Error> {
     rustix::net::socketpair(
         AddressFamily::UNIX,
@@ -28,7 +28,7 @@ pub(crate) fn pair() -> Result<(OwnedFd, OwnedFd), Error> {
 }
 
 impl Line {
-    /// Wraps a received descriptor. Fails if it is not a socket.
+    /// Creates the end from a received descriptor. Fails if it is not a socket.
     pub(crate) fn new(socket: OwnedFd) -> Result<Self, Error> {
         let no = |why: &str| Err(Error::NoRing(why.to_owned()));
         match rustix::net::sockopt::socket_domain(&socket) {
@@ -45,7 +45,7 @@ impl Line {
         })
     }
 
-    /// Wakes the other side.
+    /// Wakes the side of the ring at the other end of the pair.
     pub(crate) fn wake(&self) {
         // If the socket is full, the other side has enough bytes to wake it. If it is closed, no
         // side is left to wake, and this side detects that when it waits.
@@ -63,10 +63,10 @@ impl Line {
         Ok(in_time)
     }
 
-    /// Consumes the wake-up bytes, and checks whether the other side is gone.
+    /// Consumes the received wake-up bytes, and checks whether the other side is gone.
     pub(crate) fn mark_ready(&mut self) -> Result<(), Error> {
         let mut bytes = [0; 64];
-        // One byte is usual. The number of reads is limited in case the peer sends many.
+        // Usually one byte has arrived. The number of reads is limited in case the peer sends many.
         for _ in 0..16 {
             match rustix::net::recv(&self.socket, &mut bytes, RecvFlags::DONTWAIT) {
                 Ok((0, _)) | Err(Errno::CONNRESET) => {
@@ -81,17 +81,19 @@ impl Line {
         Ok(())
     }
 
-    /// Returns whether the other side was found to be gone.
+    /// Returns whether an earlier call found that the other side is gone.
     pub(crate) fn gone(&self) -> bool {
         self.gone
     }
 
+    /// Returns the socket of this end.
     pub(crate) fn into_socket(self) -> OwnedFd {
         self.socket
     }
 }
 
 impl AsFd for Line {
+    /// Returns the descriptor that is readable when the other side wakes this one or is gone.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }

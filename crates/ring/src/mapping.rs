@@ -22,15 +22,15 @@ use vm_memory::{FileOffset, MmapRegion, VolatileMemory, VolatileSlice};
 
 /// The first bytes of the memory of a ring: `ISTHRING`.
 pub(crate) const MAGIC: u64 = u64::from_be_bytes(*b"ISTHRING");
-/// Version of the layout of the memory, which is described above.
+/// Version of the layout of a ring's memory, which the module documentation describes.
 pub(crate) const VERSION: u64 = 2;
-/// Number of bytes before the data.
+/// Number of bytes of a ring's memory before the data.
 pub(crate) const HEADER: usize = 4096;
-/// Distance in bytes from one word to the next.
+/// Distance in bytes from one shared word to the next in a ring's memory.
 const APART: usize = 128;
-/// Minimum and maximum capacity in bytes.
+/// Minimum and maximum capacity of a ring in bytes.
 const CAPACITIES: std::ops::RangeInclusive<u64> = 4096..=1 << 30;
-/// The file system type of files in memory with ordinary pages.
+/// The file system type of files in memory with pages of ordinary size.
 const TMPFS_MAGIC: u64 = 0x0102_1994;
 
 /// The mapped memory of one ring.
@@ -40,7 +40,7 @@ pub(crate) struct Mapping {
     capacity: u64,
 }
 
-/// Returns whether this is a valid capacity: a power of two within the limits.
+/// Returns whether a ring may have this capacity: a power of two within the limits.
 fn is_capacity(bytes: u64) -> bool {
     bytes.is_power_of_two() && CAPACITIES.contains(&bytes)
 }
@@ -77,13 +77,13 @@ pub(crate) fn create(capacity: u64) -> Result<OwnedFd, Error> {
     Ok(file)
 }
 
-/// Returns the seals that keep the other side from removing mapped pages.
+/// Returns the seals on the memory of a ring that keep the other side from removing mapped pages.
 fn seals() -> SealFlags {
     SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL
 }
 
 impl Mapping {
-    /// Maps a received descriptor. Fails if it is not a ring of at most `most` bytes.
+    /// Maps the memory of a received descriptor. Fails if it is not a ring of at most `most` bytes.
     pub(crate) fn attach(file: &OwnedFd, most: u64) -> Result<Arc<Self>, Error> {
         let again = file
             .try_clone()
@@ -91,7 +91,7 @@ impl Mapping {
         Self::checked(again, most)
     }
 
-    /// Maps the file after checks of its seals, its size and its header.
+    /// Maps the memory file after checks of its seals, its size and its header.
     fn checked(file: OwnedFd, most: u64) -> Result<Arc<Self>, Error> {
         let no = |why: String| Err(Error::NoRing(why));
         // Only files in memory have seals.
@@ -130,7 +130,7 @@ impl Mapping {
         Ok(Arc::new(mapping))
     }
 
-    /// Maps the file, which has a valid size.
+    /// Maps the memory file, which has a valid size.
     fn map(file: OwnedFd, capacity: u64) -> Result<Self, Error> {
         let whole = FileOffset::new(File::from(file), 0);
         let prot = (ProtFlags::READ | ProtFlags::WRITE).bits() as i32;
@@ -141,13 +141,13 @@ impl Mapping {
         Ok(Self { region, capacity })
     }
 
-    /// Returns the number at byte `at` of the header.
+    /// Returns the number at byte `at` of the header of the memory.
     fn number(&self, at: usize) -> &AtomicU64 {
         let number = self.region.get_atomic_ref(at);
         number.expect("the header is mapped, and numbers in it are aligned")
     }
 
-    /// Returns `len` bytes of the data from byte `at`.
+    /// Returns `len` bytes of the ring's data from byte `at`.
     pub(crate) fn bytes(&self, at: usize, len: usize) -> VolatileSlice<'_> {
         let bytes = self.region.get_slice(HEADER + at, len);
         bytes.expect("no copy goes beyond the end of the ring")
@@ -155,20 +155,25 @@ impl Mapping {
 }
 
 impl Memory for Arc<Mapping> {
+    /// Returns the capacity of the ring in bytes.
     fn capacity(&self) -> u64 {
         self.capacity
     }
 
+    /// Returns one of the shared words of the ring.
     fn word(&self, word: Word) -> &AtomicU64 {
         self.number(APART * (1 + word as usize))
     }
 
-    // Both copies use pointers to memory that may change during the copy; no byte is read twice.
+    // Both copies below use pointers to memory that may change during the copy; they read no byte
+    // twice.
 
+    /// Copies `bytes` to byte `at` of the ring's data.
     fn copy_in(&self, at: usize, bytes: &[u8]) {
         self.bytes(at, bytes.len()).copy_from(bytes);
     }
 
+    /// Copies the ring's data from byte `at` to `bytes`.
     fn copy_out(&self, at: usize, bytes: &mut [u8]) {
         self.bytes(at, bytes.len()).copy_to(bytes);
     }

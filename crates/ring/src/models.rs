@@ -19,6 +19,7 @@ struct Heap {
 }
 
 impl Heap {
+    /// Creates the memory of an empty ring.
     fn new(capacity: usize) -> Arc<Self> {
         let words = Word::ALL.map(|word| {
             let wants = matches!(word, Word::ReaderWants | Word::WriterWants);
@@ -30,20 +31,24 @@ impl Heap {
 }
 
 impl Memory for Arc<Heap> {
+    /// Returns the capacity of the ring in bytes.
     fn capacity(&self) -> u64 {
         self.bytes.len() as u64
     }
 
+    /// Returns one of the shared words of the ring.
     fn word(&self, word: Word) -> &AtomicU64 {
         &self.words[word as usize]
     }
 
+    /// Copies `bytes` to byte `at` of the ring's data.
     fn copy_in(&self, at: usize, bytes: &[u8]) {
         for (cell, byte) in self.bytes[at..].iter().zip(bytes) {
             cell.store(*byte, Ordering::Relaxed);
         }
     }
 
+    /// Copies the ring's data from byte `at` to `bytes`.
     fn copy_out(&self, at: usize, bytes: &mut [u8]) {
         for (cell, byte) in self.bytes[at..].iter().zip(bytes) {
             *byte = cell.load(Ordering::Relaxed);
@@ -59,7 +64,7 @@ fn model(run: impl Fn() + Send + Sync + 'static) {
     builder.check(run);
 }
 
-/// A ring in a model, with the wake-ups of both sides.
+/// One side's handle of a ring in a model, with the wake-ups of both sides.
 struct Link {
     memory: Arc<Heap>,
     for_reader: Arc<Notify>,
@@ -67,6 +72,7 @@ struct Link {
 }
 
 impl Link {
+    /// Creates an empty ring.
     fn new(capacity: usize) -> Self {
         Self {
             memory: Heap::new(capacity),
@@ -84,8 +90,8 @@ impl Link {
         }
     }
 
-    /// Writes the bytes 1, 2, ... up to `last`, `step` at a time, and closes. Ends early if the
-    /// reader closes.
+    /// Writes the bytes 1, 2, ... up to `last` to the ring, `step` at a time, and closes. Ends
+    /// early if the reader closes.
     fn write(self, last: u8, step: usize) {
         let mut writer = Writer::new(self.memory).unwrap();
         let bytes: Vec<u8> = (1..=last).collect();
@@ -109,8 +115,8 @@ impl Link {
         }
     }
 
-    /// Reads at most `most` bytes, checks that they are 1, 2, ..., and closes. Returns their
-    /// number.
+    /// Reads at most `most` bytes from the ring, checks that they are 1, 2, ..., and closes.
+    /// Returns the number of bytes read.
     fn read(self, most: usize, wanted: u64) -> usize {
         let mut reader = Reader::new(self.memory).unwrap();
         let mut read = 0;
@@ -155,21 +161,24 @@ fn all_arrive(capacity: usize, bytes: u8, step: usize, wanted: u64) {
     });
 }
 
+/// Checks that single bytes arrive in every interleaving of writer and reader.
 #[test]
 fn bytes_arrive_whatever_the_order() {
     all_arrive(1, 2, 1, 1);
     all_arrive(2, 3, 1, 1);
 }
 
+/// Checks that pieces of several bytes arrive in every interleaving of writer and reader.
 #[test]
 fn pieces_arrive_whatever_the_order() {
     all_arrive(2, 4, 2, 1);
     all_arrive(2, 3, 1, 2);
 }
 
-/// A reader holds one byte while it reads the next one, checks both bytes again, and releases them.
+/// Checks that held bytes are not overwritten: a reader holds one byte while it reads the next one,
+/// checks both bytes again, and releases them.
 #[test]
-fn what_is_held_is_not_written_over() {
+fn held_bytes_are_not_overwritten() {
     model(|| {
         let link = Link::new(2);
         let other = link.other();
@@ -210,6 +219,7 @@ fn what_is_held_is_not_written_over() {
     });
 }
 
+/// Checks that a writer which waits for room is woken when its reader closes.
 #[test]
 fn a_writer_is_notified_when_its_reader_closes() {
     model(|| {

@@ -11,8 +11,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Number of bytes after which the consumer is notified, so that it copies them while the next ones
-/// are written.
+/// Number of bytes after which a writing call notifies the consumer, so that the consumer copies
+/// them while the next ones are written.
 pub(crate) const STEP: usize = 2 * CHUNK;
 
 /// The end of a ring that writes. Dropping it closes the end.
@@ -54,15 +54,15 @@ impl Producer {
         Ok(Self { parts })
     }
 
-    /// Converts this end for another process. Published data stays in the ring; reserved room is
-    /// released.
+    /// Converts this end to handles, with which it is passed to another process. Published data
+    /// stays in the ring; reserved room is released.
     pub fn into_handles(mut self) -> Handles {
         let parts = self.parts.take().expect("only dropped ends have no parts");
         parts.writer.mark_awake();
         Handles::new(parts.memory, parts.line.into_socket())
     }
 
-    /// Returns the parts, which exist until the end is passed on or dropped.
+    /// Returns the parts of the producer, which exist until the end is passed on or dropped.
     fn parts(&mut self) -> &mut Parts {
         self.parts
             .as_mut()
@@ -81,7 +81,7 @@ impl Producer {
         parts.map_or(0, |parts| parts.writer.tail())
     }
 
-    /// Returns the number of bytes that can be written now.
+    /// Returns the number of bytes that can be written to the ring now.
     ///
     /// # Errors
     /// [`Error::Corrupt`]; [`Error::Closed`] or [`Error::PeerGone`] if no consumer will read them.
@@ -89,7 +89,7 @@ impl Producer {
         self.parts().room()
     }
 
-    /// Writes as much of `bytes` as fits now.
+    /// Writes as much of `bytes` to the ring as fits now.
     ///
     /// # Returns
     /// The number of bytes, 0 if the ring is full.
@@ -104,7 +104,7 @@ impl Producer {
         Ok(len)
     }
 
-    /// Writes all of `bytes`, which may be more than the ring can hold.
+    /// Writes all of `bytes` to the ring; they may be more than its capacity.
     ///
     /// # Errors
     /// [`Error::TimedOut`] at `deadline`; [`Error::Closed`] or [`Error::PeerGone`] if no consumer
@@ -187,13 +187,14 @@ impl Producer {
         parts.line.mark_ready()
     }
 
-    /// Closes the end, so that no more bytes are written. The consumer can read the remaining data.
+    /// Closes the writing end, so that no more bytes are written. The consumer can read the
+    /// remaining data.
     pub fn close(self) {
         drop(self);
     }
 }
 
-/// Checks that a call waits for at most half of the ring.
+/// Checks that a call waits for at most half of the ring's capacity.
 pub(crate) fn at_most_half(wanted: u64, capacity: u64) -> Result<(), Error> {
     let most = capacity / 2;
     if wanted <= most {
@@ -211,7 +212,7 @@ impl Parts {
         }
     }
 
-    /// Returns the free bytes. Fails if no consumer is left.
+    /// Returns the number of free bytes of the ring. Fails if no consumer is left.
     fn room(&mut self) -> Result<u64, Error> {
         if self.writer.reader_closed() {
             return Err(Error::Closed { moved: 0 });
@@ -259,6 +260,7 @@ impl Parts {
 }
 
 impl AsFd for Producer {
+    /// Returns the descriptor that is readable when the consumer wakes the producer or is gone.
     fn as_fd(&self) -> BorrowedFd<'_> {
         let parts = self.parts.as_ref();
         parts.expect("only dropped ends have no parts").line.as_fd()
@@ -266,6 +268,7 @@ impl AsFd for Producer {
 }
 
 impl Drop for Producer {
+    /// Closes the writing end.
     fn drop(&mut self) {
         if let Some(parts) = &mut self.parts
             && parts.writer.close()
@@ -275,7 +278,8 @@ impl Drop for Producer {
     }
 }
 
-/// Reserved room in a ring. Room that is not committed before this is dropped becomes free again.
+/// Room in a ring that a producer has reserved. Room that is not committed before this is dropped
+/// becomes free again.
 #[derive(Debug)]
 pub struct Reserved<'p> {
     parts: &'p mut Parts,
@@ -283,17 +287,17 @@ pub struct Reserved<'p> {
 }
 
 impl Reserved<'_> {
-    /// Returns the size of the room in bytes.
+    /// Returns the size of the reserved room in bytes.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Returns whether the room has no bytes.
+    /// Returns whether the reserved room has no bytes.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Copies `bytes` to byte `at` of the room.
+    /// Copies `bytes` to byte `at` of the reserved room.
     ///
     /// # Returns
     /// The number of copied bytes, which is smaller than that of `bytes` at the end of the room.
@@ -302,8 +306,8 @@ impl Reserved<'_> {
         self.parts.writer.put(at, &bytes[..len])
     }
 
-    /// Publishes the first `len` bytes of the room to the consumer. Bytes that were not filled have
-    /// older contents of the ring.
+    /// Publishes the first `len` bytes of the reserved room to the consumer. Bytes that were not
+    /// filled have older contents of the ring.
     pub fn commit(self, len: usize) {
         self.parts.publish(len.min(self.len));
     }

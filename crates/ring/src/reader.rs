@@ -5,15 +5,16 @@ use crate::words::{
     AWAKE, Corrupt, FURTHEST, Memory, Ordering, Word, awake, must_wake, sleeps, split, within,
 };
 
-/// The reading side of a ring. None of its calls waits; the caller does.
+/// The reading side of a ring, without system calls. None of its calls waits; the caller does.
 #[derive(Debug)]
 pub struct Reader<M> {
     memory: M,
-    /// Total number of bytes released to the writer.
+    /// Total number of bytes that were released to the writer.
     head: u64,
-    /// Total number of bytes read. Bytes between `head` and `cursor` are held.
+    /// Total number of bytes that were read. Bytes between `head` and `cursor` are not released
+    /// yet.
     cursor: u64,
-    /// The writer's position at the last check.
+    /// The total number of bytes written, as of the last check.
     tail: u64,
     /// Whether the writer had closed at the last check, so that `tail` is final.
     ended: bool,
@@ -43,17 +44,17 @@ impl<M: Memory> Reader<M> {
         self.memory.capacity()
     }
 
-    /// Returns the number of bytes released so far.
+    /// Returns the total number of bytes that were released to the writer.
     pub fn head(&self) -> u64 {
         self.head
     }
 
-    /// Returns the number of bytes read so far.
+    /// Returns the total number of bytes that were read.
     pub fn cursor(&self) -> u64 {
         self.cursor
     }
 
-    /// Returns the number of bytes that were read and not released.
+    /// Returns the number of bytes that were read and not released to the writer.
     pub fn held(&self) -> u64 {
         self.cursor - self.head
     }
@@ -63,12 +64,12 @@ impl<M: Memory> Reader<M> {
         &self.memory
     }
 
-    /// Returns the number of bytes written, as of the last check.
+    /// Returns the total number of bytes written, as of the last check.
     pub fn tail(&self) -> u64 {
         self.tail
     }
 
-    /// Returns the number of bytes that can be read without another check.
+    /// Returns the number of bytes that can be read without another check of the writer's position.
     pub fn available(&self) -> u64 {
         self.tail - self.cursor
     }
@@ -78,7 +79,7 @@ impl<M: Memory> Reader<M> {
         self.ended
     }
 
-    /// Updates the position of the writer.
+    /// Checks the position of the writer again.
     ///
     /// # Returns
     /// The number of readable bytes.
@@ -94,7 +95,7 @@ impl<M: Memory> Reader<M> {
         Ok(self.available())
     }
 
-    /// Copies bytes into `bytes`, starting `at` bytes after the read position.
+    /// Copies bytes from the ring into `bytes`, starting `at` bytes after the read position.
     ///
     /// # Returns
     /// The number of copied bytes. Only bytes of the last check are copied.
@@ -158,12 +159,12 @@ impl<M: Memory> Reader<M> {
         Ok(may)
     }
 
-    /// Returns whether the writer sleeps until there is more room.
+    /// Returns whether the writer sleeps until there is more room in the ring.
     pub fn writer_sleeps(&self) -> bool {
         self.memory.word(Word::WriterWants).load(Ordering::Relaxed) != AWAKE
     }
 
-    /// Announces that this side no longer sleeps.
+    /// Announces to the writer that this side no longer sleeps.
     pub fn mark_awake(&self) {
         awake(self.memory.word(Word::ReaderWants));
     }

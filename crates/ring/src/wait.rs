@@ -1,4 +1,4 @@
-//! Waiting on a ring: an end polls for a short time, then sleeps.
+//! Waits for the other side of a ring: polls for a short time, then sleeps.
 
 use crate::error::Error;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -8,15 +8,15 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread::{available_parallelism, yield_now};
 use std::time::Instant;
 
-/// Number of checks before the thread yields its processor.
+/// Number of checks of a condition before the thread yields its processor.
 const LOOKS: u32 = 200;
-/// Number of yields before the thread sleeps.
+/// Number of times that the thread yields its processor before it sleeps.
 const OFFERS: u32 = 8;
 
-/// Returns whether there is only one processor. The answer is stored without a lock: a process that
-/// is forked while another thread holds a lock would find it locked forever.
+/// Returns whether the machine has only one processor. The answer is stored without a lock: a
+/// process that is forked while another thread holds a lock would find it locked forever.
 fn alone() -> bool {
-    /// The stored answer: 0 before it is known.
+    /// The stored answer: 0 before the number of processors is known.
     static KNOWN: AtomicU8 = AtomicU8::new(0);
     match KNOWN.load(Ordering::Relaxed) {
         0 => {
@@ -28,8 +28,9 @@ fn alone() -> bool {
     }
 }
 
-/// Polls `ready` for some microseconds, long enough for another processor to copy a chunk. Does not
-/// poll if there is only one processor.
+/// Calls `ready` until it returns true, for some microseconds: long enough for another processor to
+/// copy a chunk. With only one processor, yields it between the calls instead. Returns the last
+/// result.
 pub(crate) fn spin<E>(mut ready: impl FnMut() -> Result<bool, E>) -> Result<bool, E> {
     if !alone() {
         for _ in 0..LOOKS {

@@ -26,19 +26,19 @@ pub(crate) use loom::sync::atomic::{AtomicU64, Ordering, fence};
 #[cfg(not(loom))]
 pub(crate) use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-/// The value of a wants word whose side does not sleep.
+/// The value of a wants word while its side does not sleep.
 pub const AWAKE: u64 = u64::MAX;
 
 /// The maximum position that a ring may have when an end is created. A ring of 100 GB/s reaches it
 /// in a year and a half, and needs three more years until the numbers overflow.
 pub const FURTHEST: u64 = 1 << 62;
 
-/// The words that both sides share.
+/// The words in a ring's memory that both sides share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Word {
-    /// Total number of bytes written; stored by the producer.
+    /// Total number of bytes written to the ring; stored by the producer.
     Tail,
-    /// Total number of bytes read; stored by the consumer.
+    /// Total number of bytes read from the ring; stored by the consumer.
     Head,
     /// The value of the tail for which the consumer sleeps, or [`AWAKE`].
     ReaderWants,
@@ -51,7 +51,7 @@ pub enum Word {
 }
 
 impl Word {
-    /// All words, in their order in memory.
+    /// All shared words, in their order in memory.
     pub const ALL: [Self; 6] = [
         Self::Tail,
         Self::Head,
@@ -72,10 +72,10 @@ impl Word {
 
 /// The memory of a ring, which the other side may change at any time.
 pub trait Memory {
-    /// Returns the capacity in bytes, a power of two.
+    /// Returns the capacity of the ring in bytes, a power of two.
     fn capacity(&self) -> u64;
 
-    /// Returns one of the words.
+    /// Returns one of the shared words.
     fn word(&self, word: Word) -> &AtomicU64;
 
     /// Copies `bytes` into the ring from byte `at` of the ring; the copy must not exceed the end.
@@ -85,20 +85,20 @@ pub trait Memory {
     fn copy_out(&self, at: usize, bytes: &mut [u8]);
 }
 
-/// An invalid position from the other side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the {} of a ring wrote {found} where {least} to {most} bytes are possible: it is broken or lies",
     .word.writer()
 )]
+/// An invalid position from the other side.
 pub struct Corrupt {
     /// The word with the position.
     pub word: Word,
-    /// The value of the word.
+    /// The value that the word has.
     pub found: u64,
-    /// The minimum valid value.
+    /// The minimum valid value of the word.
     pub least: u64,
-    /// The maximum valid value.
+    /// The maximum valid value of the word.
     pub most: u64,
 }
 
@@ -119,14 +119,14 @@ pub(crate) fn must_wake(wants: &AtomicU64, position: u64) -> bool {
     position >= wants.load(Ordering::Relaxed) && wants.swap(AWAKE, Ordering::AcqRel) != AWAKE
 }
 
-/// Announces that this side sleeps until the other side is at `position`. The caller must check its
-/// condition again after this call.
+/// Announces in the word `wants` that this side sleeps until the other side is at `position`. The
+/// caller must check its condition again after this call.
 pub(crate) fn sleeps(wants: &AtomicU64, position: u64) {
     wants.swap(position.min(AWAKE - 1), Ordering::AcqRel);
     fence(Ordering::SeqCst);
 }
 
-/// Announces that this side no longer sleeps.
+/// Announces in the word `wants` that this side no longer sleeps.
 pub(crate) fn awake(wants: &AtomicU64) {
     wants.swap(AWAKE, Ordering::AcqRel);
 }

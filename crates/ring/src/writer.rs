@@ -5,12 +5,12 @@ use crate::words::{
     AWAKE, Corrupt, FURTHEST, Memory, Ordering, Word, awake, must_wake, sleeps, split, within,
 };
 
-/// The writing side of a ring. None of its calls waits; the caller does.
+/// The writing side of a ring, without system calls. None of its calls waits; the caller does.
 #[derive(Debug)]
 pub struct Writer<M> {
     memory: M,
     tail: u64,
-    /// The reader's position at the last check.
+    /// The total number of bytes read, as of the last check.
     head: u64,
 }
 
@@ -33,22 +33,23 @@ impl<M: Memory> Writer<M> {
         self.memory.capacity()
     }
 
-    /// Returns the number of bytes written so far.
+    /// Returns the total number of bytes written to the ring.
     pub fn tail(&self) -> u64 {
         self.tail
     }
 
-    /// Returns the number of bytes read, as of the last check.
+    /// Returns the total number of bytes read from the ring, as of the last check.
     pub fn head(&self) -> u64 {
         self.head
     }
 
-    /// Returns the number of bytes that can be written without another check.
+    /// Returns the number of bytes that can be written without another check of the reader's
+    /// position.
     pub fn room(&self) -> u64 {
         self.capacity() - (self.tail - self.head)
     }
 
-    /// Updates the position of the reader.
+    /// Checks the position of the reader again.
     ///
     /// # Returns
     /// The number of bytes that can be written now.
@@ -112,7 +113,7 @@ impl<M: Memory> Writer<M> {
         Ok(may)
     }
 
-    /// Announces that this side no longer sleeps.
+    /// Announces to the reader that this side no longer sleeps.
     pub fn mark_awake(&self) {
         awake(self.memory.word(Word::WriterWants));
     }

@@ -1,4 +1,5 @@
-//! The links or connections that a driver tries in each round.
+//! The set of links or connections that are busy: a driver tries to move data on them in each
+//! round.
 
 use isthmus_stream::Instant;
 use std::collections::BTreeMap;
@@ -7,18 +8,19 @@ use std::collections::BTreeMap;
 /// nanoseconds.
 const BUSY_NS: u64 = 10_000_000;
 
-/// The links or connections to try in each round, each with the time after which it is idle.
+/// The set of busy links or connections, each with the time after which it is idle.
 #[derive(Debug, Default)]
 pub(crate) struct Busy<Id>(BTreeMap<Id, Instant>);
 
 impl<Id: Ord + Copy> Busy<Id> {
-    /// Makes the following rounds try a link or connection.
+    /// Adds a link or connection to the busy ones, so that the following rounds try to move data on
+    /// it.
     pub fn add(&mut self, id: Id, now: Instant) {
         self.0.insert(id, now.after_ns(BUSY_NS));
     }
 
-    /// Records whether data moved on a link or connection in a round. Without movement for some
-    /// time it becomes idle.
+    /// Records whether data moved on a link or connection in a round. If none moved for some time,
+    /// the link or connection becomes idle.
     pub fn note(&mut self, id: Id, now: Instant, moved: bool) {
         if moved {
             self.add(id, now);
@@ -37,7 +39,7 @@ impl<Id: Ord + Copy> Busy<Id> {
         self.0.contains_key(&id)
     }
 
-    /// Returns the links or connections to try in this round.
+    /// Returns the busy links or connections, which this round tries.
     pub fn ids(&self) -> Vec<Id> {
         self.0.keys().copied().collect()
     }

@@ -1,5 +1,5 @@
-//! Data that stays in the rings of links until it is sent, represented by claims on ring memory in
-//! the order of a TU and of its packets.
+//! Claims on the data of TUs and packets that stays in the ring memory of links until it is sent,
+//! in the order of the TU or packet.
 
 use crate::sum::Sum;
 use isthmus_ring::Claim;
@@ -9,18 +9,19 @@ use isthmus_wire::{Moved, Socket};
 use std::collections::BTreeMap;
 use std::io;
 
-/// Number of bytes that are copied and then summed. The copy stays in the L1 cache.
+/// Number of bytes that are copied before their checksum is computed. The copy stays in the L1
+/// cache.
 const SUM_STEP: usize = 16 << 10;
 
-/// A claim on contiguous bytes in the ring of one link.
+/// A claim on contiguous bytes in the ring of one link, with the number of the link.
 #[derive(Debug)]
 pub(crate) struct Part {
     pub link: LinkId,
     pub claim: Claim,
 }
 
-/// A buffer through which claims are summed. A rank may write to its ring at any time, so no
-/// reference into a ring is possible.
+/// A buffer into which claimed bytes are copied to compute their checksum. A rank may write to its
+/// ring at any time, so no reference into a ring is possible.
 #[derive(Debug, Default)]
 pub(crate) struct SumBuffer(Vec<u8>);
 
@@ -63,7 +64,7 @@ pub(crate) struct Claims {
 }
 
 impl Claims {
-    /// Appends a claim.
+    /// Appends the claim on the next data of the packet.
     fn push(&mut self, part: Part) {
         self.len += part.claim.len();
         let Some(last) = self.parts.last_mut() else {
@@ -74,12 +75,12 @@ impl Claims {
         }
     }
 
-    /// Returns the number of claimed bytes.
+    /// Returns the number of claimed bytes of the packet.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Returns whether some of the data lies in the ring of this link.
+    /// Returns whether some of the packet's data is in the ring of this link.
     pub fn lies_on(&self, link: LinkId) -> bool {
         self.parts.iter().any(|part| part.link == link)
     }
@@ -96,7 +97,7 @@ impl Claims {
         None
     }
 
-    /// Copies all claimed data to `bytes`, which must have the same length.
+    /// Copies all data of the packet from the rings to `bytes`, which must have the same length.
     pub fn copy_to(&self, bytes: &mut [u8]) {
         let mut at = 0;
         for part in &self.parts {
@@ -104,7 +105,7 @@ impl Claims {
         }
     }
 
-    /// Returns the checksum of the claimed data.
+    /// Returns the checksum of the packet's data.
     pub fn sum(&self, checksum: Checksum) -> Sum {
         let mut sum = Sum::new(checksum);
         let mut sum_buffer = SumBuffer::default();
@@ -115,7 +116,7 @@ impl Claims {
     }
 }
 
-/// The claims on the data of a TU, by first byte in the TU. They do not overlap.
+/// The claims on the data of a TU, by the first byte of each claim in the TU. They do not overlap.
 #[derive(Debug, Default)]
 pub(crate) struct Claimed(BTreeMap<usize, Part>);
 
@@ -125,12 +126,13 @@ impl Claimed {
         self.0.is_empty()
     }
 
-    /// Drops all claims.
+    /// Drops all claims on the data of the TU.
     pub fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// Drops the claims on bytes `at .. at + bytes` of the TU: an SU that is sent again.
+    /// Drops the claims on bytes `at .. at + bytes` of the TU, which are an SU that the rank sends
+    /// again.
     pub fn clear_range(&mut self, at: usize, bytes: usize) {
         self.0.retain(|begin, _| !(at..at + bytes).contains(begin));
         // The claim on the SU may have been joined to the claim before it.
@@ -155,8 +157,8 @@ impl Claimed {
         self.0.insert(at, Part { claim, ..part });
     }
 
-    /// Removes and returns the claims on bytes `at .. at + bytes`. None if some of the bytes are
-    /// not claimed.
+    /// Removes and returns the claims on bytes `at .. at + bytes` of the TU. None if some of the
+    /// bytes are not claimed.
     pub fn take(&mut self, at: usize, bytes: usize) -> Option<Claims> {
         let end = at + bytes;
         if bytes == 0 || !self.covers(at, end) {
@@ -188,7 +190,7 @@ impl Claimed {
         Some(claims)
     }
 
-    /// Returns whether all bytes `at .. end` are claimed.
+    /// Returns whether all bytes `at .. end` of the TU are claimed.
     fn covers(&self, at: usize, end: usize) -> bool {
         let mut next = at;
         let first = self
@@ -205,8 +207,8 @@ impl Claimed {
         next >= end
     }
 
-    /// Copies the data in the ring of this link, or of all links if `link` is None, to its position
-    /// in `bytes`, and releases the claims.
+    /// Copies the data of the TU that is in the ring of this link, or of all links if `link` is
+    /// None, to its position in `bytes`, and releases the claims.
     ///
     /// # Returns
     /// The number of copied bytes.
@@ -222,7 +224,7 @@ impl Claimed {
         copied
     }
 
-    /// Returns whether some of the data lies in the ring of this link.
+    /// Returns whether some of the TU's data is in the ring of this link.
     pub fn lies_on(&self, link: LinkId) -> bool {
         self.0.values().any(|part| part.link == link)
     }

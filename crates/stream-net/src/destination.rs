@@ -1,4 +1,4 @@
-//! Destinations of connections, as text.
+//! Destinations of connections, parsed from text.
 //!
 //! | text | destination |
 //! |---|---|

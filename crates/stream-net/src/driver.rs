@@ -1,4 +1,5 @@
-//! The driver: a stream manager, its memory, links, and connections.
+//! The driver: a stream manager with the memory, links and connections through which it moves real
+//! data.
 
 use crate::busy::Busy;
 use crate::destination::Destination;
@@ -33,7 +34,7 @@ const FILES_END: time::Duration = time::Duration::from_secs(2);
 #[derive(Debug)]
 pub(crate) struct Spec {
     pub checksum: Checksum,
-    /// Maximum size of a packet in bytes.
+    /// Maximum size of a packet's data in bytes.
     pub packet_max: u64,
     /// Whether data can be sent straight from a ring, because it is not needed for retransmission.
     pub from_rings: bool,
@@ -42,7 +43,7 @@ pub(crate) struct Spec {
     /// For a connection of plain bytes: the channel and the receive window in bytes. A window of 0
     /// means that the connection only sends.
     pub plain_window: Option<(u32, u64)>,
-    /// Streams that receive plain bytes from the connection, in the order of registration.
+    /// Streams that receive plain bytes from the connection, in the order of their registration.
     pub expects: VecDeque<Expected>,
     /// The application that owns the connection.
     pub app: AppId,
@@ -106,7 +107,8 @@ pub struct Driver {
     pub(crate) events: VecDeque<Event>,
     pub(crate) figures: Figures,
     pub(crate) waker: Waker,
-    /// Number of link incarnations so far.
+    /// Number of link incarnations so far. An incarnation is a link from its first attachment to
+    /// its end.
     pub(crate) incarnations: u64,
     origin: time::Instant,
     /// Time at the start of the round. Reading the clock costs as much as a small copy.
@@ -173,12 +175,12 @@ impl Driver {
         self.waker.clone()
     }
 
-    /// Returns the signal that wakes the driver.
+    /// Returns the signal whose descriptor the driver polls while it sleeps.
     pub(crate) fn wake_signal(&self) -> Arc<Signal> {
         Arc::clone(&self.waker.0)
     }
 
-    /// Returns the manager, for its status, waits and statistics.
+    /// Returns the driver's stream manager, for its status and statistics.
     #[must_use]
     pub fn manager(&self) -> &Manager {
         &self.manager
@@ -216,7 +218,7 @@ impl Driver {
         at.unwrap_or_else(|| self.origin + time::Duration::from_secs(1 << 30))
     }
 
-    /// Returns the next event, if there is one.
+    /// Returns the next event of the driver, if there is one.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
@@ -487,7 +489,7 @@ impl Driver {
         self.screens = Some(screens);
     }
 
-    /// Returns the screen of a connection, after a check of the connection's settings.
+    /// Opens the screen with this name for a connection, after checking the connection's settings.
     fn draw(&self, name: &str, spec: &ConnectionSpec) -> Result<Box<dyn Screen>> {
         let refuse = |why: String| Error::Destination(spec.destination.clone(), why);
         if !matches!(spec.protocol, Protocol::Unconfirmed { .. }) {
@@ -516,6 +518,7 @@ impl Driver {
 }
 
 impl Drop for Driver {
+    /// Ends the threads that write files.
     fn drop(&mut self) {
         self.end_files();
     }

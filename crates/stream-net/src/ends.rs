@@ -1,4 +1,4 @@
-//! Attaches the ends of links and numbers the incarnations of links.
+//! Attaches the two ends of a link to the driver, and numbers the incarnations of links.
 
 use crate::driver::Driver;
 use crate::frame::{Frame, Kind};
@@ -14,11 +14,11 @@ impl Driver {
         self.links.get(&id).map_or(0, |link| link.incarnation)
     }
 
-    /// Attaches missing ends to a link. A link that was cut continues.
+    /// Attaches the missing ends of a link. A link that was cut continues with them.
     pub(crate) fn attach_ends(&mut self, id: LinkId, ends: Ends) {
         let now = self.now();
         let link = self.links.entry(id).or_default();
-        // A second ring does not start a new incarnation.
+        // A second ring of the link does not start a new incarnation.
         if link.input.is_none() && link.output.is_none() {
             self.incarnations += 1;
             link.incarnation = self.incarnations;

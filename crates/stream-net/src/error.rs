@@ -6,16 +6,16 @@ use std::io;
 /// An error of a driver.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// An error of the manager.
+    /// An error of the stream manager.
     #[error("{0}")]
     Stream(#[from] isthmus_stream::Error),
-    /// An error of the ring of a link.
+    /// An error of the shared-memory ring of a link.
     #[error("{0}")]
     Ring(#[from] isthmus_ring::Error),
-    /// An invalid destination: its text, and the problem.
+    /// An invalid destination of a connection: its text, and the problem.
     #[error("destination `{0}`: {1}")]
     Destination(String, String),
-    /// An error of the system: the operation, and the error.
+    /// An error of the operating system: the operation, and the error.
     #[error("{0}: {1}")]
     System(String, #[source] io::Error),
     /// The link is not cut and has its ends already.
@@ -24,7 +24,7 @@ pub enum Error {
     /// An invalid request for a resumable link: the link, and the problem.
     #[error("link {0}: {1}")]
     Resumable(LinkId, String),
-    /// Invalid data came over a link or a socket.
+    /// Invalid data arrived over a link or a socket.
     #[error("{0}")]
     Garbled(String),
     /// The thread of the driver has ended.

@@ -4,87 +4,87 @@ use isthmus_stream::{ConnectionId, LinkId, StreamId};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// An event of a driver: one of its manager, of a link or of a file.
+/// An event of a driver: an event of its stream manager, of a link or of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {
-    /// An event of the manager.
+    /// An event of the driver's stream manager.
     Stream(isthmus_stream::Event),
     /// The other end of a link is gone. If the link has a grace period, it is cut; otherwise its
     /// streams fail. The driver reports this even if no stream needs the link, since the link can
     /// then be attached again.
     LinkGone {
-        /// The link.
+        /// The link whose other end is gone.
         link: LinkId,
         /// The [`incarnation`](crate::Driver::incarnation) of the link. A newer link may have the
         /// same number by now.
         incarnation: u64,
-        /// The reason, for a message.
+        /// The reason for the loss, for a message.
         reason: String,
     },
     /// The socket of a resumable link is lost. No data is lost: the link's streams wait.
     LinkCut {
-        /// The link.
+        /// The link that lost its socket.
         link: LinkId,
-        /// The incarnation of the link.
+        /// The [`incarnation`](crate::Driver::incarnation) of the link.
         incarnation: u64,
-        /// The number of the socket that was lost.
+        /// The number of the lost socket within the link, from 1.
         nth: u32,
-        /// The reason, for a message.
+        /// The reason for the loss, for a message.
         reason: String,
     },
     /// A resumable link continues with a new socket.
     LinkRestored {
-        /// The link.
+        /// The link that continues.
         link: LinkId,
-        /// The incarnation of the link.
+        /// The [`incarnation`](crate::Driver::incarnation) of the link.
         incarnation: u64,
-        /// The number of the new socket.
+        /// The number of the new socket within the link, from 1.
         nth: u32,
-        /// Number of bytes that are written again.
+        /// Number of bytes that the driver writes again over the new socket.
         again: u64,
     },
     /// The driver received this number of bytes that ranks wrote to a resumable link. The receiver
     /// of the event must confirm them to the ranks.
     LinkReceived {
-        /// The link.
+        /// The link over which the bytes arrived.
         link: LinkId,
-        /// The incarnation of the link.
+        /// The [`incarnation`](crate::Driver::incarnation) of the link.
         incarnation: u64,
         /// Number of bytes received over all sockets of the link.
         bytes: u64,
     },
     /// A rank sent an SU that is not the next one of its stream on its link. The stream fails.
     OutOfStep {
-        /// The link.
+        /// The link over which the SU arrived.
         link: LinkId,
-        /// The stream.
+        /// The stream that fails.
         stream: StreamId,
         /// The SU that the rank sent and the SU that was expected.
         reason: String,
     },
     /// A file was completed and synced, and has its final name.
     Kept {
-        /// The connection that wrote it.
+        /// The connection that wrote the file.
         connection: ConnectionId,
-        /// Path of the file.
+        /// Path of the completed file.
         path: PathBuf,
         /// Size of the file in bytes.
         bytes: u64,
     },
     /// A connection to a file was closed without a stream. The previous file is unchanged.
     Unused {
-        /// The connection.
+        /// The connection to the file.
         connection: ConnectionId,
-        /// Path of the file.
+        /// Path of the file that was not written.
         path: PathBuf,
     },
     /// A file was not completed and was removed. The previous file is unchanged.
     NotKept {
-        /// The connection that wrote it.
+        /// The connection that wrote the file.
         connection: ConnectionId,
-        /// Path of the file.
+        /// Path of the file that was not completed.
         path: PathBuf,
-        /// The reason, for a message.
+        /// The reason for which the file was not completed, for a message.
         reason: String,
     },
 }
@@ -92,30 +92,30 @@ pub enum Event {
 /// Counters of a driver since its start, and its current state.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Figures {
-    /// Completed orders of the kinds whose completion is reported.
+    /// Number of completed orders of the kinds whose completion is reported.
     pub orders: u64,
-    /// Stores that turned the buffer's block into the packet without copying.
+    /// Number of stores that turned the buffer's memory block into the packet without copying.
     pub handed_over: u64,
-    /// Stores that copied a packet because its TU has several packets.
+    /// Number of stores that copied a packet because its TU has several packets.
     pub copied: u64,
-    /// Stores whose checksum could not be combined from the checksums of SUs.
+    /// Number of stores whose checksum could not be combined from the checksums of SUs.
     pub summed_again: u64,
-    /// Stores that left the data in rings of links.
+    /// Number of stores that left the packet's data in rings of links.
     pub left_in_rings: u64,
-    /// Bytes that were copied out of rings because ranks needed the room.
+    /// Number of bytes that were copied out of rings because ranks needed the room.
     pub spilled_bytes: u64,
-    /// Loads that turned the packet's block into the buffer without copying.
+    /// Number of loads that turned the packet's memory block into the buffer without copying.
     pub handed_back: u64,
-    /// Loads that copied a packet's data to a buffer.
+    /// Number of loads that copied a packet's data to a buffer.
     pub loaded: u64,
-    /// Number of times that the driver slept.
+    /// Number of times that the driver slept because no data could move.
     pub sleeps: u64,
-    /// Frames from ranks for streams that had ended or never existed.
+    /// Number of frames from ranks for streams that had ended or never existed.
     pub stray_frames: u64,
-    /// Bytes of memory for data, in use and free.
+    /// Bytes of memory blocks for data, in use and free.
     pub memory_bytes: u64,
     /// Number of memory blocks allocated since the start.
     pub blocks_made: u64,
-    /// The congestion control of each TCP connection.
+    /// The name of the congestion control algorithm of each TCP connection.
     pub congestion: BTreeMap<ConnectionId, String>,
 }

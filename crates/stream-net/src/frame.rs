@@ -24,10 +24,10 @@ use crate::error::{Error, Result};
 use isthmus_stream::checksum::{Checksum, crc32c};
 use isthmus_stream::{StreamId, Su, Tu};
 
-/// The kind of a frame.
+/// The kind of a frame on a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// An SU and its data.
+    /// A striping unit (SU) with its data.
     Data,
     /// To ranks: an SU that did not arrive completely. The same number of bytes follows, none of
     /// them valid.
@@ -58,23 +58,23 @@ pub struct Frame {
     pub kind: Kind,
     /// The stream to which the frame belongs.
     pub stream: StreamId,
-    /// The ADU, counted from 0 in the stream.
+    /// Number of the frame's ADU, counted from 0 in the stream.
     pub adu: u64,
-    /// First byte of the SU, counted in the ADU.
+    /// First byte of the frame's SU, counted from the start of the ADU.
     pub offset: u64,
-    /// Number of data bytes.
+    /// Number of data bytes after the header.
     pub bytes: u32,
 }
 
-/// The first bytes of every frame.
+/// The first two bytes of every frame header.
 const MAGIC: [u8; 2] = *b"IL";
-/// The version of the format of frames.
+/// The version of the format of frame headers.
 const VERSION: u8 = 1;
 /// Position of the header's checksum in the header.
 const SUM_AT: usize = Frame::BYTES - 4;
 
 impl Frame {
-    /// Size of an encoded header in bytes.
+    /// Size of an encoded frame header in bytes.
     pub const BYTES: usize = 32;
 
     /// Creates the header of an SU's frame. SUs must be below 4 GiB; for a larger SU the header has
@@ -112,7 +112,7 @@ impl Frame {
         }
     }
 
-    /// Returns the size of the checksums that follow the data.
+    /// Returns the size in bytes of the checksums that follow the data of this frame.
     #[must_use]
     pub fn sums_bytes(&self) -> usize {
         match self.sums() {
@@ -121,13 +121,13 @@ impl Frame {
         }
     }
 
-    /// Returns the number of bytes that follow the header.
+    /// Returns the number of bytes that follow the header: data and checksums.
     #[must_use]
     pub fn follow(&self) -> u64 {
         u64::from(self.bytes) + self.sums_bytes() as u64
     }
 
-    /// Encodes the header.
+    /// Encodes the header of the frame as bytes.
     #[must_use]
     pub fn encode(&self) -> [u8; Self::BYTES] {
         let mut out = [0; Self::BYTES];
@@ -143,7 +143,7 @@ impl Frame {
         out
     }
 
-    /// Decodes a header.
+    /// Decodes the header of a frame.
     ///
     /// # Errors
     /// [`Error::Garbled`] with the first problem.

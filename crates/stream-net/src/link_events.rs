@@ -1,4 +1,4 @@
-//! How a driver handles the events of its links.
+//! Handles the events of a driver's links, such as the loss of a rank.
 
 use crate::driver::Driver;
 use crate::event::Event;
@@ -48,8 +48,8 @@ impl Driver {
         self.rank_lost(id);
     }
 
-    /// Checks whether the ranks of a link have left that has only a ring towards them. A failing
-    /// write would not detect it if none is due, so this checks after activity of the peer.
+    /// Checks whether the ranks have left a link that has only a ring towards them. A failing write
+    /// would not detect it if no write is due, so the check runs after activity of the ranks.
     pub(crate) fn check_ranks(&mut self, id: LinkId) -> bool {
         let link = self.links.get_mut(&id).filter(|link| link.input.is_none());
         let output = link.and_then(|link| link.output.as_mut());
@@ -68,7 +68,7 @@ impl Driver {
         !self.is_attached(id) && !named()
     }
 
-    /// Returns the streams that still need the ranks of a link.
+    /// Returns the streams that still need the ranks at the other end of a link.
     fn users(&self, id: LinkId) -> Vec<StreamId> {
         let users = self.streams.iter().filter(|(stream, state)| {
             let progress = self

@@ -9,7 +9,8 @@ use crate::sum::Pieces;
 use isthmus_stream::{BufferId, LinkId, PacketId, StreamId};
 use std::collections::BTreeMap;
 
-/// Number of bytes that are copied and then summed, while they are in the L1 cache.
+/// Number of bytes that are copied before their checksum is computed, while they are in the L1
+/// cache.
 const CHUNK: usize = 16 << 10;
 
 /// A block of memory, of which the first `len` bytes are in use.
@@ -20,13 +21,13 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// Returns the bytes in use.
+    /// Returns the bytes of the block that are in use.
     pub fn data(&self) -> &[u8] {
         &self.bytes[..self.len]
     }
 }
 
-/// A buffer of staging memory.
+/// A buffer of staging memory, into which a TU is fetched or loaded.
 #[derive(Debug, Default)]
 pub(crate) struct Buffer {
     pub block: Block,
@@ -38,7 +39,7 @@ pub(crate) struct Buffer {
     pub claimed: Claimed,
 }
 
-/// The location of a packet's data.
+/// The location of a packet's data: the manager's memory, or rings of links.
 #[derive(Debug)]
 enum Location {
     Here(Block),
@@ -48,9 +49,9 @@ enum Location {
 /// The data of a packet that is to be sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Data<'m> {
-    /// The data is in the manager's memory.
+    /// The data of the packet is in the manager's memory.
     Here(&'m [u8]),
-    /// The data is in rings of links.
+    /// The data of the packet is in rings of links.
     InRings(&'m Claims),
 }
 
@@ -63,9 +64,9 @@ pub(crate) struct Memory {
     free: Vec<Block>,
     free_bytes: usize,
     free_max: usize,
-    /// Number of blocks allocated since the start.
+    /// Number of blocks that were allocated since the start.
     pub made: u64,
-    /// Number of bytes that were copied out of rings because ranks needed the room.
+    /// Number of bytes that were copied out of rings because ranks needed the room in the rings.
     pub spilled: u64,
 }
 
@@ -78,7 +79,7 @@ impl Memory {
         }
     }
 
-    /// Returns a block of at least `bytes`: a free one if one fits, otherwise a new one.
+    /// Returns a memory block of at least `bytes`: a free one if one fits, otherwise a new one.
     fn take(&mut self, bytes: usize) -> Block {
         let fits = |block: &Block| {
             let has = block.bytes.len();
@@ -105,7 +106,7 @@ impl Memory {
         }
     }
 
-    /// Retains a block for reuse, or frees it if there are enough.
+    /// Retains a memory block for reuse, or frees it if enough blocks are free.
     fn recycle(&mut self, block: Block) {
         let bytes = block.bytes.len();
         if bytes > 0 && self.free_bytes + bytes <= self.free_max {
@@ -129,7 +130,7 @@ impl Memory {
         self.buffers.entry(id).or_default()
     }
 
-    /// Returns all bytes of a buffer's block.
+    /// Returns all bytes of a buffer's memory block, which may be more than its data.
     pub fn filled(&self, id: BufferId) -> &[u8] {
         self.buffers.get(&id).map_or(&[], |it| &it.block.bytes)
     }
@@ -141,7 +142,7 @@ impl Memory {
         }
     }
 
-    /// Allocates a block for a packet of `bytes`.
+    /// Allocates a memory block for a packet of `bytes` bytes.
     pub fn allocate(&mut self, id: PacketId, bytes: usize) {
         let block = self.take(bytes);
         self.settle(id, Location::Here(block));
@@ -155,7 +156,7 @@ impl Memory {
         }
     }
 
-    /// Returns the data of a packet.
+    /// Returns the data of a packet, from the manager's memory or from rings.
     pub fn data(&self, id: PacketId) -> Data<'_> {
         match self.locations.get(&id) {
             Some(Location::Here(block)) => Data::Here(block.data()),
@@ -172,7 +173,7 @@ impl Memory {
         }
     }
 
-    /// Leaves the data of a packet in rings, if all of it is there.
+    /// Leaves the data of a packet in rings, if all of it is there, and returns the claims on it.
     pub fn keep_in_rings(
         &mut self,
         buffer: BufferId,
@@ -242,7 +243,8 @@ impl Memory {
         }
     }
 
-    /// Turns the whole buffer into the packet, without copying. The buffer has no block afterwards.
+    /// Turns the whole buffer into the packet, without copying. The buffer has no memory block
+    /// afterwards.
     pub fn hand_over(&mut self, buffer: BufferId, packet: PacketId, bytes: usize) {
         let Some(it) = self.buffers.get_mut(&buffer) else {
             return;
@@ -301,7 +303,8 @@ impl Memory {
         into.block.len = into.block.len.max(to + bytes);
     }
 
-    /// Turns the whole packet into the buffer, without copying. The packet has no block afterwards.
+    /// Turns the whole packet into the buffer, without copying. The packet has no memory block
+    /// afterwards.
     pub fn hand_back(&mut self, packet: PacketId, buffer: BufferId) {
         let Some(Location::Here(block)) = self.locations.remove(&packet) else {
             return;
@@ -332,7 +335,7 @@ impl Memory {
         self.locations.insert(packet, Location::Here(block));
     }
 
-    /// Returns the size of all blocks in bytes. Data in rings belongs to the links.
+    /// Returns the size in bytes of all memory blocks. Data in rings belongs to the links.
     pub fn bytes(&self) -> u64 {
         let buffers = self.buffers.values().map(|it| it.block.bytes.len());
         let locations = self.locations.values().map(|location| match location {

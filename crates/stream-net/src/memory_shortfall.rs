@@ -1,4 +1,4 @@
-//! A check of a request for memory against the memory of the machine.
+//! A check that a requested amount of memory does not exceed the memory of the machine.
 
 /// Number of bytes of a GiB.
 const GIB: f64 = (1 << 30) as f64;

@@ -1,4 +1,4 @@
-//! How a driver carries out the manager's orders and reports its events.
+//! Carries out the stream manager's orders, and handles its events.
 
 use crate::destination::Destination;
 use crate::driver::Driver;
@@ -38,7 +38,8 @@ impl Driver {
         }
     }
 
-    /// Updates the driver's state for an event of the manager, and queues it for the caller.
+    /// Updates the driver's state for an event of the stream manager, and queues the event for the
+    /// caller.
     fn pass_on(&mut self, event: isthmus_stream::Event) {
         match &event {
             isthmus_stream::Event::AduMoved { stream, .. } => {
@@ -92,7 +93,8 @@ impl Driver {
         }
     }
 
-    /// Begins an order of the manager, and completes it if no link or connection is involved.
+    /// Begins to carry out an order of the manager. Completes it if no link or connection is
+    /// involved.
     fn begin(&mut self, Order { id, work }: Order) {
         match work {
             Work::Connect {
@@ -200,7 +202,7 @@ impl Driver {
         }
     }
 
-    /// Records the link on which the fetch or delivery of an order runs.
+    /// Records the link on which an order to fetch or deliver an SU runs.
     fn note_order_link(&mut self, order: OrderId, stream: StreamId, tu: &Tu, link: LinkId) {
         self.order_links.insert(order, link);
         if let Some(state) = self.streams.get_mut(&stream) {
@@ -208,7 +210,7 @@ impl Driver {
         }
     }
 
-    /// Moves a packet to network memory and returns its checksum.
+    /// Moves the data of a packet from its buffer to network memory, and returns its checksum.
     fn store(
         &mut self,
         stream: StreamId,
@@ -251,7 +253,7 @@ impl Driver {
         sum.word()
     }
 
-    /// Moves a part of a packet to a buffer, with or without copying.
+    /// Moves a part of a received packet to a buffer, with or without copying.
     fn load(&mut self, packet: PacketId, from: usize, buffer: BufferId, to: usize, bytes: usize) {
         if from == 0 && to == 0 && self.memory.packet(packet).len() == bytes {
             self.figures.handed_back += 1;
@@ -262,7 +264,7 @@ impl Driver {
         self.memory.copy_in(packet, from, buffer, to, bytes);
     }
 
-    /// Ends an order that is not completed yet, if possible.
+    /// Ends an order that is not completed yet, if it can still be ended.
     fn withdraw(&mut self, order: OrderId) {
         let link = self
             .order_links
@@ -290,7 +292,7 @@ impl Driver {
         }
     }
 
-    /// Starts to connect a connection to its destination.
+    /// Starts to connect a connection to the destination in the text `words`.
     fn connect(&mut self, id: ConnectionId, words: &str) -> Result<(), String> {
         let said = |error: crate::Error| error.to_string();
         let refused = |to: &dyn Display, error: &io::Error| format!("connecting to {to}: {error}");
@@ -363,19 +365,19 @@ impl Driver {
         }
     }
 
-    /// Returns the use of a socket that carries packets of this connection.
+    /// Returns how a socket is used that carries packets of this connection.
     fn packets(&self, id: ConnectionId) -> SocketUse {
         SocketUse::Framed(self.checksum_of(id))
     }
 
-    /// Returns the use of a socket that carries plain bytes of this connection.
+    /// Returns how a socket is used that carries plain bytes of this connection.
     fn plain_bytes(&self, id: ConnectionId) -> SocketUse {
         let window = self.connections.get(&id).and_then(|one| one.plain_window);
         let window = window.filter(|(_, bytes)| *bytes > 0);
         SocketUse::Plain(window.map(|(channel, _)| channel))
     }
 
-    /// Reports that a file could not be created, or was not completed.
+    /// Reports to the caller that a file could not be created, or was not completed.
     pub(crate) fn not_kept(&mut self, connection: ConnectionId, path: &Path, why: &str) {
         self.events.push_back(Event::NotKept {
             connection,
@@ -405,7 +407,7 @@ impl Driver {
             // The system sends the data that was already written to a plain socket.
             Some(Transport::Plain(plain)) => plain.socket.finish(),
             Some(Transport::Datagrams(mut datagrams)) => {
-                // The peer waits for this header before it ends its side. If the header is lost,
+                // The peer waits for this header before it closes its side. If the header is lost,
                 // the peer times out.
                 let _ = datagrams.write(&self.memory, &mut Vec::new());
             }

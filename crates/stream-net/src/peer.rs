@@ -1,13 +1,14 @@
-//! The sockets that sinks read and write.
+//! The trait of sockets that a sink reads from and writes to.
 
 use rustix::io::Errno;
 use rustix::net::RecvFlags;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 
-/// A stream socket of a sink, which can also be read without waiting.
+/// A stream socket of a sink that can be read with and without waiting.
 pub trait Peer: Read + Write {
-    /// Reads without waiting. Returns None if no bytes are available, and 0 at the end.
+    /// Reads available bytes without waiting. Returns None if no bytes are available, and 0 at the
+    /// end of the stream.
     ///
     /// # Errors
     /// As [`Read::read`].
@@ -15,6 +16,7 @@ pub trait Peer: Read + Write {
 }
 
 impl<T: Read + Write + AsFd> Peer for T {
+    /// Reads available bytes without waiting.
     fn read_now(&mut self, bytes: &mut [u8]) -> io::Result<Option<usize>> {
         match rustix::net::recv(self, bytes, RecvFlags::DONTWAIT) {
             Ok((read, _)) => Ok(Some(read)),

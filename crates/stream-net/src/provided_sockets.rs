@@ -37,7 +37,7 @@ impl Driver {
         }
     }
 
-    /// Makes a socket with datagrams the transport of a connection.
+    /// Makes this UDP transport the transport of a connection, and reports the connection as open.
     pub(crate) fn datagrams(&mut self, id: ConnectionId, datagrams: Datagrams) {
         self.transports
             .insert(id, Transport::Datagrams(Box::new(datagrams)));
@@ -45,14 +45,14 @@ impl Driver {
         self.manager.handle_connected(now, id);
     }
 
-    /// Returns the kind of checksum of a connection.
+    /// Returns the kind of checksum of a connection's data.
     pub(crate) fn checksum_of(&self, id: ConnectionId) -> Checksum {
         self.connections
             .get(&id)
             .map_or(Checksum::None, |one| one.checksum)
     }
 
-    /// Makes a connected socket the transport of a connection.
+    /// Makes a connected socket the transport of a connection, and reports the connection as open.
     pub(crate) fn connected(&mut self, id: ConnectionId, socket: Socket, socket_use: SocketUse) {
         self.transports
             .insert(id, Transport::connected(socket, socket_use));

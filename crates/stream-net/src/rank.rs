@@ -1,4 +1,4 @@
-//! The ranks' end of links, which writes SUs in the order of the data format.
+//! The end of links that ranks use, which writes SUs in the order of the data format.
 //!
 //! Each call has a deadline. It writes all its data before the deadline, or fails. A sender owns
 //! its data until the ADU is reported as moved: after a cut, it writes SUs again from the position
@@ -66,9 +66,9 @@ impl Pipe {
         Ok(())
     }
 
-    /// Writes a header, its data and its checksums. A ring gets the header and the first data
-    /// together, so that its reader is not woken for the header alone. Each block is summed right
-    /// before it is copied.
+    /// Writes the header of a frame, its data and its checksums. A ring gets the header and the
+    /// first data together, so that its reader is not woken for the header alone. Each block is
+    /// summed right before it is copied.
     fn write_frame(
         &mut self,
         head: &[u8],
@@ -103,7 +103,7 @@ impl Pipe {
 #[derive(Debug)]
 pub struct Sums {
     checksum: Checksum,
-    /// Sum of the incomplete block, and number of its bytes.
+    /// Checksum of the incomplete block, and number of bytes in that block.
     sum: Sum,
     bytes: usize,
     words: Vec<u8>,
@@ -131,14 +131,14 @@ impl Sums {
         }
     }
 
-    /// Starts the checksums of the next SU.
+    /// Removes the checksums of the previous SU, before the next one.
     fn begin(&mut self) {
         self.words.clear();
         (self.sum, self.bytes) = (Sum::new(self.checksum), 0);
     }
 
     /// Returns how many of `bytes` complete the current blocks. All of them, if they complete no
-    /// block or nothing is summed.
+    /// block or no checksums are computed.
     fn whole_blocks(&self, bytes: usize) -> usize {
         match bytes - bytes % BLOCK_BYTES {
             0 => bytes,
@@ -147,7 +147,7 @@ impl Sums {
         }
     }
 
-    /// Adds `data` to the checksums.
+    /// Adds the next `data` of the SU to the checksums.
     pub fn add(&mut self, mut data: &[u8]) {
         if self.checksum == Checksum::None {
             return;

@@ -1,5 +1,5 @@
-//! Reclaims the rings of ranks that have left: data that is not sent in time is copied out, so that
-//! the system can free the rings.
+//! Copies data out of the rings of ranks that have left, if it is not sent in time, so that the
+//! system can free the rings.
 
 use crate::driver::Driver;
 use crate::link::{CLAIM_TIMEOUT, Input};

@@ -192,8 +192,8 @@ impl Driver {
         self.rank_lost(id);
     }
 
-    /// Reports received bytes of a resumable link that must be confirmed to its ranks, if there are
-    /// enough.
+    /// Reports an event with the number of received bytes that must be confirmed to the ranks of a
+    /// resumable link, if the number has grown enough.
     pub(crate) fn confirm_taken(&mut self, id: LinkId) {
         let link = self.links.get_mut(&id);
         let bytes = link.and_then(|link| parts(link)?.source.confirm());
@@ -208,7 +208,7 @@ impl Driver {
     }
 }
 
-/// The state and both halves of a resumable link.
+/// The parts of a resumable link: its state, and its reading and writing halves.
 struct Parts<'l> {
     resumable: &'l Resumable,
     source: &'l mut ResumableSource,

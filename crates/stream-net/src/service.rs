@@ -1,4 +1,4 @@
-//! A thread that runs a driver, and handles for other threads.
+//! A thread that runs a driver, and handles through which other threads call the driver.
 
 use crate::driver::{Driver, Waker};
 use crate::error::{Error, Result};
@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-/// Maximum number of calls that run before the driver moves data again.
+/// Maximum number of calls of other threads that run before the driver moves data again.
 const CALLS: usize = 16;
 
 /// A closure that runs with the driver on its thread.
@@ -56,13 +56,13 @@ impl Service {
         })
     }
 
-    /// Returns a handle for calls.
+    /// Returns a handle through which other threads call the driver.
     #[must_use]
     pub fn client(&self) -> Client {
         self.client.clone()
     }
 
-    /// Ends the thread and waits for it.
+    /// Ends the driver's thread and waits for it.
     ///
     /// # Errors
     /// The error with which the thread had ended before.
@@ -70,7 +70,7 @@ impl Service {
         self.end()
     }
 
-    /// Ends the thread, and returns the error with which it ended.
+    /// Ends the driver's thread, and returns the error with which it ended.
     fn end(&mut self) -> Result<()> {
         let Some(thread) = self.thread.take() else {
             return Ok(());
@@ -83,6 +83,7 @@ impl Service {
 }
 
 impl Drop for Service {
+    /// Ends the driver's thread.
     fn drop(&mut self) {
         // The error is lost here; a caller that needs it calls `stop`.
         let _ = self.end();
@@ -90,7 +91,7 @@ impl Drop for Service {
 }
 
 impl Client {
-    /// Runs a closure with the driver on the thread, and returns its result.
+    /// Runs a closure with the driver on the driver's thread, and returns its result.
     ///
     /// # Errors
     /// [`Error::Ended`] if the thread has ended.
@@ -110,12 +111,13 @@ impl Client {
 }
 
 impl std::fmt::Debug for Client {
+    /// Formats the handle without the channel in it.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Client").finish_non_exhaustive()
     }
 }
 
-/// Runs the driver's thread: calls, moves data, reports events.
+/// Runs the driver's thread: executes calls, moves data, and reports events.
 fn run(
     mut driver: Driver,
     called: &Receiver<Option<Call>>,

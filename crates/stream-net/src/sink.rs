@@ -13,17 +13,18 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
-/// Number of bytes that are read and then summed, while they are in the L2 cache.
+/// Number of bytes that the sink reads before it computes their checksum, while they are in the L2
+/// cache.
 const STEP: usize = 256 << 10;
-/// Number of bytes that are read ahead, so that one read returns several small packets.
+/// Number of bytes that the sink reads ahead, so that one read returns several small packets.
 const READ_AHEAD: usize = 4 << 10;
-/// Maximum number of ADUs that are confirmed together.
+/// Maximum number of ADUs that the sink confirms together.
 const CONFIRM_ADUS_MAX: u64 = 64;
 /// Maximum time for which an ADU waits to be confirmed together with others. The packet that is
 /// being received may exceed it.
 const CONFIRM_DELAY: Duration = Duration::from_millis(1);
 
-/// The settings of a sink, which receives packets.
+/// The settings of a sink, which receives packets and checks them.
 #[derive(Clone, Debug)]
 pub struct Sink {
     /// The channel number that packets must have.
@@ -37,62 +38,63 @@ pub struct Sink {
     pub repair: bool,
 }
 
-/// The action on a packet before it is checked. A caller can block in its callback to slow the sink
-/// down.
+/// The action of a sink on a packet, before it checks the packet. A caller can block in its
+/// callback to slow the sink down.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Action {
-    /// Receive the packet.
+    /// Receive the packet as it is.
     Take,
     /// Flip a bit in this byte of the packet's data before the check, as a network might.
     Flip(u32),
-    /// Close the connection.
+    /// Close the connection to the sender.
     Leave,
 }
 
 /// The counters of a sink.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Counts {
-    /// Correct packets with data, in order.
+    /// Number of correct packets with data, in order.
     pub packets: u64,
     /// Number of data bytes of these packets.
     pub bytes: u64,
-    /// Complete ADUs.
+    /// Number of complete ADUs.
     pub adus: u64,
-    /// Streams that ended completely.
+    /// Number of streams that ended completely.
     pub ended: u64,
-    /// Streams that were cut short, by a mark or because the sender left.
+    /// Number of streams that were cut short, by a mark or because the sender left.
     pub cut: u64,
-    /// Position of the first cut: stream, ADU, byte of that ADU.
+    /// Position at which the first stream was cut short: stream, ADU, byte of that ADU.
     pub cut_at: Option<(u32, u64, u64)>,
-    /// Packets with corrupted data.
+    /// Number of packets with corrupted data.
     pub corrupted: u64,
-    /// Packets that had been received before.
+    /// Number of packets that had been received before.
     pub duplicates: u64,
-    /// Packets that arrived before a missing one, and were stored until it arrived.
+    /// Number of packets that arrived before a missing one, and were stored until it arrived.
     pub early: u64,
 }
 
-/// The state of receiving from one sender.
+/// The state of a sink while it receives from one sender.
 #[derive(Default)]
 struct State {
     counts: Counts,
     expected: u64,
     freed: u64,
-    /// The next expected byte: stream, ADU, offset.
+    /// Position of the next expected byte: stream, ADU, byte of that ADU.
     next: (u32, u64, u64),
     early: BTreeMap<u64, (Header, Vec<u8>)>,
-    /// Bytes of the receive window that the early packets use.
+    /// Number of bytes of the receive window that the early packets use.
     early_cost: u64,
     /// Streams of the packets that were not accepted and that the sender will send again, by
     /// sequence number.
     resent: BTreeMap<u64, u32>,
     /// Number of bytes, out of `freed`, that were confirmed to the sender.
     confirmed: u64,
-    /// Bytes that were read beyond the current packet.
+    /// Bytes that were read from the socket beyond the current packet.
     read_ahead: VecDeque<u8>,
-    /// Whether something was received that is not confirmed yet.
+    /// Whether data was received that the sink has not confirmed.
     has_unconfirmed: bool,
-    /// Number of unconfirmed ADUs and ends of streams, and time of the first of them.
+    /// Number of unconfirmed ADUs and ends of streams. `since` is the time of the first of
+    /// them.
     delayed: u64,
     since: Option<Instant>,
 }
@@ -255,7 +257,7 @@ impl Sink {
         )))
     }
 
-    /// Records a packet that was not accepted, and that the sender will send again.
+    /// Records a packet that the sink did not accept, and that the sender will send again.
     fn expect_again(&self, state: &mut State, header: &Header) -> Result<()> {
         let expected = state.expected;
         state.resent.retain(|sequence, _| *sequence >= expected);
@@ -267,7 +269,8 @@ impl Sink {
         Ok(())
     }
 
-    /// Returns whether received data must be confirmed now, although more bytes may be readable.
+    /// Returns whether the sink must confirm received data now, although more bytes may be
+    /// readable.
     fn is_due(&self, state: &mut State) -> bool {
         // Within an ADU the sender waits only for room in the window.
         state.delayed += u64::from(state.next.2 == 0);
@@ -320,7 +323,7 @@ impl Sink {
         }
     }
 
-    /// Reads the next header. None at the end of the connection.
+    /// Reads the header of the next packet. None at the end of the connection.
     fn next_head<S: Peer>(
         &self,
         socket: &mut S,
@@ -347,8 +350,9 @@ impl Sink {
             .map_err(|why| Error::Garbled(why.to_string()))
     }
 
-    /// Fills the first `bytes` of the buffer's data and sums them. The last read includes bytes of
-    /// the next header. Returns None if the sender left before all bytes came.
+    /// Fills the first `bytes` bytes of the buffer with data from the socket, and computes their
+    /// checksum. The last read includes bytes of the next header. Returns None if the sender left
+    /// before all bytes arrived.
     fn read_data<S: Peer>(
         &self,
         socket: &mut S,
@@ -381,7 +385,7 @@ impl Sink {
         Ok(Some(sum.word()))
     }
 
-    /// Sends a header that confirms all received data.
+    /// Sends a header to the sender that confirms all received data.
     fn confirm<S: Write>(&self, socket: &mut S, state: &mut State) -> Result<()> {
         state.confirmed = state.freed;
         (state.has_unconfirmed, state.delayed, state.since) = (false, 0, None);
@@ -396,15 +400,15 @@ impl Sink {
             }
         }
         match socket.write_all(&header.encode()) {
-            // The sender may have left before it reads this. The sink still reads the data that it
-            // sent.
+            // The sender may have left before it reads this header. The sink still reads the data
+            // that it sent.
             Err(error) if is_gone(&error) => Ok(()),
             other => other.map_err(|error| Error::system("confirming packets", error)),
         }
     }
 }
 
-/// Received bytes: the data of a packet, and the part of the next header that came with it.
+/// Received bytes: the data of a packet, and the part of the next header that was read with it.
 struct Buffer {
     data: Vec<u8>,
     head: [u8; Header::BYTES],
@@ -440,7 +444,7 @@ impl State {
             }
         }
         if header.cut {
-            // A stream of which no data came still has a number.
+            // A stream of which no data arrived still has a number.
             if header.stream > self.next.0 {
                 self.next = (header.stream, 0, 0);
             }
@@ -482,7 +486,7 @@ impl State {
         self.counts.cut_at.get_or_insert(self.next);
     }
 
-    /// Checks that a packet continues at the next expected byte.
+    /// Checks that the packet continues at the next expected byte.
     fn is_next(&self, header: &Header) -> Result<()> {
         let (stream, adu, offset) = self.next;
         if (header.stream, header.adu, header.offset) != self.next {
@@ -495,7 +499,7 @@ impl State {
         Ok(())
     }
 
-    /// Counts the accepted data of a packet.
+    /// Counts the packet and its data as accepted.
     fn count(&mut self, header: &Header) {
         let (stream, adu, offset) = self.next;
         let end = offset + u64::from(header.bytes);
@@ -509,13 +513,13 @@ impl State {
     }
 }
 
-/// Returns whether the error says that the peer has left or was killed.
+/// Returns whether the error means that the peer has left or was killed.
 fn is_gone(error: &io::Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionReset};
     matches!(error.kind(), BrokenPipe | ConnectionReset)
 }
 
-/// Converts an error of the socket to an error of the sink.
+/// Converts an error of a socket to an error of the sink.
 fn refused(error: io::Error) -> Error {
     Error::system("reading packets", error)
 }

@@ -1,4 +1,4 @@
-//! A sink that listens: it serves one sender after another, each on its own thread, with counters
+//! A server that listens for senders and serves each with a sink, on its own thread, with counters
 //! that can be read meanwhile. A connection that sends no packet does not count as a sender and
 //! does not delay a sender.
 
@@ -20,10 +20,10 @@ use std::time::{Duration, Instant};
 /// closed.
 const IDLE_MAX: usize = 64;
 
-/// Interval at which connections with an incomplete header are checked.
+/// Interval at which the server checks connections of which the first header is incomplete.
 const TICK: Duration = Duration::from_millis(50);
 
-/// A sink that listens on a TCP port.
+/// A server that listens on a TCP port, and receives from senders with a sink.
 #[derive(Debug)]
 pub struct SinkServer {
     listener: TcpListener,
@@ -126,7 +126,7 @@ struct IdleConnections {
 }
 
 impl IdleConnections {
-    /// Accepts all waiting connections.
+    /// Accepts all connections that wait at the listening socket.
     fn accept(&mut self, listener: &TcpListener) -> std::io::Result<()> {
         loop {
             let (socket, peer) = match listener.accept() {
@@ -180,16 +180,16 @@ impl IdleConnections {
     }
 }
 
-/// The file to which correct data is written.
+/// The file to which the server writes correct data of a sender.
 #[derive(Debug)]
 enum Out {
-    /// A file that is created when the first data arrives.
+    /// The path of a file that is created when the first data arrives.
     Path(PathBuf),
     File(File),
 }
 
 impl Out {
-    /// Writes data. If that fails, truncates the file to its `before` bytes.
+    /// Appends correct data to the file. If that fails, truncates the file to its `before` bytes.
     fn write(&mut self, data: &[u8], before: u64) -> Result<()> {
         if let Self::Path(path) = self {
             let what = |error| Error::system(format!("writing {}", path.display()), error);
@@ -206,7 +206,7 @@ impl Out {
     }
 }
 
-/// Receives packets until the sender leaves or the file cannot be written.
+/// Receives packets of one sender until it leaves or the file cannot be written.
 fn receive(
     sink: &Sink,
     socket: &mut TcpStream,
@@ -233,7 +233,7 @@ impl SinkSession {
         self.peer
     }
 
-    /// Returns the number of correct bytes of data so far.
+    /// Returns the number of correct bytes of data that were received so far.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)

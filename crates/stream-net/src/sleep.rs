@@ -1,4 +1,4 @@
-//! How a driver sleeps: the descriptors that it polls, and the deadline of the sleep.
+//! Puts a driver to sleep until it can move data: the descriptors that it polls, and the deadline.
 
 use crate::driver::Driver;
 use crate::error::{Error, Result};
@@ -10,16 +10,17 @@ use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
-/// Maximum time for which small SUs are collected.
+/// Maximum time for which small SUs are collected before they are sent.
 const COLLECT_TIME: Duration = Duration::from_micros(100);
 
-/// Links and connections whose descriptors are polled.
+/// The links and connections whose descriptors the driver polls.
 pub(crate) struct Polled {
     links: Vec<LinkId>,
     transports: Vec<ConnectionId>,
 }
 
-/// The owner of a polled descriptor.
+/// The link or connection to which a polled descriptor belongs, or the signal that wakes the
+/// driver.
 #[derive(Clone, Copy)]
 enum PollOwner {
     Input(LinkId),
@@ -111,7 +112,7 @@ impl Driver {
         Ok(woken)
     }
 
-    /// Returns the busy links and connections.
+    /// Returns the busy links and connections, as those to poll.
     fn busy(&self) -> Polled {
         Polled {
             links: self.busy_links.ids(),
@@ -119,7 +120,7 @@ impl Driver {
         }
     }
 
-    /// Returns all links and connections.
+    /// Returns all links and connections, as those to poll.
     pub(crate) fn everything(&self) -> Polled {
         Polled {
             links: self.links.keys().copied().collect(),
@@ -186,7 +187,7 @@ impl Driver {
         };
         let when = |yes: bool, flags: PollFlags| if yes { flags } else { PollFlags::empty() };
         // If the driver only writes to ranks, and nothing is queued, only this poll detects that
-        // they leave.
+        // the ranks leave.
         let watched = |link: &Link| {
             let output = link.output.as_ref();
             link.input.is_none() && output.is_some_and(Output::is_ring)

@@ -4,7 +4,8 @@ use crate::link::{LiveStream, Progress};
 use isthmus_stream::checksum::Checksum;
 use isthmus_stream::{Adu, ConnectionId, Direction, Format, LinkId, StreamSpec, Tu};
 
-/// Size in bytes from which copying a packet costs more than a system call of its own.
+/// Size of a packet in bytes from which copying it costs more than an additional system call to
+/// send it.
 const WORTH_STAYING: u64 = 32 << 10;
 
 /// The driver's state of a stream that has not ended.
@@ -19,16 +20,18 @@ pub(crate) struct StreamState {
     /// For each link, the bytes that its ring may have to hold at once. None if data must not stay
     /// in rings.
     in_rings: Option<Vec<u64>>,
-    /// Number of ADUs that were moved to ranks or to network memory.
+    /// Number of ADUs of the stream that were moved to ranks or to network memory.
     pub moved: u64,
-    /// Number of completed ADUs.
+    /// Number of ADUs of the stream that are done.
     pub done: u64,
-    /// The newest ADU of which a TU went over links, and the number of bytes up to the end of that
-    /// TU.
+    /// The number of the newest ADU of which a TU was sent over links, and the number of bytes of
+    /// the ADU up to the end of that TU.
     newest: Option<(u64, u64)>,
 }
 
 impl StreamState {
+    /// Creates the state of a stream. `from_rings` says whether the connection can send data
+    /// straight from rings.
     pub fn new(spec: &StreamSpec, checksum: Checksum, from_rings: bool) -> Self {
         let links = spec.format.links();
         let large = spec.format.packet_bytes >= WORTH_STAYING;
@@ -48,8 +51,8 @@ impl StreamState {
     }
 }
 
-/// Returns for each link the number of bytes that its ring must hold before the first of them can
-/// be sent: those of a TU. With cut-through they are at most those of a packet and an SU that
+/// Returns for each link the number of bytes that its ring must contain before the first of them
+/// can be sent: those of a TU. With cut-through they are at most those of a packet and an SU that
 /// extends beyond the packet.
 fn ring_needs(spec: &StreamSpec, links: &[LinkId]) -> Vec<u64> {
     let format = &spec.format;
@@ -75,7 +78,7 @@ impl StreamState {
         })
     }
 
-    /// Records that a TU starts to go over links.
+    /// Records that a TU starts to move over links.
     pub fn note_tu(&mut self, tu: &Tu) {
         self.newest = self.newest.max(Some((tu.adu, tu.bytes)));
     }
@@ -98,7 +101,7 @@ impl StreamState {
         }
     }
 
-    /// Returns how many bytes of an ADU of `bytes` go over a link.
+    /// Returns how many bytes of an ADU of `bytes` bytes move over a link.
     fn share(&self, link: LinkId, bytes: u64) -> u64 {
         let of = |tu: u64| -> u64 {
             let sus = self.format.sus(tu).filter(|su| su.link == link);

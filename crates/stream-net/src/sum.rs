@@ -5,14 +5,14 @@ use isthmus_stream::StreamId;
 use isthmus_stream::checksum::{Checksum, Partial, combine_crc32c, crc32c};
 use std::collections::BTreeMap;
 
-/// The checksum of a piece of data.
+/// The checksum of a piece of data, which can be combined with that of the next piece.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sum {
     /// No checksum.
     None,
-    /// The Internet checksum.
+    /// The Internet checksum of the piece (RFC 1071).
     Internet(Partial),
-    /// CRC32C.
+    /// The CRC32C of the piece.
     Crc(u32),
 }
 
@@ -38,7 +38,7 @@ impl Sum {
         }
     }
 
-    /// Extends the piece by `data`.
+    /// Extends the piece of data by `data`.
     pub fn add(&mut self, data: &[u8]) {
         let more = match self {
             Self::None => Self::None,
@@ -60,7 +60,8 @@ impl Sum {
         }
     }
 
-    /// Returns the value in the form that ranks send: an Internet checksum is not inverted.
+    /// Returns the value of the checksum in the form that ranks send: an Internet checksum is not
+    /// inverted.
     #[must_use]
     pub fn partial(self) -> u32 {
         match self {
@@ -69,7 +70,7 @@ impl Sum {
         }
     }
 
-    /// Returns the value in the form of packet headers.
+    /// Returns the value of the checksum in the form of packet headers.
     #[must_use]
     pub fn word(self) -> u32 {
         match self {
@@ -80,7 +81,7 @@ impl Sum {
     }
 }
 
-/// The checksums of the pieces of a buffer.
+/// The checksums of the pieces of a TU in a buffer.
 #[derive(Debug, Default)]
 pub(crate) struct Pieces {
     /// The stream, the ADU and the TU to which the pieces belong.
@@ -90,7 +91,8 @@ pub(crate) struct Pieces {
 }
 
 impl Pieces {
-    /// Starts a TU and drops the pieces of any other TU. Returns whether there was another TU.
+    /// Starts to collect the checksums of a TU, and drops those of any other TU. Returns whether
+    /// there were pieces of another TU.
     pub fn begin(&mut self, of: (StreamId, u64, u64)) -> bool {
         let other = self.of != Some(of);
         if other {
@@ -105,7 +107,7 @@ impl Pieces {
         self.of.is_some_and(|(of, ..)| of == stream)
     }
 
-    /// Drops all pieces.
+    /// Drops the checksums of all pieces.
     pub fn clear(&mut self) {
         self.of = None;
         self.sums.clear();
@@ -141,6 +143,8 @@ impl Pieces {
 mod tests {
     use super::*;
 
+    /// Checks that pieces which cover a range give the checksum of the range, and that there is
+    /// none if pieces are missing.
     #[test]
     fn pieces_give_the_sum_of_the_whole_or_none() {
         let data: Vec<u8> = (0..1000u32).map(|at| (at * 7 + at / 13) as u8).collect();

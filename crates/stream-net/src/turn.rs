@@ -17,17 +17,17 @@ use std::time;
 /// Number of rounds without sleep before a turn ends, so that its caller can run.
 const ROUNDS: usize = 64;
 
-/// Number of times that the driver yields the processor before it sleeps.
+/// Number of times that the driver yields the processor to other threads before it sleeps.
 const YIELDS: usize = 8;
 
 /// Minimum interval between two full rounds while a link or connection is busy, in nanoseconds.
 const FULL_ROUND_NS: u64 = 1_000_000;
 
-/// Minimum of that interval per link and connection: a full round then takes a few percent of the
-/// time, however many of them are idle.
+/// Minimum interval between two full rounds, in nanoseconds per link and connection: a full round
+/// then takes a few percent of the time, however many of them are idle.
 const FULL_ROUND_NS_EACH: u64 = 20_000;
 
-/// Time for which a round retries links before it tries connections, in nanoseconds.
+/// Time for which a round tries the links again before it tries the connections, in nanoseconds.
 const COLLECT_NS: u64 = 20_000;
 
 impl Driver {
@@ -76,8 +76,8 @@ impl Driver {
         })
     }
 
-    /// Tries the busy links and connections; if none is busy, or a full round is due, all of them.
-    /// Returns whether data moved.
+    /// Tries to move data on the busy links and connections; if none is busy, or a full round is
+    /// due, on all of them. Returns whether data moved.
     fn round(&mut self) -> bool {
         let now = self.now();
         self.round_at = now;
@@ -102,7 +102,7 @@ impl Driver {
         now.after_ns(FULL_ROUND_NS.max(FULL_ROUND_NS_EACH * count))
     }
 
-    /// Tries all links and connections. Returns whether data moved.
+    /// Tries to move data on all links and connections. Returns whether data moved.
     fn full_round(&mut self) -> bool {
         let now = self.round_at;
         let late = self.manager.poll_timeout().is_some_and(|at| at <= now);

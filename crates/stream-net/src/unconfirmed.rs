@@ -1,6 +1,6 @@
-//! Bytes that were written to a link and that the peer has not confirmed. They are written again
-//! when the link reconnects. The type uses no socket and no clock; both ends of a resumable link
-//! use it.
+//! A queue of bytes that were written to a link and that the peer has not confirmed. They are
+//! written again when the link reconnects. The type uses no socket and no clock; both ends of a
+//! resumable link use it.
 //!
 //! All bytes of one direction have a position, counted from 0 over all sockets of the link:
 //!
@@ -16,11 +16,11 @@ use std::collections::VecDeque;
 
 /// Maximum number of unconfirmed bytes in one direction of a resumable link, at either end.
 pub const UNCONFIRMED_BYTES: usize = 4 << 20;
-/// Number of bytes after which the receiving end confirms.
+/// Number of bytes received on a link after which the receiving end confirms them to the peer.
 pub const CONFIRM_BYTES: u64 = UNCONFIRMED_BYTES as u64 / 8;
 
-/// Number of bytes that are queued ahead of writing, so that they are written while they are in the
-/// cache.
+/// Number of bytes that are queued ahead of writing, small enough that they are still in the cache
+/// when they are written.
 const AHEAD: usize = 128 << 10;
 
 /// The unconfirmed bytes of one direction of a link, as a queue.
@@ -34,16 +34,16 @@ pub struct Unconfirmed {
     highest_written: u64,
 }
 
-/// An invalid position from the peer: bytes that it cannot have, or fewer than it has confirmed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
     "the other end says that it has {position} bytes: between {} and {} are possible",
     .valid.0, .valid.1
 )]
+/// An invalid position from the peer: bytes that it cannot have, or fewer than it has confirmed.
 pub struct InvalidPosition {
-    /// The position that the peer sent.
+    /// The position in the link's bytes that the peer sent.
     pub position: u64,
-    /// The positions that were possible.
+    /// The minimum and the maximum valid position.
     pub valid: (u64, u64),
 }
 
@@ -57,19 +57,19 @@ impl Unconfirmed {
         }
     }
 
-    /// Returns the number of bytes that can be added.
+    /// Returns the number of bytes that can be added to the queue.
     #[must_use]
     pub fn room(&self) -> usize {
         self.most - self.bytes.len()
     }
 
-    /// Returns the position after all added bytes.
+    /// Returns the position after all bytes that were added to the queue.
     #[must_use]
     pub fn end(&self) -> u64 {
         self.first + self.bytes.len() as u64
     }
 
-    /// Returns the highest position that was ever written.
+    /// Returns the highest position that was ever written to a socket.
     #[must_use]
     pub fn highest_written(&self) -> u64 {
         self.highest_written
@@ -81,15 +81,15 @@ impl Unconfirmed {
         self.written
     }
 
-    /// Adds as many of `bytes` as fit. Returns the number of added bytes.
+    /// Adds as many of `bytes` as fit to the queue. Returns the number of added bytes.
     pub fn put(&mut self, bytes: &[u8]) -> usize {
         let now = bytes.len().min(self.room());
         self.bytes.extend(&bytes[..now]);
         now
     }
 
-    /// Adds a header and as much of its data as should be queued ahead of writing. Returns the
-    /// number of added bytes.
+    /// Adds the header of a frame, and as much of its data as should be queued ahead of writing.
+    /// Returns the number of added bytes.
     pub fn put_frame(&mut self, head: &[u8], data: &[u8]) -> usize {
         let took = self.put(head);
         if took < head.len() {
@@ -98,13 +98,13 @@ impl Unconfirmed {
         took + self.put(&data[..data.len().min(AHEAD)])
     }
 
-    /// Discards the bytes that were never written.
+    /// Discards the bytes that were never written to a socket.
     pub fn discard_pending(&mut self) {
         let stays = self.highest_written - self.first;
         self.bytes.truncate(stays as usize);
     }
 
-    /// Returns the bytes to be written next, in two pieces.
+    /// Returns the bytes to be written to the socket next, in two pieces.
     #[must_use]
     pub fn pending(&self) -> [&[u8]; 2] {
         let skip = (self.written - self.first) as usize;
@@ -115,7 +115,7 @@ impl Unconfirmed {
         }
     }
 
-    /// Returns whether bytes are waiting to be written.
+    /// Returns whether bytes are waiting to be written to the socket.
     #[must_use]
     pub fn is_pending(&self) -> bool {
         self.written < self.end()
@@ -127,7 +127,8 @@ impl Unconfirmed {
         self.highest_written = self.highest_written.max(self.written);
     }
 
-    /// Handles a confirmation of all bytes before `at`. An older confirmation has no effect.
+    /// Handles a confirmation from the peer of all bytes before position `at`. An older
+    /// confirmation has no effect.
     ///
     /// # Errors
     /// [`InvalidPosition`]: `at` is after the bytes that were written.
@@ -155,7 +156,7 @@ impl Unconfirmed {
         Ok(())
     }
 
-    /// Drops the bytes before this position.
+    /// Drops the bytes before this position, which the peer has confirmed.
     fn forget(&mut self, before: u64) {
         let news = before.saturating_sub(self.first);
         self.bytes.drain(..news as usize);

@@ -11,12 +11,14 @@ use serde::{Deserialize, Serialize};
 /// direction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Config {
-    /// Staging memory in bytes of data. Headers are stored separately: two TUs of 64 KB fill the
-    /// 128 KB of the iWarp interface.
+    /// Maximum staging memory in bytes of data. Headers are stored separately: two TUs of 64 KB
+    /// fill the 128 KB of the iWarp interface.
     pub staging_bytes: u64,
-    /// Number of link engines. An active stream holds one engine for each of its links.
+    /// Number of link engines, which move data between ranks and staging memory. An active stream
+    /// holds one engine for each of its links.
     pub engines: u32,
-    /// Network memory in bytes of data.
+    /// Maximum network memory in bytes of data: packets that wait for an acknowledgement or for a
+    /// receiving stream.
     pub network_bytes: u64,
     /// Time without progress after which a stream is reported as stalled, in nanoseconds.
     pub stall_ns: u64,
@@ -39,7 +41,7 @@ impl Config {
         }
     }
 
-    /// Checks that no size is 0.
+    /// Checks that no size in the configuration is 0.
     pub(crate) fn check(&self) -> Result<()> {
         let sizes = [self.staging_bytes, self.network_bytes, self.stall_ns];
         if sizes.contains(&0) || self.engines == 0 {
@@ -51,23 +53,25 @@ impl Config {
 }
 
 impl Default for Config {
+    /// Returns the configuration of the iWarp interface.
     fn default() -> Self {
         Self::iwarp()
     }
 }
 
-/// The limits of one application at any time.
+/// The limits of one application on the resources that it uses at any time.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Number of connections.
+    /// Maximum number of connections of the application.
     pub connections: u32,
-    /// Number of streams that have not ended. The limit also applies to the queue of each
-    /// connection and direction, which includes streams that ended before their turn.
+    /// Maximum number of streams of the application that have not ended. The limit also applies to
+    /// the queue of each connection and direction, which includes streams that ended before their
+    /// turn.
     pub streams: u32,
-    /// Staging memory of the application's active streams in bytes, per direction.
+    /// Maximum staging memory of the application's active streams in bytes, per direction.
     pub staging_bytes: u64,
-    /// Network memory of the application's connections in bytes, per direction: sent data that is
-    /// not done, and receive windows.
+    /// Maximum network memory of the application's connections in bytes, per direction: sent data
+    /// that is not done, and receive windows.
     pub network_bytes: u64,
 }
 
@@ -94,8 +98,8 @@ pub enum Protocol {
     },
     /// Packets stay in network memory until they are acknowledged.
     Confirmed {
-        /// Whether lost packets are sent again. Otherwise the manager gives them up and reports
-        /// them.
+        /// Whether lost packets are sent again. Otherwise the manager gives up lost packets and
+        /// reports them as missing.
         repair: bool,
     },
     /// Over a reliable and ordered layer, such as TCP. Packets leave network memory when they are
@@ -104,17 +108,18 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// Returns whether the peer acknowledges packets and grants credit.
+    /// Returns whether the protocol has acknowledgements and credit from the peer.
     pub(crate) fn confirms(self) -> bool {
         !matches!(self, Self::Unconfirmed { .. })
     }
 
-    /// Returns whether packets stay in network memory until they are acknowledged.
+    /// Returns whether the protocol keeps sent packets in network memory until they are
+    /// acknowledged.
     pub(crate) fn keeps(self) -> bool {
         matches!(self, Self::Confirmed { .. })
     }
 
-    /// Returns whether the packets that a receiver gets never have gaps.
+    /// Returns whether the protocol delivers all packets, so that a receiver finds no gaps.
     pub(crate) fn repairs(self) -> bool {
         matches!(self, Self::Stream | Self::Confirmed { repair: true })
     }
@@ -134,11 +139,11 @@ pub enum Confirm {
 /// connection is lost.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Timeouts {
-    /// The timeout before the first round trip was measured.
+    /// The timeout in nanoseconds before the first round trip was measured.
     pub first_ns: u64,
-    /// The minimum that a timeout adds to the mean round trip: `G` of RFC 6298.
+    /// The minimum in nanoseconds that a timeout adds to the mean round trip: `G` of RFC 6298.
     pub least_ns: u64,
-    /// The maximum timeout after back-off.
+    /// The maximum timeout in nanoseconds after back-off.
     pub most_ns: u64,
     /// Maximum number of consecutive timeouts without a header from the peer, or without progress
     /// while packets are unacknowledged. After these the connection is lost.
@@ -146,7 +151,7 @@ pub struct Timeouts {
 }
 
 impl Default for Timeouts {
-    /// Returns the defaults: first timeout 10 ms, minimum 1 ms, maximum 5 s, 16 attempts.
+    /// Returns the default timeouts: first timeout 10 ms, minimum 1 ms, maximum 5 s, 16 attempts.
     fn default() -> Self {
         Self {
             first_ns: 10_000_000,
@@ -160,22 +165,22 @@ impl Default for Timeouts {
 /// The settings of a connection.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ConnectionSpec {
-    /// The destination, as text for the driver. The manager does not read it.
+    /// The destination of the connection, as text for the driver. The manager does not parse it.
     pub destination: String,
-    /// The channel number in packets. Both ends must use the same.
+    /// The channel number in the headers of the connection's packets. Both ends must use the same.
     pub channel: u32,
-    /// The protocol, which decides when a packet is done.
+    /// The protocol of the connection, which decides when a packet is done.
     pub protocol: Protocol,
-    /// The kind of checksum of the data.
+    /// The kind of checksum of the connection's data.
     pub checksum: Checksum,
-    /// The event that confirms a packet, for protocols with confirmation.
+    /// The event at the peer that confirms a packet, for protocols with confirmation.
     pub confirm: Confirm,
     /// Maximum transmit network memory of the connection, in bytes of data.
     pub share_bytes: u64,
     /// Receive network memory reserved for the connection, in bytes with headers. The peer may send
     /// this much before the receiving stream consumes it. 0 for a connection that only transmits.
     pub window_bytes: u64,
-    /// Timeouts of the transmit half.
+    /// Timeouts of the connection's transmit half.
     pub timeouts: Timeouts,
 }
 
@@ -196,7 +201,7 @@ impl ConnectionSpec {
         }
     }
 
-    /// Checks that the timeouts and the window are valid.
+    /// Checks that the timeouts and the receive window of the connection are valid.
     pub(crate) fn check(&self) -> Result<()> {
         let times = &self.timeouts;
         let ordered = 0 < times.least_ns && times.least_ns <= times.most_ns;
@@ -211,7 +216,8 @@ impl ConnectionSpec {
         Ok(())
     }
 
-    /// Returns the number of data bytes in the largest packet that fits in the window.
+    /// Returns the number of data bytes in the largest packet that fits in the connection's receive
+    /// window.
     pub(crate) fn window_takes(&self) -> u64 {
         self.window_bytes.saturating_sub(Header::BYTES as u64)
     }
@@ -220,9 +226,10 @@ impl ConnectionSpec {
 /// The event after which an ADU counts as finished for the other streams in lock step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Finished {
-    /// The ADU is in network memory (transmit) or has gone over the links (receive).
+    /// The ADU is in network memory (transmit) or has been sent over the links to the ranks
+    /// (receive).
     Moved,
-    /// The ADU is done, according to the protocol. Equal to `Moved` on receive.
+    /// The ADU is done, according to the protocol of the connection. Equal to `Moved` on receive.
     #[default]
     Done,
 }
@@ -236,17 +243,19 @@ pub enum Other {
     Here(usize),
 }
 
-/// The settings of a stream to register.
+/// The settings of a stream that an application registers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StreamSpec {
-    /// The connection. Streams of one connection and direction keep the order of registration: the
-    /// `n`-th transmitted stream is the `n`-th that the peer receives.
+    /// The connection of the stream. Streams of one connection and direction keep the order of
+    /// registration: the `n`-th transmitted stream is the `n`-th that the peer receives.
     pub connection: ConnectionId,
-    /// The direction.
+    /// The direction of the stream's data.
     pub direction: Direction,
-    /// The data format. A receiver must use the sender's ADUs; its TUs, SUs and links may differ.
+    /// The data format of the stream. A receiver must use the sender's ADUs; its TUs, SUs and links
+    /// may differ.
     pub format: Format,
-    /// Number of ADUs. None if `finish` (transmit) or the peer (receive) sets it later.
+    /// Number of ADUs of the stream. None if `finish` (transmit) or the peer (receive) sets it
+    /// later.
     pub adus: Option<u64>,
     /// Number of ADUs that the stream may move before it is swapped out for a waiting stream.
     pub quantum: u32,

@@ -1,10 +1,11 @@
-//! The streams of which a receiver discarded packets, in the form that packet headers report.
+//! The set of streams of which a receiver discarded packets, in the form that packet headers
+//! contain.
 
-/// Number of recent streams that are recorded individually.
+/// Number of recent streams for which the set has a bit of its own.
 const STREAMS: u32 = u32::BITS;
 
-/// The streams of one connection of which the receiver discarded packets. A header carries the
-/// whole state and not a change, so that losing one loses no information.
+/// The set of streams of one connection of which the receiver discarded packets. A header carries
+/// the whole set and not a change, so that losing a header loses no information.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct DiscardedStreams {
     newest: u32,
@@ -13,7 +14,7 @@ pub struct DiscardedStreams {
 }
 
 impl DiscardedStreams {
-    /// Records that packets of this stream were discarded.
+    /// Records that the receiver discarded packets of this stream.
     pub fn add(&mut self, stream: u32) {
         if self.bits == 0 || stream > self.newest {
             self.bits = self.bits.checked_shl(stream - self.newest).unwrap_or(0);
@@ -31,13 +32,14 @@ impl DiscardedStreams {
         before.is_some_and(|before| before >= STREAMS || self.bits >> before & 1 == 1)
     }
 
-    /// Returns the state as 64 bits: the newest stream, then the bit set in the upper half.
+    /// Returns the set as 64 bits: the newest stream in the lower half, then the bits of the
+    /// streams in the upper half.
     pub(crate) fn word(self) -> u64 {
         u64::from(self.newest) | u64::from(self.bits) << STREAMS
     }
 
-    /// Parses 64 bits in the form of [`DiscardedStreams::word`]. None if `word` cannot return these
-    /// bits.
+    /// Parses 64 bits in the form of [`DiscardedStreams::word`] into a set. None if `word` cannot
+    /// return these bits.
     pub(crate) fn of(word: u64) -> Option<Self> {
         let (newest, bits) = (word as u32, (word >> STREAMS) as u32);
         let first = bits & 1 == 1 || bits == 0 && newest == 0;
@@ -54,9 +56,10 @@ mod tests {
     use std::collections::BTreeSet;
 
     proptest! {
-        /// A plain set serves as the reference.
+        /// Checks that the set contains the streams that were added. A plain set serves as the
+        /// reference.
         #[test]
-        fn it_holds_what_was_added(added in prop::collection::vec(0u32..90, 0..40)) {
+        fn the_set_contains_the_added_streams(added in prop::collection::vec(0u32..90, 0..40)) {
             let (mut discarded, mut all) = (DiscardedStreams::default(), BTreeSet::new());
             for stream in added {
                 discarded.add(stream);
@@ -70,9 +73,9 @@ mod tests {
             }
         }
 
-        /// Accepted words are those that encoding returns.
+        /// Checks that `of` accepts exactly the words that `word` can return.
         #[test]
-        fn other_words_are_refused(newest in 0u32..40, bits: u32) {
+        fn invalid_words_are_refused(newest in 0u32..40, bits: u32) {
             let word = u64::from(newest) | u64::from(bits) << 32;
             let built = (0..32).rev().filter(|before| bits >> before & 1 == 1);
             let streams: Option<Vec<u32>> = built.map(|before| newest.checked_sub(before)).collect();

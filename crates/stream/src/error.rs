@@ -2,22 +2,22 @@
 
 use crate::ids::{AppId, ConnectionId, StreamId};
 
-/// An error of the manager.
+/// An error of the stream manager.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Error {
-    /// The configuration is invalid.
+    /// The configuration of the manager is invalid.
     #[error("configuration: {0}")]
     Config(String),
-    /// The data format is invalid.
+    /// The data format of a stream is invalid.
     #[error("data format: {0}")]
     Format(String),
-    /// The application does not exist.
+    /// An application with this number does not exist.
     #[error("application {0} is not known: add it before it is used")]
     NoApplication(AppId),
-    /// The connection does not exist, or its end was reported long ago.
+    /// A connection with this number does not exist, or its end was reported long ago.
     #[error("connection {0} is not known: open it, or use one that is open")]
     NoConnection(ConnectionId),
-    /// The stream does not exist, or its end was reported long ago.
+    /// A stream with this number does not exist, or its end was reported long ago.
     #[error("stream {0} is not known, or ended long ago: submit it first")]
     NoStream(StreamId),
     /// The connection accepts no further streams.

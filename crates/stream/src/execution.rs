@@ -17,7 +17,7 @@ use crate::wire::{Header, Kind};
 
 impl Manager {
     /// Passes streams whose dependences are resolved to the resource scheduler, in the order of
-    /// their numbers.
+    /// stream numbers.
     pub(crate) fn resolve_streams(&mut self) {
         let orders = self
             .connections
@@ -45,7 +45,7 @@ impl Manager {
         }
     }
 
-    /// Assigns resources to pending streams.
+    /// Assigns staging memory and engines to pending streams of this direction.
     pub(crate) fn schedule(&mut self, direction: Direction) {
         loop {
             let view = View {
@@ -70,7 +70,8 @@ impl Manager {
         self.dirty_streams.extend(active);
     }
 
-    /// Makes a stream that got its resources active: assigns two free buffers to it.
+    /// Makes a stream active after the scheduler has assigned resources to it: assigns two free
+    /// buffers to it.
     fn activate(&mut self, id: StreamId) {
         let buffers = [(); 2].map(|()| {
             let id = self.take_buffer();
@@ -91,7 +92,7 @@ impl Manager {
         self.dirty_streams.insert(id);
     }
 
-    /// Advances a stream as far as possible.
+    /// Advances a stream as far as possible: fills and empties its buffers.
     pub(crate) fn step(&mut self, id: StreamId) {
         let Some(stream) = live(&self.streams, id) else {
             return;
@@ -104,8 +105,8 @@ impl Manager {
         }
     }
 
-    /// Returns whether another stream waits for the resources of this one: `Some(permanent)` says
-    /// whether the waiting stream is permanent.
+    /// Returns whether another stream waits for the resources of stream `id`: `Some(permanent)`
+    /// says whether the waiting stream is permanent.
     fn waiter(&self, id: StreamId) -> Option<bool> {
         let stream = self.streams.get(&id)?;
         let view = self.view();
@@ -159,8 +160,8 @@ impl Manager {
         }
     }
 
-    /// Begins or continues to fill the next buffer of a stream, if possible. Returns whether
-    /// anything changed.
+    /// Begins or continues to fill the next buffer of a stream, if possible. Returns whether the
+    /// state of the stream changed.
     fn begin_filling(&mut self, id: StreamId) -> bool {
         let Some(stream) = live(&self.streams, id) else {
             return false;
@@ -213,7 +214,7 @@ impl Manager {
     }
 
     /// Begins the next ADU of a stream, if the resolver and the scheduler permit it. Returns
-    /// whether it did.
+    /// whether an ADU was begun.
     fn begin_adu(&mut self, id: StreamId) -> bool {
         if !self.view().may_begin(id) {
             return false;
@@ -297,7 +298,7 @@ impl Manager {
         None
     }
 
-    /// Orders the SUs of a TU and the headers of its packets.
+    /// Issues the orders to fetch the SUs of a TU, and to make the headers of its packets.
     fn fetch(&mut self, id: StreamId, slot: usize, tu: Tu, adu_bytes: u64) {
         let Some(stream) = self.streams.get_mut(&id) else {
             return;
@@ -340,8 +341,8 @@ impl Manager {
         }
     }
 
-    /// Begins to empty the next buffer of a stream, if it is full and the other one's earlier data
-    /// is out. Returns whether it did.
+    /// Begins to empty the next buffer of a stream, if it is full and the earlier data in the other
+    /// buffer has left it. Returns whether it did.
     fn begin_emptying(&mut self, id: StreamId) -> bool {
         let Some(stream) = live_mut(&mut self.streams, id) else {
             return false;
@@ -390,9 +391,9 @@ impl Manager {
         true
     }
 
-    /// Stores full buffers in the order in which they became full. A buffer whose connection or
-    /// application has reached its share is skipped. A buffer that does not fit blocks those behind
-    /// it.
+    /// Stores full buffers in network memory, in the order in which they became full. A buffer
+    /// whose connection or application has reached its share is skipped. A buffer that does not fit
+    /// blocks those behind it.
     pub(crate) fn store_waiting(&mut self) {
         let mut blocked = false;
         for id in std::mem::take(&mut self.store_queue) {
@@ -410,8 +411,8 @@ impl Manager {
         }
     }
 
-    /// Returns the connection and the size in bytes of the full buffer that a stream waits to
-    /// store.
+    /// Returns the connection of a stream and the size in bytes of the full buffer that the stream
+    /// waits to store in network memory.
     fn waits_to_store(&self, id: StreamId) -> Option<(ConnectionId, u64)> {
         let stream = live(&self.streams, id)?;
         let buffers = stream.buffers.as_ref()?;
@@ -428,8 +429,8 @@ impl Manager {
         may.any(|may| may)
     }
 
-    /// Stores the complete packets of a TU that is still being filled, unless a stream waits for
-    /// network memory.
+    /// Stores the complete packets of a TU that is still being filled in network memory, unless a
+    /// stream waits for network memory.
     fn store_early(&mut self, id: StreamId, slot: usize) {
         let Some(stream) = self.streams.get(&id) else {
             return;
@@ -482,7 +483,7 @@ impl Manager {
         }
     }
 
-    /// Orders the packets of a full buffer to be stored in network memory.
+    /// Issues the orders to store the packets of a full buffer in network memory.
     fn store(&mut self, id: StreamId) {
         let Some(stream) = self.streams.get_mut(&id) else {
             return;

@@ -16,7 +16,7 @@ use crate::ids::LinkId;
 /// The size of the ADUs of a stream: fixed or variable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Adu {
-    /// All ADUs have this many bytes.
+    /// All ADUs of the stream have this number of bytes.
     Fixed(u64),
     /// Each ADU has its own size, set by `announce`, and is one TU (paper, 5.2). `tu_bytes` is the
     /// maximum.
@@ -26,7 +26,7 @@ pub enum Adu {
 /// How the data of a stream is divided.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Format {
-    /// The size of ADUs.
+    /// The size of the ADUs of the stream: fixed or variable.
     pub adu: Adu,
     /// Size of a TU in bytes.
     pub tu_bytes: u64,
@@ -45,7 +45,7 @@ pub struct Tu {
     pub adu: u64,
     /// Number of the TU in the ADU, from 0.
     pub index: u64,
-    /// First byte of the TU, counted in the ADU.
+    /// First byte of the TU, counted from the start of the ADU.
     pub offset: u64,
     /// Length of the TU in bytes.
     pub bytes: u64,
@@ -58,9 +58,9 @@ pub struct Tu {
 pub struct Su {
     /// Number of the SU in the TU, from 0.
     pub index: u32,
-    /// The link over which the SU moves.
+    /// The link between ranks and interface over which the SU moves.
     pub link: LinkId,
-    /// First byte of the SU, counted in the TU.
+    /// First byte of the SU, counted from the start of the TU.
     pub offset: u64,
     /// Length of the SU in bytes, above 0.
     pub bytes: u64,
@@ -116,7 +116,7 @@ impl Format {
         Ok(())
     }
 
-    /// Returns the links in ascending order without duplicates.
+    /// Returns the links of the format in ascending order without duplicates.
     #[must_use]
     pub fn links(&self) -> Vec<LinkId> {
         let mut links = self.order.clone();

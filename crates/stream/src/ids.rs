@@ -10,6 +10,7 @@ macro_rules! id {
         pub struct $name(pub $int);
 
         impl fmt::Display for $name {
+            /// Formats the number without the name of its type.
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 self.0.fmt(f)
             }
@@ -34,7 +35,7 @@ id! {
     LinkId(u16)
 }
 id! {
-    /// A buffer of staging memory: room for one TU and the headers of its packets.
+    /// A buffer of staging memory, which has room for one TU and the headers of its packets.
     BufferId(u32)
 }
 id! {
@@ -42,7 +43,7 @@ id! {
     PacketId(u32)
 }
 id! {
-    /// An order to the driver. Numbers are never reused.
+    /// An order of the manager to the driver. Numbers are never reused.
     OrderId(u64)
 }
 
@@ -77,13 +78,14 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Returns 0 for `Transmit` and 1 for `Receive`, as index of arrays by direction.
+    /// Returns 0 for `Transmit` and 1 for `Receive`, as the index in arrays by direction.
     pub(crate) fn index(self) -> usize {
         self as usize
     }
 }
 
 impl fmt::Display for Direction {
+    /// Formats the direction in lower case for messages.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Transmit => "transmit",

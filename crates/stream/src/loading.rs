@@ -7,23 +7,23 @@ use crate::ids::{ConnectionId, PacketId, StreamId};
 use crate::order::{End, Event, Reason, Work};
 use crate::wire::Header;
 
-/// The next piece of the TU that is being loaded into a buffer.
+/// The next piece of the TU that is being loaded from received packets into a buffer.
 enum Piece {
-    /// The next packet has not come yet.
+    /// The next packet has not arrived yet.
     Wait,
-    /// This many bytes are permanently missing.
+    /// This number of bytes is permanently missing, because packets were lost.
     Missing(u64),
-    /// The next piece is this number of bytes of the packet.
+    /// The next piece is this number of bytes of this packet, with its header.
     Take(PacketId, Header, u64),
-    /// A packet without data that the buffer does not have yet.
+    /// A packet without data that was not loaded into the buffer yet.
     Old(PacketId, Header),
     /// The peer sent invalid data, described by the message.
     Wrong(String),
 }
 
 impl Manager {
-    /// Loads received data into the buffer that the stream is filling. Returns whether anything
-    /// changed.
+    /// Loads received data into the buffer that the stream is filling. Returns whether the state of
+    /// the stream changed.
     pub(crate) fn load(&mut self, id: StreamId) -> bool {
         let mut changed = false;
         while let Some(stream) = live(&self.streams, id) {
@@ -76,7 +76,8 @@ impl Manager {
         changed
     }
 
-    /// Returns the next piece of a TU, from the first packet of the receive queue.
+    /// Returns the next piece of the TU in the buffer at index `slot`, from the first packet of the
+    /// receive queue.
     fn next_piece(&self, id: StreamId, slot: usize) -> Piece {
         let Some(stream) = self.streams.get(&id) else {
             return Piece::Wait;
@@ -134,7 +135,7 @@ impl Manager {
         Piece::Take(packet, header, packet_end.min(end) - at)
     }
 
-    /// Counts the next `bytes` of a buffer's TU as present or, if `void`, as lost.
+    /// Counts the next `bytes` bytes of a buffer's TU as present or, if `void`, as lost.
     fn cover(&mut self, id: StreamId, slot: usize, bytes: u64, void: bool) {
         let stream = self.streams.get_mut(&id);
         if let Some(buffers) = stream.and_then(|stream| stream.buffers.as_mut()) {
@@ -183,7 +184,8 @@ impl Manager {
         full
     }
 
-    /// Adds `more` to the number of buffers with undelivered data on the stream's connection.
+    /// Adds `more` to the number of buffers that contain undelivered data, on the stream's
+    /// connection.
     pub(crate) fn buffered(&mut self, id: StreamId, more: u64) {
         let connection = self.streams.get(&id).map(|stream| stream.connection);
         if let Some(connection) = connection.and_then(|id| self.connections.get_mut(&id)) {
@@ -191,8 +193,8 @@ impl Manager {
         }
     }
 
-    /// Handles an emptied buffer of a receiving stream: all packets below the number `taken` are
-    /// delivered.
+    /// Handles a buffer of a receive stream that was emptied to the links: all packets below the
+    /// number `taken` are delivered.
     pub(crate) fn emptied(&mut self, id: ConnectionId, taken: u64) {
         let Some(connection) = self.connections.get_mut(&id) else {
             return;

@@ -16,20 +16,20 @@ pub(crate) struct Packet {
     pub connection: ConnectionId,
     pub stream: Option<StreamId>,
     pub header: Header,
-    /// Whether the packet's data is in network memory.
+    /// Whether all data of the packet is in network memory.
     pub whole: bool,
-    /// Number of sends or loads under way that use the packet's memory.
+    /// Number of orders under way, to send or to load the packet, that use its memory.
     pub users: u32,
     /// Whether the packet is freed as soon as `users` is 0.
     pub leaving: bool,
-    /// Transmit: number of times that the packet was sent. `sent_at` is the last time.
+    /// Transmit: number of times that the packet was sent. `sent_at` is the time of the last one.
     pub tries: u32,
     pub sent_at: Instant,
-    /// Transmit: number of the packet's last transmission, counted over all packets of the
+    /// Transmit: number of the packet's last transmission, counted over all transmissions of the
     /// connection.
     pub number: u64,
-    /// Transmit: an acknowledgement of the packet proves that this transmission or a later one
-    /// arrived.
+    /// Transmit: number of the first transmission of the packet that an acknowledgement can be for.
+    /// An acknowledgement of the packet proves that this transmission or a later one arrived.
     pub proves: u64,
 }
 
@@ -54,41 +54,43 @@ impl NetworkMemory {
         }
     }
 
-    /// Returns the size of each direction in bytes.
+    /// Returns the size in bytes of network memory in each direction.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// Returns the bytes in use in one direction.
+    /// Returns the bytes of network memory in use in one direction.
     pub fn used(&self, direction: Direction) -> u64 {
         self.used[direction.index()]
     }
 
-    /// Returns the free bytes of one direction.
+    /// Returns the free bytes of network memory in one direction.
     pub fn room(&self, direction: Direction) -> u64 {
         self.total.saturating_sub(self.used(direction))
     }
 
-    /// Returns the bytes that one connection uses.
+    /// Returns the bytes of network memory that one connection uses in this direction.
     pub fn of(&self, direction: Direction, connection: ConnectionId) -> u64 {
         let held = self.by_connection[direction.index()].get(&connection);
         held.copied().unwrap_or(0)
     }
 
-    /// Returns the bytes that all connections of an application use.
+    /// Returns the bytes of network memory that all connections of an application use in this
+    /// direction.
     pub fn of_app(&self, direction: Direction, app: AppId) -> u64 {
         let held = self.by_app[direction.index()].get(&app);
         held.copied().unwrap_or(0)
     }
 
-    /// Returns all connections with data, and their bytes.
+    /// Returns all connections with data in network memory, each with its bytes.
     pub fn holders(&self, direction: Direction) -> Vec<(ConnectionId, u64)> {
         let all = self.by_connection[direction.index()].iter();
         all.map(|(connection, bytes)| (*connection, *bytes))
             .collect()
     }
 
-    /// Allocates a slot for a packet. The caller must have checked that there is room.
+    /// Allocates a slot of network memory for a packet. The caller must have checked that there is
+    /// room.
     pub fn take(&mut self, packet: Packet) -> PacketId {
         let (direction, bytes) = (packet.direction.index(), u64::from(packet.header.bytes));
         self.used[direction] += bytes;
@@ -106,8 +108,8 @@ impl NetworkMemory {
         PacketId((self.places.len() - 1) as u32)
     }
 
-    /// Frees the bytes of a packet. The slot is reused after `vacate`. None if the packet was freed
-    /// before.
+    /// Frees the bytes of a packet in network memory. Its slot is reused only after `vacate`. None
+    /// if the packet was freed before.
     pub fn free_bytes(&mut self, id: PacketId) -> Option<Packet> {
         let packet = self.places.get_mut(id.0 as usize)?.take()?;
         let (direction, bytes) = (packet.direction.index(), u64::from(packet.header.bytes));
@@ -117,8 +119,8 @@ impl NetworkMemory {
         Some(packet)
     }
 
-    /// Makes a slot available for reuse. The driver must know that the slot is free, because an
-    /// offered packet uses its slot at once.
+    /// Makes a slot of network memory available for reuse. The driver must know that the slot is
+    /// free, because an offered packet uses its slot at once.
     pub fn vacate(&mut self, id: PacketId) {
         self.free.insert(id.0);
     }
@@ -133,7 +135,7 @@ impl NetworkMemory {
         self.places.get_mut(id.0 as usize)?.as_mut()
     }
 
-    /// Returns all packets in ascending order.
+    /// Returns the descriptors of all packets in network memory, in ascending order of their slots.
     pub fn packets(&self) -> impl Iterator<Item = (PacketId, &Packet)> {
         let places = self.places.iter().enumerate();
         places.filter_map(|(id, packet)| Some((PacketId(id as u32), packet.as_ref()?)))

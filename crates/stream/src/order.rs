@@ -1,16 +1,16 @@
-//! Orders to the driver, and events for the application.
+//! Orders of the manager to the driver, and events for the application.
 
 use crate::format::{Su, Tu};
 use crate::ids::{BufferId, ConnectionId, Direction, LinkId, OrderId, PacketId, StreamId};
 use crate::stall::Wait;
 use crate::wire::Header;
 
-/// An order to the driver.
+/// An order of the manager to the driver, which does the work with real data.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Order {
     /// The number of the order, which the driver's report repeats.
     pub id: OrderId,
-    /// The work to do.
+    /// The work that the driver must do.
     pub work: Work,
 }
 
@@ -20,49 +20,49 @@ pub struct Order {
 pub enum Work {
     /// Open the connection, and report with `handle_connected` or `handle_disconnected`.
     Connect {
-        /// The connection.
+        /// The connection to open.
         connection: ConnectionId,
-        /// The destination.
+        /// The destination of the connection, as text.
         destination: String,
     },
     /// Close the connection, which the manager no longer needs.
     Disconnect {
-        /// The connection.
+        /// The connection to close.
         connection: ConnectionId,
     },
     /// Move an SU from its link into a buffer. SUs of one stream and link arrive in the order of
     /// these orders. *Reported.*
     Fetch {
-        /// The stream.
+        /// The stream to which the SU belongs.
         stream: StreamId,
-        /// The TU of the SU.
+        /// The TU to which the SU belongs.
         tu: Tu,
-        /// The SU, with its link.
+        /// The SU to fetch, with its link.
         su: Su,
-        /// The buffer. The data goes to `su.offset` in it.
+        /// The buffer for the SU. The data goes to byte `su.offset` in it.
         buffer: BufferId,
     },
     /// While data flows into the buffer: make the header of one of its packets, possibly in place.
     /// `Send` provides the sequence number, checksum and window.
     Prepare {
-        /// The stream.
+        /// The stream to which the packet belongs.
         stream: StreamId,
         /// The buffer with the data of the packet.
         buffer: BufferId,
-        /// The fields of the header that are known already.
+        /// The fields of the packet's header that are known already.
         header: Header,
     },
     /// Move a packet's data from a buffer into network memory, and sum it on the way. A driver with
     /// one pool for staging and network memory may turn the buffer's memory into the packet, and
     /// give the buffer new memory, if the packet is the whole TU. *Reported*, with the sum.
     Store {
-        /// The stream.
+        /// The stream to which the packet belongs.
         stream: StreamId,
-        /// The slot in network memory.
+        /// The slot in network memory for the packet.
         packet: PacketId,
-        /// The buffer.
+        /// The buffer with the data of the packet.
         buffer: BufferId,
-        /// First byte of the packet, counted in the buffer.
+        /// First byte of the packet, counted from the start of the buffer.
         offset: u64,
         /// Number of data bytes of the packet.
         bytes: u32,
@@ -70,58 +70,58 @@ pub enum Work {
     /// Send a packet from network memory, header and data. *Reported* when the memory may be reused
     /// or, on an unconfirmed connection, when the packet counts as done.
     Send {
-        /// The connection.
+        /// The connection over which to send the packet.
         connection: ConnectionId,
-        /// The packet. A mark without data has none.
+        /// The slot of the packet in network memory. An end mark without data has none.
         packet: PacketId,
-        /// The header of the packet.
+        /// The header of the packet to send.
         header: Header,
     },
     /// Send a header without data: an acknowledgement or a probe. A lossy connection may drop it.
     Control {
-        /// The connection.
+        /// The connection over which to send the header.
         connection: ConnectionId,
-        /// The header.
+        /// The header to send.
         header: Header,
     },
     /// Move a part of a received packet into a buffer. A driver with one pool for both memories may
     /// reference the packet's memory instead, and keep it after `Free` until the buffer is loaded
     /// again. *Reported.*
     Load {
-        /// The stream.
+        /// The stream that receives the packet.
         stream: StreamId,
-        /// The packet.
+        /// The slot of the packet in network memory.
         packet: PacketId,
-        /// First byte of the part, counted in the packet.
+        /// First byte of the part, counted from the start of the packet.
         from: u64,
-        /// The buffer.
+        /// The buffer into which the part is moved.
         buffer: BufferId,
-        /// First byte of the part, counted in the buffer.
+        /// First byte of the part, counted from the start of the buffer.
         to: u64,
         /// Number of bytes of the part.
         bytes: u64,
     },
     /// Move an SU from a buffer to its link. *Reported* when the ranks have it.
     Deliver {
-        /// The stream.
+        /// The stream to which the SU belongs.
         stream: StreamId,
-        /// The TU of the SU.
+        /// The TU to which the SU belongs.
         tu: Tu,
-        /// The SU, with its link.
+        /// The SU to deliver, with its link.
         su: Su,
-        /// The buffer, with the data at `su.offset`.
+        /// The buffer with the data of the SU, at byte `su.offset`.
         buffer: BufferId,
-        /// Whether the whole TU came. Otherwise the same number of bytes goes over the link, marked
-        /// as void, so that ranks stay in step and discard them.
+        /// Whether the whole TU arrived. Otherwise the same number of bytes goes over the link,
+        /// marked as void, so that ranks stay in step and discard them.
         good: bool,
     },
-    /// Note that this slot of network memory is free.
+    /// Note that this slot of network memory is free. The driver may reuse its memory.
     Free {
-        /// The slot.
+        /// The slot of network memory that is free.
         packet: PacketId,
     },
-    /// The order is no longer needed. End it if possible and report it as withdrawn, otherwise as
-    /// completed.
+    /// An earlier order is no longer needed. End that order if possible and report it as withdrawn,
+    /// otherwise as completed.
     Withdraw {
         /// The order to withdraw.
         order: OrderId,
@@ -131,21 +131,21 @@ pub enum Work {
 /// The reason for which a stream failed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Reason {
-    /// The connection is gone, for this reason.
+    /// The connection of the stream is lost, for this reason.
     #[error("connection {0} is lost: {1}")]
     ConnectionLost(ConnectionId, String),
-    /// A rank on this link is gone.
+    /// A rank that sends or receives the stream on this link is gone.
     #[error("a rank on link {0} is gone")]
     RankLost(LinkId),
-    /// The sender cut the stream short within this ADU, of which part had come.
+    /// The sender cut the stream short within this ADU, of which a part had arrived.
     #[error("the sender cut it short in ADU {adu}, of which {bytes} bytes came")]
     CutShort {
-        /// The ADU.
+        /// Number of the ADU that is incomplete.
         adu: u64,
-        /// Number of bytes of the ADU that came before the cut.
+        /// Number of bytes of the ADU that arrived before the cut.
         bytes: u64,
     },
-    /// A stream that this one follows, or behind which it waits, failed or was cancelled.
+    /// A stream that must precede this one failed or was cancelled.
     #[error("stream {0}, which it comes after, did not end well")]
     After(StreamId),
     /// A stream in lock step with this one failed or was cancelled.
@@ -157,16 +157,16 @@ pub enum Reason {
     /// The peer's data does not match the stream.
     #[error("{0}")]
     Mismatch(String),
-    /// Packets of a later stream came without the end of this one, on a connection without repair.
-    /// The end mark is lost, and further ADUs may be missing.
+    /// Packets of a later stream arrived without the end mark of this one, on a connection without
+    /// repair. The end mark is lost, and further ADUs may be missing.
     #[error("its end was lost on a connection that repairs nothing")]
     EndLost,
 }
 
-/// How a stream ended.
+/// The outcome of a stream that ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum End {
-    /// All ADUs of the stream are done.
+    /// All ADUs of the stream are done, as the protocol of its connection defines.
     Done,
     /// The stream failed.
     Failed(Reason),
@@ -183,37 +183,37 @@ pub enum Event {
     Closed(ConnectionId),
     /// The connection is lost.
     Lost {
-        /// The connection.
+        /// The connection that is lost.
         connection: ConnectionId,
-        /// The reason for the loss.
+        /// The reason for the loss, for a message.
         reason: String,
     },
-    /// The stream got its resources, for the first time or again.
+    /// The stream received its resources, for the first time or again.
     Activated(StreamId),
-    /// The stream was swapped out.
+    /// The stream was swapped out: it released its resources for a waiting stream.
     SwappedOut(StreamId),
     /// An ADU started to move.
     AduStarted {
-        /// The stream.
+        /// The stream of the ADU.
         stream: StreamId,
-        /// The ADU.
+        /// The number of the ADU that started.
         adu: u64,
     },
-    /// An ADU is in network memory, so that ranks may reuse their memory (transmit), or went over
-    /// the links (receive).
+    /// An ADU is in network memory, so that ranks may reuse their memory (transmit), or was sent
+    /// over the links to the ranks (receive).
     AduMoved {
-        /// The stream.
+        /// The stream of the ADU.
         stream: StreamId,
-        /// The ADU.
+        /// The number of the ADU that was moved.
         adu: u64,
-        /// Whether the whole ADU came. Always true on transmit.
+        /// Whether the whole ADU was moved. Always true on transmit.
         good: bool,
     },
     /// An ADU is done, according to the protocol.
     AduDone {
-        /// The stream.
+        /// The stream of the ADU.
         stream: StreamId,
-        /// The ADU.
+        /// The number of the ADU that is done.
         adu: u64,
         /// Whether no packet of the ADU is known to be lost.
         good: bool,
@@ -221,45 +221,45 @@ pub enum Event {
     /// The stream ended, and none of its data is under way between links and network memory. Ranks
     /// may reuse their memory.
     Ended {
-        /// The stream.
+        /// The stream that ended.
         stream: StreamId,
-        /// The outcome.
+        /// The outcome of the stream.
         end: End,
     },
-    /// A packet came with corrupted data and was discarded.
+    /// A packet arrived with corrupted data and was discarded.
     Corrupted {
-        /// The connection.
+        /// The connection over which the packet arrived.
         connection: ConnectionId,
         /// The receiving stream, if it is registered.
         stream: Option<StreamId>,
-        /// The ADU.
+        /// The number of the ADU of the corrupted packet.
         adu: u64,
         /// The TU of the first corrupted byte, in the receiver's format.
         tu: Option<u64>,
-        /// First corrupted byte in the ADU, and number of bytes.
+        /// First byte of the packet in the ADU, and the packet's number of bytes.
         range: (u64, u32),
     },
     /// Bytes of an ADU are permanently missing: the sender does not send them again.
     Missing {
-        /// The stream.
+        /// The stream of the ADU.
         stream: StreamId,
-        /// The ADU.
+        /// The number of the ADU with missing bytes.
         adu: u64,
-        /// First missing byte in the ADU, and number of bytes.
+        /// First missing byte in the ADU, and number of missing bytes.
         range: (u64, u64),
     },
     /// A link that these streams use was cut.
     LinkCut {
-        /// The link.
+        /// The link that was cut.
         link: LinkId,
-        /// The streams, in ascending order.
+        /// The streams that use the link, in ascending order.
         streams: Vec<StreamId>,
     },
     /// The stream made no progress for the configured time.
     Stalled {
-        /// The stream.
+        /// The stream that made no progress.
         stream: StreamId,
-        /// Time without progress, in nanoseconds.
+        /// Time in nanoseconds for which the stream made no progress.
         idle_ns: u64,
         /// The reasons for which the stream waits.
         waits: Vec<Wait>,
@@ -269,15 +269,15 @@ pub enum Event {
 /// The state of a stream (paper, 5.3.2).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum State {
-    /// The stream is in the dependence resolver.
+    /// The stream is in the dependence resolver: it waits for its connection or for other streams.
     Inactive,
-    /// The stream is in the resource scheduler.
+    /// The stream is in the resource scheduler: it waits for staging memory and engines.
     Pending,
-    /// The stream is in the execution module.
+    /// The stream is in the execution module: its data moves.
     Active,
     /// All data of the stream is in network memory, in the transmit half of the protocol.
     Draining,
-    /// All ADUs of the stream are done.
+    /// All ADUs of the stream are done, according to the protocol.
     Done,
     /// The stream failed; `end` has the reason.
     Failed,
@@ -286,7 +286,7 @@ pub enum State {
 }
 
 impl State {
-    /// Number of states.
+    /// Number of states of a stream.
     pub const COUNT: usize = 7;
 }
 
@@ -309,9 +309,9 @@ impl Event {
     }
 }
 
-/// Classification of orders, for drivers that route them by direction.
+/// Classification of orders by direction, for drivers that handle the directions separately.
 impl Work {
-    /// Returns the direction of data that the order belongs to. None for orders that belong to no
+    /// Returns the direction of the data that the order moves. None for orders that belong to no
     /// direction.
     #[must_use]
     pub fn direction(&self) -> Option<Direction> {

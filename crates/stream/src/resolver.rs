@@ -19,7 +19,7 @@ use crate::protocol::Connection;
 use crate::stall::Wait;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The state that the resolver reads.
+/// The state of streams and connections that the dependence resolver reads.
 #[derive(Clone, Copy)]
 pub(crate) struct View<'a> {
     pub streams: &'a BTreeMap<StreamId, Stream>,
@@ -29,7 +29,8 @@ pub(crate) struct View<'a> {
 }
 
 impl View<'_> {
-    /// Returns whether an inactive stream may become pending.
+    /// Returns whether an inactive stream may become pending: everything that it depends on is
+    /// ready.
     pub fn resolved(&self, id: StreamId) -> bool {
         let mut free = true;
         self.waits_for_order(id, &mut |_| free = false);
@@ -61,15 +62,16 @@ impl View<'_> {
             }
         }
         for other in &stream.after {
-            // A stream without a record was done: its failure would have ended this one.
+            // A followed stream without a status record was done: its failure would have ended this
+            // one.
             if live(self.streams, *other).is_some() {
                 report(Wait::After(*other));
             }
         }
     }
 
-    /// Reports each reason for which the next ADU of a stream cannot begin, in any state of the
-    /// stream.
+    /// Reports each reason for which the next ADU of a stream cannot begin, whatever the state of
+    /// the stream.
     pub fn waits_to_begin(&self, id: StreamId, report: &mut dyn FnMut(Wait)) {
         let Some(stream) = self.streams.get(&id) else {
             return;
@@ -81,13 +83,13 @@ impl View<'_> {
         }
     }
 
-    /// Reports the streams in lock step that have not finished the previous ADU.
+    /// Reports the streams in lock step with a stream that have not finished the previous ADU.
     fn waits_for_step(&self, stream: &Stream, report: &mut dyn FnMut(Wait)) {
         if stream.started == 0 {
             return;
         }
         let members = stream.group.and_then(|group| self.groups.get(&group));
-        // The stream itself is a member of the group; it is never ahead of its own ADU.
+        // The stream itself is a member of the group; it is never ahead of itself.
         for other in members.into_iter().flatten() {
             let adu = live(self.streams, *other).map(Stream::finished);
             if let Some(adu) = adu.filter(|adu| *adu < stream.started) {
@@ -115,7 +117,7 @@ impl View<'_> {
         }
     }
 
-    /// Reports a receive stream's wait for the next packet.
+    /// Reports that a receive stream waits for its next packet, if it does.
     fn waits_for_packets(&self, stream: &Stream, report: &mut dyn FnMut(Wait)) {
         let all = |adus: Option<u64>| adus.is_some_and(|adus| stream.started >= adus);
         if all(stream.peer_adus) || all(stream.adus) {
@@ -157,8 +159,8 @@ impl View<'_> {
         members.unwrap_or_else(|| BTreeSet::from([id]))
     }
 
-    /// Searches for a cycle depth first, without recursion, because chains may be as long as memory
-    /// permits.
+    /// Searches for a cycle of waits depth first, without recursion, because chains may be as long
+    /// as memory permits.
     fn walk(
         &self,
         start: StreamId,

@@ -1,4 +1,5 @@
-//! The resource scheduler (paper, 5.3.2): staging memory and link engines of one direction.
+//! The resource scheduler (paper, 5.3.2): assigns staging memory and link engines of one direction
+//! to streams.
 //!
 //! The rules, in full; the naive reference of the tests restates them:
 //! - An active stream holds all resources that it needs.
@@ -37,34 +38,35 @@ pub(crate) struct Scheduler {
     permanent: BTreeMap<StreamId, Need>,
     /// Other pending streams, in one queue per application.
     queues: BTreeMap<AppId, Queue>,
-    /// The position in the queues of the next stream that is enqueued.
+    /// The position in the queues that the next enqueued stream gets.
     next: u64,
     active: BTreeMap<StreamId, Need>,
     by_app: BTreeMap<AppId, u64>,
 }
 
-/// Pending streams of an application, by their positions, which count over all applications. The
-/// queue is skipped if the application has reached its limit of staging memory.
+/// Pending streams of an application, by their positions in the common order of all applications.
+/// The queue is skipped if the application has reached its limit of staging memory.
 #[derive(Debug, Default)]
 struct Queue {
     streams: BTreeMap<u64, (StreamId, Need)>,
-    /// The minimum staging memory in bytes that one of the streams needs.
+    /// The minimum staging memory in bytes that any stream of the queue needs.
     least_bytes: u64,
 }
 
-/// The outcome of choosing the next stream.
+/// The outcome of an attempt to start the next pending stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Next {
     /// No stream is ready.
     Nobody,
-    /// This stream got its resources.
+    /// This stream received its resources.
     Taken(StreamId),
     /// The next stream waits for resources.
     Waits,
 }
 
 impl Scheduler {
-    /// Creates a scheduler with these resources, all of them free.
+    /// Creates a scheduler with this staging memory in bytes and this number of engines, all of
+    /// them free.
     pub fn new(staging_total: u64, engines_total: u32) -> Self {
         Self {
             staging_total,
@@ -73,7 +75,8 @@ impl Scheduler {
         }
     }
 
-    /// Adds a pending stream at the end of the queue of its kind.
+    /// Adds a pending stream at the end of the queue of its application, or to the permanent
+    /// streams.
     pub fn enqueue(&mut self, stream: StreamId, need: Need) {
         if need.permanent {
             self.permanent.insert(stream, need);
@@ -89,7 +92,7 @@ impl Scheduler {
         }
     }
 
-    /// Removes a pending stream.
+    /// Removes a pending stream from its queue.
     pub fn forget(&mut self, stream: StreamId) {
         self.permanent.remove(&stream);
         self.queues.retain(|_, queue| {
@@ -98,7 +101,7 @@ impl Scheduler {
         });
     }
 
-    /// Returns whether the free resources cover the need.
+    /// Returns whether the free resources are sufficient for `need`.
     pub fn fits(&self, need: &Need) -> bool {
         need.staging_bytes <= self.staging_total - self.staging_used
             && need.engines <= self.engines_total - self.engines_used
@@ -109,8 +112,8 @@ impl Scheduler {
         self.by_app.get(&app).copied().unwrap_or(0)
     }
 
-    /// Returns the next stream according to the rules. `ready` says whether a stream's next ADU can
-    /// begin, `limit` returns the staging memory limit of an application.
+    /// Returns the next stream to start according to the scheduler's rules. `ready` says whether a
+    /// stream's next ADU can begin, `limit` returns the staging memory limit of an application.
     fn head(
         &self,
         ready: impl Fn(StreamId) -> bool,
@@ -191,7 +194,7 @@ impl Scheduler {
         self.active.keys().copied().collect()
     }
 
-    /// Returns the pending streams before this one.
+    /// Returns the pending streams that come before this one.
     pub fn before(&self, stream: StreamId) -> Vec<StreamId> {
         let permanent = self.permanent.keys().copied();
         let queued = self.queues.values().flat_map(|queue| &queue.streams);

@@ -1,4 +1,4 @@
-//! The reasons for which streams wait.
+//! The reasons for which streams wait instead of moving data.
 
 use crate::ids::{ConnectionId, LinkId, StreamId};
 
@@ -14,12 +14,12 @@ pub enum Wait {
     /// Stream sequencing: the stream that must be done first is not done.
     #[error("stream {0}, which it comes after, is not done")]
     After(StreamId),
-    /// Lock step: another stream has not finished this ADU.
+    /// Lock step: another stream has not finished the previous ADU.
     #[error("stream {with}, in step with it, has not finished ADU {adu}")]
     Step {
-        /// The stream that is behind.
+        /// The stream in lock step that has not finished the ADU.
         with: StreamId,
-        /// The ADU that it has not finished.
+        /// The number of the ADU that it has not finished.
         adu: u64,
     },
     /// No rank has offered the next data on this link.
@@ -37,14 +37,14 @@ pub enum Wait {
         .staging.0, .staging.1, .engines.0, .engines.1, listed(.held_by)
     )]
     Resources {
-        /// Bytes of staging memory that the stream needs, and that are free.
+        /// Bytes of staging memory that the stream needs, and bytes that are free.
         staging: (u64, u64),
-        /// Engines that the stream needs, and that are free.
+        /// Number of engines that the stream needs, and number that are free.
         engines: (u32, u32),
         /// The streams that hold the staging memory and the engines.
         held_by: Vec<StreamId>,
     },
-    /// These pending streams come before this one.
+    /// These pending streams come before this one in the resource scheduler.
     #[error("its turn, after streams {}", listed(.0))]
     Turn(Vec<StreamId>),
     /// Active streams of the same application hold all of the application's staging memory.
@@ -62,29 +62,30 @@ pub enum Wait {
     /// An SU is under way to the ranks on this link.
     #[error("ranks on link {0} do not take their data")]
     Deliver(LinkId),
-    /// A copy between staging and network memory is under way.
+    /// A copy of the stream's data between staging and network memory is under way.
     #[error("data is under way between staging and network memory")]
     Copy,
-    /// Network memory is full: the connections that use it, and the bytes of each.
+    /// Network memory is full. The field lists the connections that use it, and the bytes of each.
     #[error("network memory is full of unacknowledged packets:{}", holders(.0))]
     NetworkMemory(Vec<(ConnectionId, u64)>),
-    /// The connection has reached its share of network memory.
+    /// The connection of the stream has reached its share of network memory.
     #[error("connection {0} has all network memory that it may have")]
     Share(ConnectionId),
-    /// The peer grants no credit.
+    /// The peer of this connection grants no credit.
     #[error("the peer of connection {0} grants nothing more")]
     NotGranted(ConnectionId),
-    /// Packets are being sent: the connection and their number.
+    /// Packets are being sent. The fields are the connection and the number of these packets.
     #[error("{1} packets are being sent on connection {0}")]
     Sending(ConnectionId, u64),
-    /// Sent packets are not acknowledged: the connection and their number.
+    /// Sent packets are not acknowledged. The fields are the connection and the number of these
+    /// packets.
     #[error("{1} packets of connection {0} are not acknowledged")]
     Unacknowledged(ConnectionId, u64),
-    /// Packets are acknowledged, but the peer has not delivered them: the connection and their
-    /// number.
+    /// Packets are acknowledged, but the peer has not delivered them. The fields are the connection
+    /// and the number of these packets.
     #[error("the peer of connection {0} has not delivered {1} packets")]
     Undelivered(ConnectionId, u64),
-    /// None of the stream's next data has come over the connection.
+    /// No packet with the next data of the stream has arrived over this connection.
     #[error("nothing more of it came on connection {0}")]
     NothingCame(ConnectionId),
 }

@@ -1,52 +1,53 @@
-//! Counters of a stream manager: bytes, packets and timeouts. The caller prints them.
+//! Counters of a stream manager: bytes, packets and timeouts.
 
-/// Counters of a manager since its start.
+/// Counters of a stream manager since its start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Statistics {
-    /// Data bytes of packets sent for the first time.
+    /// Number of data bytes in packets sent for the first time.
     pub bytes_sent: u64,
-    /// Data bytes of complete packets that were received and accepted.
+    /// Number of data bytes in complete packets that were received and accepted.
     pub bytes_held: u64,
-    /// Data bytes delivered to ranks without errors.
+    /// Number of data bytes delivered to ranks without errors.
     pub bytes_delivered: u64,
-    /// Packets with sequence numbers sent for the first time.
+    /// Number of packets with sequence numbers that were sent for the first time.
     pub packets_sent: u64,
-    /// Packets stored while the rest of their TU was still fetched (cut-through).
+    /// Number of packets stored while the rest of their TU was still fetched (cut-through).
     pub stored_early: u64,
-    /// Packets that were received and accepted.
+    /// Number of packets that were received and accepted.
     pub packets_held: u64,
-    /// Packets sent again.
+    /// Number of packets sent again.
     pub retransmissions: u64,
-    /// Timeouts of the transmit half.
+    /// Number of timeouts of the transmit half.
     pub timeouts: u64,
-    /// Headers without data that were sent: acknowledgements and probes.
+    /// Number of headers without data that were sent: acknowledgements and probes.
     pub controls: u64,
-    /// Packets that came in order and took the fast path (header prediction).
+    /// Number of packets that arrived in order and took the fast path (header prediction).
     pub predicted: u64,
-    /// Packets that came twice or too late.
+    /// Number of packets that arrived twice or too late.
     pub duplicates: u64,
-    /// Packets with corrupted data.
+    /// Number of packets that arrived with corrupted data.
     pub corrupted: u64,
-    /// Packets discarded because their stream had ended.
+    /// Number of packets that were discarded because their stream had ended.
     pub discarded: u64,
-    /// Packets refused for lack of room, which the driver delays or drops.
+    /// Number of packets that were refused for lack of room in memory; the driver delays or drops
+    /// them.
     pub refused: u64,
-    /// Packets of another channel, or with impossible numbers.
+    /// Number of packets of another channel, or with impossible sequence numbers.
     pub stray: u64,
-    /// Packets that the sender gave up as lost.
+    /// Number of packets that the sender gave up as lost.
     pub given_up: u64,
-    /// ADUs moved.
+    /// Number of ADUs moved.
     pub adus: u64,
     /// Number of times that a stream got its resources, swaps included.
     pub activations: u64,
-    /// Streams swapped out before they had moved all their data.
+    /// Number of times that a stream was swapped out before it had moved all its data.
     pub swaps: u64,
-    /// Reports on orders that were not under way.
+    /// Number of reports on orders that were not under way. They have no effect.
     pub stale: u64,
-    /// Maximum staging memory in use in bytes, by direction.
+    /// Maximum staging memory that was in use, in bytes, by direction.
     pub staging_most: [u64; 2],
-    /// Maximum number of engines in use, by direction.
+    /// Maximum number of engines that were in use, by direction.
     pub engines_most: [u32; 2],
-    /// Maximum data bytes in network memory, by direction.
+    /// Maximum number of data bytes in network memory, by direction.
     pub network_most: [u64; 2],
 }

@@ -1,4 +1,4 @@
-//! The header of a packet, and its bytes.
+//! The header of packets, and its encoding as bytes.
 //!
 //! All kinds of packet share one format, [`Header::BYTES`] long, little-endian:
 //!
@@ -21,7 +21,7 @@
 use crate::checksum::crc32c;
 pub use crate::discarded::DiscardedStreams;
 
-/// The kind of a packet.
+/// The kind of a packet between two managers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Kind {
     /// Data of a stream, or its end mark, with a sequence number.
@@ -38,64 +38,66 @@ pub enum Kind {
 pub struct Header {
     /// The kind of the packet.
     pub kind: Kind,
-    /// Whether this is the last packet of its stream, all of whose ADUs are complete.
+    /// Whether this is the last packet of its stream, and all ADUs of the stream are complete.
     pub end: bool,
     /// Whether this is the last packet of a stream that was cut short. It carries no data.
     pub cut: bool,
     /// The channel number of the connection, equal at both ends.
     pub channel: u32,
-    /// Number of the stream: that of the streams that the sender registered earlier on this
-    /// connection.
+    /// Number of the packet's stream: the number of streams that the sender registered earlier on
+    /// this connection.
     pub stream: u32,
-    /// The sequence number, which counts the data packets of the connection and direction from 0.
+    /// The sequence number of the packet, which counts the data packets of the connection and
+    /// direction from 0.
     pub sequence: u64,
-    /// Packets below this number will not be sent again.
+    /// The sender will not send packets below this sequence number again.
     pub floor: u64,
     /// Number of the packet's ADU, counted from 0 in the stream.
     pub adu: u64,
     /// Size of the packet's ADU in bytes.
     pub adu_bytes: u64,
-    /// First byte of the packet's data, counted in the ADU.
+    /// First byte of the packet's data, counted from the start of the ADU.
     pub offset: u64,
     /// Number of data bytes after the header.
     pub bytes: u32,
     /// The checksum of the data, of the connection's kind. 0 if the connection has none.
     pub sum: u32,
-    /// All packets below this number have come.
+    /// All packets below this sequence number have arrived at the sender of this header.
     pub acknowledged: u64,
-    /// Bit `i` is set if packet `acknowledged + 1 + i` has come.
+    /// Bit `i` is set if packet `acknowledged + 1 + i` has arrived at the sender of this header.
     pub beyond: u64,
-    /// Total cost that the peer may send since the connection was opened; see [`Header::cost`].
+    /// Total cost in bytes that the peer may send since the connection was opened; see
+    /// [`Header::cost`].
     pub granted: u64,
-    /// All packets below this number were delivered to ranks or discarded.
+    /// All packets below this sequence number were delivered to ranks or discarded.
     pub delivered: u64,
     /// Streams of which the sender of this header discarded packets.
     pub discarded: DiscardedStreams,
 }
 
-/// The reason for which bytes are not a valid header.
+/// The reason for which bytes are not a valid packet header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Malformed {
-    /// There are fewer bytes than a header has. The field is their number.
+    /// There are fewer bytes than a header has. The field is the number of bytes.
     #[error("{} bytes: a header has {}", .0, Header::BYTES)]
     Short(usize),
-    /// The magic letters are wrong.
+    /// The first two bytes are not `IS`.
     #[error("no header begins so: it begins with the letters IS")]
     Magic,
-    /// The version is unknown.
+    /// The version of the header format is unknown.
     #[error("version {0} of headers: {VERSION} is known")]
     Version(u8),
     /// The checksum of the header is wrong.
     #[error("the header's checksum is not that of its bytes")]
     Corrupted,
-    /// This field has an invalid value.
+    /// The field with this name has an invalid value.
     #[error("the header's field `{0}` says what cannot be")]
     Field(&'static str),
 }
 
-/// The first bytes of every header.
+/// The first two bytes of every packet header.
 const MAGIC: [u8; 2] = *b"IS";
-/// The version of the format of headers.
+/// The version of the format of packet headers.
 const VERSION: u8 = 1;
 /// The flag of the last packet of a complete stream.
 const END: u8 = 1;
@@ -105,7 +107,7 @@ const CUT: u8 = 2;
 const SUM_AT: usize = Header::BYTES - 4;
 
 impl Header {
-    /// Size of an encoded header in bytes.
+    /// Size of an encoded packet header in bytes.
     pub const BYTES: usize = 112;
 
     /// Creates a header of this kind with all other fields 0 or false.
@@ -129,7 +131,7 @@ impl Header {
         }
     }
 
-    /// Encodes the header.
+    /// Encodes the header as bytes, with its checksum.
     #[must_use]
     pub fn encode(&self) -> [u8; Self::BYTES] {
         let mut out = [0; Self::BYTES];
@@ -224,7 +226,7 @@ impl Header {
         Ok(header)
     }
 
-    /// Checks that the fields are consistent.
+    /// Checks that the fields of the header are consistent.
     fn check(&self) -> Result<(), Malformed> {
         if self.kind != Kind::Data {
             let unused = [self.sequence, self.adu, self.adu_bytes, self.offset];
@@ -237,7 +239,7 @@ impl Header {
         if self.bytes == 0 && !self.end && !self.cut || self.bytes != 0 && self.cut {
             return Err(Malformed::Field("bytes"));
         }
-        // Below this bound, adding a window to a number cannot overflow.
+        // With numbers below this bound, adding a window to a number cannot overflow.
         if self.sequence >= 1 << 62 || self.adu >= 1 << 62 {
             return Err(Malformed::Field("sequence or ADU"));
         }

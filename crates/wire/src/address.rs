@@ -1,12 +1,12 @@
-//! Parsing of host addresses from text.
+//! Parses the addresses of hosts from text.
 
 use rustix::net::netdevice::name_to_index;
 use rustix::net::{AddressFamily, SocketType, socket};
 use std::io;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, SocketAddrV6, ToSocketAddrs};
 
-/// Parse `127.0.0.1:5000`, `[::1]:5000` or `[fe80::1%eth0]:5000`. A link-local address of IPv6 names
-/// its interface by name or number. Host names are not looked up.
+/// Parse `127.0.0.1:5000`, `[::1]:5000` or `[fe80::1%eth0]:5000`. A link-local address of IPv6
+/// names its interface by name or number. Host names are not looked up.
 ///
 /// # Errors
 /// The reason for which the interface cannot be used; `None` if the text is not such an address.
@@ -23,7 +23,7 @@ pub fn numeric(words: &str) -> Result<SocketAddr, Option<String>> {
     }
 }
 
-/// Split the text `[ADDRESS%INTERFACE]:PORT` into its parts.
+/// Split the text `[ADDRESS%INTERFACE]:PORT` into address, interface and port.
 fn scoped(words: &str) -> Option<(Ipv6Addr, &str, u16)> {
     let (host, port) = words.strip_prefix('[')?.split_once("]:")?;
     let (address, interface) = host.split_once('%')?;
@@ -71,6 +71,7 @@ pub fn check_host(host: &str) -> Result<(), String> {
 mod tests {
     use super::*;
 
+    /// Checks that an IPv6 address may contain its interface by name or by number.
     #[test]
     fn an_interface_has_a_name_or_a_number() {
         let by_name = numeric("[fe80::1%lo]:5000").unwrap();

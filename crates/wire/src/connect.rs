@@ -13,23 +13,24 @@ use std::os::unix::net::{SocketAddr as UnixAddr, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// The address of a server, as a client gives it.
+/// The address of a server to which a client connects.
 #[derive(Clone, Debug)]
 pub struct Remote(To);
 
-/// The kinds of addresses.
+/// The kinds of addresses of servers.
 #[derive(Clone, Debug)]
 enum To {
-    /// A path; a path that begins with `@` is an abstract name.
+    /// The path of a Unix socket; a path that begins with `@` is an abstract name.
     Unix(PathBuf),
-    /// Host and port, without TLS.
+    /// Host and port of a TCP server, without TLS.
     Tcp(String),
-    /// Host and port, with TLS, and the certificates that the client trusts.
+    /// Host and port of a TCP server with TLS, and the certificates that the client trusts.
     Tls(String, Option<Trust>),
 }
 
 impl Remote {
-    /// Parse `unix:PATH`, `tcp:HOST:PORT` or `tls:HOST:PORT`. TLS needs [`Remote::trusting`] as well.
+    /// Parse the address of a server: `unix:PATH`, `tcp:HOST:PORT` or `tls:HOST:PORT`. TLS needs
+    /// [`Remote::trusting`] as well.
     ///
     /// # Errors
     /// [`Error::Address`].
@@ -51,7 +52,7 @@ impl Remote {
         }
     }
 
-    /// Trust the certificates in a PEM file, and those that they sign.
+    /// Trust the certificates in a PEM file, and the certificates that they sign.
     ///
     /// # Errors
     /// A file without certificates; an address without TLS.
@@ -97,7 +98,7 @@ impl Remote {
     }
 }
 
-/// Connect to the first address of a host that accepts the connection.
+/// Connect to the first of a host's addresses that accepts the connection.
 fn connect_any(to: &str, timeout: Timeout<'_>) -> Result<Transport> {
     let found = look_up(to).map_err(|error| Error::Unreachable(error.to_string()))?;
     let mut why = "the name has no address".to_owned();
@@ -136,6 +137,7 @@ fn connect_tcp(
 }
 
 impl fmt::Display for Remote {
+    /// Format the address in the form that [`Remote::parse`] reads.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             To::Unix(path) => write!(f, "unix:{}", path.display()),

@@ -1,4 +1,4 @@
-//! Waiting for a descriptor, and the timeout of a call.
+//! Waits for a descriptor to become ready, and the timeout of a call.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -22,7 +22,7 @@ pub fn wait_ready(fd: impl AsFd, flags: PollFlags, deadline: Instant) -> bool {
     }
 }
 
-/// Convert a duration for `poll`.
+/// Convert a duration to the type that `poll` takes. The maximum replaces longer ones.
 #[must_use]
 pub fn timespec(time: Duration) -> Timespec {
     Timespec {
@@ -31,7 +31,7 @@ pub fn timespec(time: Duration) -> Timespec {
     }
 }
 
-/// The reason for which a wait ended.
+/// The reason for which a wait ended early.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Expired {
     /// The timeout has expired.
@@ -50,7 +50,7 @@ pub struct Timeout<'a> {
 }
 
 impl Timeout<'static> {
-    /// Create a timeout that expires after this time.
+    /// Create a timeout that expires when a call makes no progress for this time.
     #[must_use]
     pub fn after(time: Duration) -> Self {
         Self {
@@ -86,7 +86,7 @@ impl<'a> Timeout<'a> {
         Self { deadline, ..self }
     }
 
-    /// Return a timeout of a quarter of the time, which starts now.
+    /// Return a timeout of a quarter of this timeout's time, which starts now.
     #[must_use]
     pub fn quarter(self) -> Self {
         let quarter = Instant::now().checked_add(self.given / 4);
@@ -118,7 +118,7 @@ impl<'a> Timeout<'a> {
         Ok(self.slice()?.saturating_duration_since(Instant::now()))
     }
 
-    /// Return the remaining time.
+    /// Return the remaining time of the timeout.
     #[must_use]
     pub fn left(&self) -> Duration {
         let left = |deadline: Instant| deadline.saturating_duration_since(Instant::now());
@@ -132,10 +132,11 @@ impl<'a> Timeout<'a> {
     }
 }
 
-/// A duration in the form for messages.
+/// A duration that is formatted for messages.
 struct Seconds(Duration);
 
 impl fmt::Display for Seconds {
+    /// Format the duration in seconds or, below one second, in milliseconds.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = self.0.as_secs_f64();
         match seconds >= 1.0 {
@@ -146,6 +147,7 @@ impl fmt::Display for Seconds {
 }
 
 impl fmt::Debug for Timeout<'_> {
+    /// Format the deadline only.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Timeout")
             .field("deadline", &self.deadline)

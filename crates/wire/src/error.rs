@@ -20,7 +20,7 @@ pub enum Error {
     System(String, #[source] io::Error),
 }
 
-/// A value, or an error.
+/// The result of an operation on sockets, addresses or certificates.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {

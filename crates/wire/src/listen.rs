@@ -1,4 +1,4 @@
-//! Addresses at which a server listens, and listening sockets.
+//! Addresses at which a server listens, and their listening sockets.
 
 use crate::address::numeric;
 use crate::error::{Error, Result};
@@ -26,8 +26,8 @@ pub enum Address {
 }
 
 impl Address {
-    /// Parse `unix:/run/isthmus.sock`, `tcp:127.0.0.1:7000`, `tcp:[fe80::1%eth0]:7000` or
-    /// `tls:0.0.0.0:7000`.
+    /// Parse the address at which a server listens, such as `unix:/run/isthmus.sock`,
+    /// `tcp:127.0.0.1:7000`, `tcp:[fe80::1%eth0]:7000` or `tls:0.0.0.0:7000`.
     ///
     /// # Errors
     /// [`Error::Address`].
@@ -61,6 +61,7 @@ impl Address {
 }
 
 impl fmt::Display for Address {
+    /// Format the address in the form that [`Address::parse`] reads.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unix(path) => write!(f, "unix:{}", path.display()),
@@ -85,7 +86,8 @@ enum Kind {
     Tls(TcpListener),
 }
 
-/// The file of a Unix socket, removed when it is dropped unless another file has replaced it.
+/// The file of a Unix socket, which is removed when this is dropped unless another file has
+/// replaced it.
 #[derive(Debug)]
 struct SocketFile {
     path: PathBuf,
@@ -93,6 +95,7 @@ struct SocketFile {
 }
 
 impl Drop for SocketFile {
+    /// Remove the socket file, unless another file has replaced it.
     fn drop(&mut self) {
         if inode(&self.path) == Some(self.inode) {
             // The next server replaces a file that cannot be removed.
@@ -101,7 +104,7 @@ impl Drop for SocketFile {
     }
 }
 
-/// Return device and inode of a file, if it exists.
+/// Return the device and inode numbers of a file, if it exists.
 fn inode(path: &Path) -> Option<(u64, u64)> {
     let found = std::fs::symlink_metadata(path).ok()?;
     Some((found.dev(), found.ino()))
@@ -159,6 +162,7 @@ impl Listener {
 }
 
 impl AsFd for Listener {
+    /// Return the descriptor of the listening socket.
     fn as_fd(&self) -> BorrowedFd<'_> {
         match &self.0 {
             Kind::Unix(listener, _) => listener.as_fd(),
@@ -183,7 +187,7 @@ pub fn bind_udp(at: SocketAddr) -> io::Result<UdpSocket> {
     UdpSocket::bind(at).map_err(advise)
 }
 
-/// Add the fix to the error of a port that is in use.
+/// Add the remedy to the error of a port that is in use.
 fn advise(error: io::Error) -> io::Error {
     match error.kind() {
         kind @ io::ErrorKind::AddrInUse => {

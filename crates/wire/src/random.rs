@@ -1,9 +1,9 @@
-//! Random keys.
+//! Random keys, which a peer cannot guess.
 
 use crate::error::{Error, Result};
 use rustix::rand::{GetRandomFlags, getrandom};
 
-/// Return 128 random bits in hexadecimal.
+/// Return a random key of 128 bits in hexadecimal.
 ///
 /// # Errors
 /// The system has no random bits.

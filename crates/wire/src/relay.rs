@@ -9,13 +9,14 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// Maximum number of bytes that wait in each direction.
+/// Maximum number of bytes that a relay stores in each direction.
 const BYTES: usize = 64 << 10;
 
-/// Time within which the last bytes to the peer must be written.
+/// Time within which the last bytes of a connection must be written to the peer.
 const LAST: Duration = Duration::from_secs(5);
 
-/// Start a relay for a connection. Return the plain socket that carries the connection from now on.
+/// Start a relay for a TLS connection. Return the plain socket that carries the connection from now
+/// on.
 pub(crate) fn start(transport: Transport) -> io::Result<Socket> {
     let (near, far) = UnixStream::pair()?;
     let thread = std::thread::Builder::new().name("tls-relay".into());
@@ -23,15 +24,16 @@ pub(crate) fn start(transport: Transport) -> io::Result<Socket> {
     Ok(near.into())
 }
 
-/// One direction of a relay.
+/// One direction of a relay, with the bytes that were read and not written.
 struct Direction {
     bytes: Vec<u8>,
-    /// The range of bytes that were read and have not been written.
+    /// Start of the range of bytes that were read and have not been written. `to` is its end.
     from: usize,
     to: usize,
 }
 
 impl Direction {
+    /// Create the state of a direction without bytes.
     fn new() -> Self {
         Self {
             bytes: vec![0; BYTES],
@@ -40,12 +42,13 @@ impl Direction {
         }
     }
 
-    /// Return whether no bytes wait to be written.
+    /// Return whether no bytes of this direction wait to be written.
     fn is_empty(&self) -> bool {
         self.from == self.to
     }
 
-    /// Read if no bytes wait, and write. Return whether bytes moved; `None` if a side has ended.
+    /// Read from one side if no bytes wait, and write to the other. Return whether bytes moved;
+    /// `None` if a side has ended.
     fn advance(
         &mut self,
         read: impl FnOnce(&mut [u8]) -> io::Result<Moved>,

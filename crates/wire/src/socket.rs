@@ -12,12 +12,12 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// The result of an attempt to move bytes.
+/// The result of an attempt to move bytes through a socket.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Moved {
     /// This number of bytes moved, above 0.
     Some(usize),
-    /// No bytes can move now.
+    /// No bytes can move now: nothing has arrived, or the socket is full.
     None,
     /// No more bytes will follow: the peer has closed the socket.
     End,
@@ -87,7 +87,7 @@ impl Socket {
         Self::connect_unix(&format!("/proc/self/fd/{}", opened.as_raw_fd()))
     }
 
-    /// Return whether a connection that was started is established.
+    /// Return whether a TCP connection that was started is established.
     ///
     /// # Errors
     /// The reason for which the connection failed.
@@ -102,7 +102,7 @@ impl Socket {
         Ok(true)
     }
 
-    /// Return the congestion control in use; `None` for Unix sockets.
+    /// Return the name of the congestion control algorithm in use; `None` for Unix sockets.
     #[must_use]
     pub fn congestion(&self) -> Option<String> {
         match self.is_unix() {
@@ -124,7 +124,7 @@ impl Socket {
         Ok((own, peer.try_into()?))
     }
 
-    /// Read available bytes into `bytes`.
+    /// Read available bytes from the socket into `bytes`.
     ///
     /// # Errors
     /// The error of the system. A connection that was reset counts as closed.
@@ -156,7 +156,7 @@ impl Socket {
         }
     }
 
-    /// Write as many bytes as fit of the parts, one part after the other.
+    /// Write as many bytes of the parts as fit in the socket, one part after the other.
     ///
     /// # Errors
     /// As [`Socket::read`].
@@ -164,8 +164,8 @@ impl Socket {
         self.send(parts, SendFlags::empty())
     }
 
-    /// Write as many bytes as fit, and announce that more will follow: the system then waits for
-    /// these before it sends less than a segment.
+    /// Write as many bytes as fit in the socket, and announce that more will follow: the system
+    /// then waits for these before it sends less than a segment.
     ///
     /// # Errors
     /// As [`Socket::read`].
@@ -188,7 +188,7 @@ impl Socket {
         }
     }
 
-    /// Set `O_NONBLOCK` on the socket, for calls that have no flags.
+    /// Set `O_NONBLOCK` on the socket, for system calls that have no flags.
     ///
     /// # Errors
     /// The error of the system.
@@ -224,17 +224,18 @@ impl Socket {
         })
     }
 
-    /// Close the socket for reading: a reader gets the end, and the socket can still be written.
+    /// Close the socket for reading: a reader gets the end of the stream, and the socket can still
+    /// be written.
     pub fn close_reading(&self) {
         self.shutdown(Shutdown::Read);
     }
 
-    /// Announce that no more bytes will be written.
+    /// Announce to the peer that no more bytes will be written.
     pub fn finish(&self) {
         self.shutdown(Shutdown::Write);
     }
 
-    /// Close both directions.
+    /// Close both directions of the connection.
     pub fn close(&self) {
         self.shutdown(Shutdown::Both);
     }
@@ -246,7 +247,7 @@ impl Socket {
     }
 }
 
-/// Return the address family of an address.
+/// Return the address family of an address: IPv4 or IPv6.
 fn family(address: SocketAddr) -> AddressFamily {
     match address {
         SocketAddr::V4(_) => AddressFamily::INET,
@@ -266,24 +267,28 @@ pub fn connect_udp(to: SocketAddr) -> io::Result<OwnedFd> {
 }
 
 impl AsFd for Socket {
+    /// Return the descriptor of the socket.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
 }
 
 impl From<Socket> for OwnedFd {
+    /// Return the descriptor of the socket, and keep it open.
     fn from(socket: Socket) -> Self {
         socket.fd
     }
 }
 
 impl From<std::net::TcpStream> for Socket {
+    /// Create the socket from a TCP connection.
     fn from(stream: std::net::TcpStream) -> Self {
         Self::new(stream.into())
     }
 }
 
 impl From<std::os::unix::net::UnixStream> for Socket {
+    /// Create the socket from a connected Unix socket.
     fn from(stream: std::os::unix::net::UnixStream) -> Self {
         Self::new(stream.into())
     }

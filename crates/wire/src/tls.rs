@@ -17,7 +17,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Maximum number of bytes that wait to be encrypted.
+/// Maximum number of bytes that a TLS connection stores before they are encrypted and written.
 const BUFFER_BYTES: usize = 64 << 10;
 
 /// Return the cryptography that TLS uses.
@@ -25,7 +25,7 @@ fn provider() -> Arc<CryptoProvider> {
     Arc::new(rustls::crypto::ring::default_provider())
 }
 
-/// The files of a server's certificate.
+/// The files of a server's certificate and of its private key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Certificate {
     /// A PEM file with the certificate and the certificates of its issuers.
@@ -39,7 +39,7 @@ pub struct Certificate {
 pub struct ServerTls(Arc<ServerConfig>);
 
 impl Certificate {
-    /// Read both files and check the certificate.
+    /// Read both files, and check the certificate and its key.
     ///
     /// # Errors
     /// A file that is missing, readable by other users or invalid; a certificate that clients would
@@ -106,7 +106,7 @@ fn check_end_entity(chain: &[CertificateDer<'_>]) -> std::result::Result<(), Str
 }
 
 impl ServerTls {
-    /// Start TLS for a connection that was accepted.
+    /// Create the TLS state of the server for a connection that it accepted.
     pub(crate) fn accept(&self) -> Result<Tls> {
         let made = ServerConnection::new(Arc::clone(&self.0));
         let made = made.map_err(|error| Error::Config(format!("TLS: {error}")))?;
@@ -145,7 +145,8 @@ impl Trust {
         Ok(Self(Arc::new(config)))
     }
 
-    /// Start TLS to a server, which must have a certificate for this host.
+    /// Create the TLS state of the client for a connection to a server, which must have a
+    /// certificate for this host.
     pub(crate) fn connect(&self, host: &str) -> std::result::Result<Tls, String> {
         // A certificate contains an address without its interface.
         let host = host.trim_matches(['[', ']']);
@@ -158,6 +159,7 @@ impl Trust {
 }
 
 impl fmt::Debug for Trust {
+    /// Format the name of the type only.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Trust").finish_non_exhaustive()
     }
@@ -167,10 +169,10 @@ impl fmt::Debug for Trust {
 #[derive(Debug)]
 pub(crate) struct Tls(Box<Connection>);
 
-/// A socket in the form in which rustls reads and writes it.
+/// A socket with the traits through which rustls reads and writes.
 struct Blocks<'a>(&'a Socket);
 
-/// Convert the result of a socket to that of a reader or writer.
+/// Convert the result of moving bytes through a socket to that of a reader or writer.
 fn or_would_block(moved: Moved) -> io::Result<usize> {
     match moved {
         Moved::Some(bytes) => Ok(bytes),
@@ -180,12 +182,14 @@ fn or_would_block(moved: Moved) -> io::Result<usize> {
 }
 
 impl Read for Blocks<'_> {
+    /// Read encrypted bytes from the socket.
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         or_would_block(self.0.read(bytes)?)
     }
 }
 
 impl Write for Blocks<'_> {
+    /// Write encrypted bytes to the socket.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self.0.write(&[IoSlice::new(bytes)])? {
             Moved::End => Err(io::ErrorKind::BrokenPipe.into()),
@@ -193,12 +197,14 @@ impl Write for Blocks<'_> {
         }
     }
 
+    /// Do nothing, as no bytes are stored.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }
 
 impl Tls {
+    /// Create the TLS state of a connection.
     fn new(mut connection: Connection) -> Self {
         connection.set_buffer_limit(Some(BUFFER_BYTES));
         Self(Box::new(connection))
@@ -267,7 +273,7 @@ impl Tls {
         Ok(())
     }
 
-    /// Announce that no more bytes will be written.
+    /// Announce to the peer that no more bytes will be written.
     pub fn close(&mut self, socket: &Socket) {
         self.0.send_close_notify();
         // A peer that is gone does not need the announcement.
@@ -275,7 +281,7 @@ impl Tls {
     }
 }
 
-/// Describe an error of rustls, with the fix if rustls only names the problem.
+/// Describe an error of rustls in a message, with the fix if rustls only names the problem.
 fn explain(error: &rustls::Error) -> String {
     let text = error.to_string();
     let wrong = match error {
@@ -307,6 +313,8 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
+    /// Checks that a certificate which clients would refuse is not loaded, and that the error says
+    /// how to fix it.
     #[test]
     fn an_unusable_certificate_is_refused_with_the_fix() {
         let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../nic/tests/fixtures");

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 /// connection.
 const LAST_BYTES: usize = 1 << 20;
 
-/// Idle time of a TCP connection before its first heartbeat.
+/// Time without traffic on a TCP connection after which its first heartbeat is sent.
 const IDLE: Duration = Duration::from_secs(30);
 
 /// The process at the other end of a connection.
@@ -26,16 +26,17 @@ const IDLE: Duration = Duration::from_secs(30);
 pub enum Peer {
     /// A process of this machine.
     Unix {
-        /// The ID of its user.
+        /// The ID of the user that runs the process.
         uid: u32,
-        /// The ID of the process.
+        /// The ID of the process at the other end.
         pid: i32,
     },
-    /// A process at this address.
+    /// A process that is connected over TCP, at this address.
     Tcp(SocketAddr),
 }
 
 impl fmt::Display for Peer {
+    /// Format the peer for messages.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unix { uid, pid } => write!(f, "uid {uid} pid {pid}"),
@@ -44,12 +45,12 @@ impl fmt::Display for Peer {
     }
 }
 
-/// A connection. Only calls with a deadline block.
+/// A connection to a peer, with or without TLS. Only calls with a deadline block.
 #[derive(Debug)]
 pub struct Transport {
     socket: Socket,
     tls: Option<Tls>,
-    /// Decrypted bytes after the first line, which were not read yet.
+    /// Decrypted bytes after the first line, which were not read from the connection yet.
     unread: Vec<u8>,
     peer: Peer,
 }
@@ -95,13 +96,13 @@ impl Transport {
         Ok(self.with_tls(tls.accept()?))
     }
 
-    /// Return the connection with this TLS state.
+    /// Return the connection with this TLS state added.
     pub(crate) fn with_tls(mut self, tls: Tls) -> Self {
         self.tls = Some(tls);
         self
     }
 
-    /// Return the peer: the process at the other end.
+    /// Return the peer of the connection: the process at the other end.
     #[must_use]
     pub fn peer(&self) -> &Peer {
         &self.peer
@@ -138,7 +139,7 @@ impl Transport {
         }
     }
 
-    /// Return whether bytes can be read that `poll` does not report.
+    /// Return whether decrypted bytes can be read, which a `poll` of the socket does not report.
     pub fn has_buffered(&mut self) -> bool {
         !self.unread.is_empty() || self.tls.as_mut().is_some_and(Tls::has_buffered)
     }
@@ -149,7 +150,7 @@ impl Transport {
         self.tls.as_ref().is_some_and(Tls::wants_write)
     }
 
-    /// Return the `poll` events for which a reader must wait.
+    /// Return the `poll` events of the socket for which a reader of the connection must wait.
     #[must_use]
     pub fn read_flags(&self) -> PollFlags {
         match self.wants_write() {
@@ -158,7 +159,7 @@ impl Transport {
         }
     }
 
-    /// Write bytes that `write` accepted to the socket, as many as fit.
+    /// Write bytes that earlier calls of `write` accepted to the socket, as many as fit.
     ///
     /// # Errors
     /// The peer is gone.
@@ -169,7 +170,7 @@ impl Transport {
         }
     }
 
-    /// Read available bytes into `bytes`.
+    /// Read available bytes of the connection into `bytes`.
     ///
     /// # Errors
     /// The error of the system; a failed handshake.
@@ -202,7 +203,7 @@ impl Transport {
         self.socket.try_clone()
     }
 
-    /// Accept as many bytes as fit, to be written to the socket.
+    /// Accept as many bytes as fit. They are then written to the socket, now or by `flush`.
     ///
     /// # Errors
     /// As [`Transport::read`].
@@ -213,8 +214,8 @@ impl Transport {
         }
     }
 
-    /// Write all bytes. Return `false` if the peer is gone, or does not accept all bytes before the
-    /// deadline.
+    /// Write all bytes to the peer. Return `false` if the peer is gone, or does not accept all
+    /// bytes before the deadline.
     #[must_use]
     pub fn write_all(&mut self, mut bytes: &[u8], deadline: Instant) -> bool {
         loop {
@@ -238,8 +239,8 @@ impl Transport {
         }
     }
 
-    /// Read the first line, of at most `limit` bytes. The bytes after it stay in the socket, which
-    /// may be passed to another process.
+    /// Read the first line from the peer, of at most `limit` bytes. The bytes after it stay in the
+    /// socket, which may be passed to another process.
     ///
     /// # Errors
     /// The reason for which there is no line.
@@ -280,7 +281,7 @@ impl Transport {
         }
     }
 
-    /// Read and decrypt the first line of a TLS connection.
+    /// Read and decrypt the first line of a connection with TLS.
     fn decrypt_first_line(
         &mut self,
         limit: usize,
@@ -328,7 +329,7 @@ impl Transport {
         }
     }
 
-    /// Close both directions at once.
+    /// Close both directions of the connection at once.
     pub fn close(&self) {
         self.socket.close();
     }
@@ -347,6 +348,7 @@ impl Transport {
 }
 
 impl AsFd for Transport {
+    /// Return the descriptor of the socket.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }

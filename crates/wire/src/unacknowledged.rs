@@ -15,11 +15,11 @@ use std::net::SocketAddr;
 
 /// Maximum size of a reply in bytes: a header, the socket and no extensions.
 const ANSWER: usize = 512;
-/// The value that matches any socket cookie.
+/// The socket cookie of a request that matches any socket.
 const NO_COOKIE: [u8; 8] = [0xff; 8];
 
-/// A query to the kernel, over netlink, for the number of bytes of one TCP connection that the peer has not
-/// acknowledged.
+/// A query to the kernel, over netlink, for the number of bytes of one TCP connection that the peer
+/// has not acknowledged.
 #[derive(Debug)]
 pub struct Unacknowledged {
     kernel: netlink_sys::Socket,
@@ -67,7 +67,7 @@ impl Unacknowledged {
     }
 }
 
-/// Encode the request for the connection between two addresses.
+/// Encode the request to the kernel about the connection between two addresses.
 fn question(from: SocketAddr, to: SocketAddr) -> Vec<u8> {
     let (family, interface_id) = match from {
         SocketAddr::V4(_) => (AF_INET, 0),
@@ -102,8 +102,8 @@ mod tests {
     use std::io::{Read, Write};
     use std::net::{TcpListener, TcpStream};
 
-    /// A peer that does not read leaves bytes unacknowledged; once it has read all of them, none
-    /// are left.
+    /// Checks the number of unacknowledged bytes: a peer that does not read leaves bytes
+    /// unacknowledged; once it has read all of them, none are left.
     #[test]
     fn bytes_count_until_they_are_acknowledged() -> io::Result<()> {
         for at in ["127.0.0.1:0", "[::1]:0"] {
@@ -128,6 +128,7 @@ mod tests {
         Ok(())
     }
 
+    /// Checks that a connection that was reset gives an error.
     #[test]
     fn a_connection_that_was_reset_is_unknown() -> io::Result<()> {
         let listener = TcpListener::bind("127.0.0.1:0")?;

@@ -1,9 +1,9 @@
 "use strict";
-// Draws the frames that come through a WebSocket; `crates/framebuffer/src/message.rs` has their form.
+// Draws the frames that arrive over a WebSocket; `crates/framebuffer/src/message.rs` describes their format.
 //
-// A frame is drawn together with those of all other screens that have its number. When a second frame of
-// a screen comes before that, or nothing for a while, what is there is drawn: the screens are apart.
-// Screens to which nothing came for a while stand still: they are not waited for.
+// A frame is drawn together with the frames of all other screens that have the same number. If a second
+// frame of a screen arrives before these are complete, or no frame for some time, the waiting frames are
+// drawn: the screens are not in step. A frame does not wait for screens without frames for some time.
 
 const HEAD_BYTES = 40;
 const TOGETHER_MS = 500;

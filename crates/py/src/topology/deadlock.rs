@@ -1,26 +1,27 @@
-//! The verdict whether messages can wait for one another in a cycle.
+//! Determines whether messages in a network can wait for one another in a cycle.
 
 use isthmus_topology::deadlock::DependencyCycle;
 use isthmus_topology::{CubeFaults, FaultyCube, RoutingScheme};
 use serde::Serialize;
 
-/// Maximum number of nodes of a cube without faults for which all dependencies are checked.
+/// Maximum number of nodes of a hypercube without faults for which all dependences between links
+/// are checked.
 const WALKED_MAX: u32 = 1 << 16;
-/// Maximum number of nodes of a cube with faults for which all pairs are checked, under the other
-/// routings.
+/// Maximum number of nodes of a hypercube with faults for which the routes between all pairs of
+/// nodes are checked, under routings other than up*/down*.
 const ROUTED_MAX: u32 = 1 << 12;
-/// Maximum number of nodes of a cube for which all pairs are checked under up*/down* routing, which
-/// searches for every route.
+/// Maximum number of nodes of a hypercube for which the routes between all pairs of nodes are
+/// checked under up*/down* routing, which searches for every route.
 const SEARCHED_MAX: u32 = 1 << 10;
 
-/// The verdict on deadlock of a machine's networks, in JSON.
+/// The verdict whether a machine's networks are free of deadlock, in JSON.
 #[derive(Serialize)]
 pub(super) struct Deadlock {
     pub free: bool,
     pub routing: String,
     pub channels: usize,
     pub dependencies: Option<u64>,
-    /// Number of layers of virtual channels that the routes of a graph use.
+    /// Number of layers of virtual channels that the routes of an imported graph use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub layers: Option<u16>,
     pub proof: String,
@@ -37,34 +38,35 @@ pub(super) struct Alternative {
     pub routing: String,
     pub free: bool,
     pub proof: String,
-    /// Number of ordered pairs of nodes, by hops of their route.
+    /// Number of ordered pairs of nodes, by the number of hops of their route.
     pub hops: Vec<u64>,
 }
 
-/// The proof for routings whose channels can be numbered.
+/// The proof of freedom from deadlock for routings whose channels can be numbered.
 const NUMBERED: &str = "the channels are numbered so that every route rises";
-/// The proof for up*/down* routing.
+/// The proof of freedom from deadlock for up*/down* routing.
 const UP_DOWN: &str = "no route goes up again after it went down, so no circle can close";
 
-/// One network of a hypercube machine.
+/// One network of a hypercube machine, among its PEs or among its I/O nodes.
 pub(super) struct CubeNetwork<'a> {
     pub name: &'static str,
     pub faults: &'a CubeFaults,
-    /// Number of working links; each direction counts.
+    /// Number of working channels: each link has two, one in each direction.
     pub channels: usize,
     /// Number of ordered pairs of nodes that would be two hops apart without faults.
     pub pairs_at_two: u64,
 }
 
-/// The verdict on one network.
+/// The verdict whether one network is free of deadlock.
 struct Verdict {
     routing: String,
     dependencies: Option<u64>,
     proof: Result<&'static str, DependencyCycle>,
 }
 
-/// Return the verdict on all networks of a machine. No cycle spans two of them: a message passes from the I/O
-/// network to the PEs' network and never back, and end channels lead nowhere else.
+/// Return the verdict on all networks of a machine. No cycle spans two of them: a message passes
+/// from the I/O network to the network of the PEs and never back, and channels to end nodes lead
+/// nowhere else.
 pub(super) fn of_cubes(networks: &[CubeNetwork<'_>]) -> Deadlock {
     let verdicts: Vec<Verdict> = networks.iter().map(judge).collect();
     let cycle = networks
@@ -104,7 +106,7 @@ fn joined<'a>(networks: &[CubeNetwork<'_>], texts: impl Iterator<Item = &'a str>
     named.join("; ")
 }
 
-/// Return the channels of a cycle by name.
+/// Return the names of the channels in a cycle.
 fn names(network: &CubeNetwork<'_>, cycle: &DependencyCycle) -> Vec<String> {
     let cube = network.faults.cube();
     let name = |&channel: &usize| {
@@ -114,7 +116,7 @@ fn names(network: &CubeNetwork<'_>, cycle: &DependencyCycle) -> Vec<String> {
     cycle.channels.iter().map(name).collect()
 }
 
-/// Return the verdict on one network.
+/// Return the verdict on one network of the machine.
 fn judge(network: &CubeNetwork<'_>) -> Verdict {
     let cube = network.faults.cube();
     if !network.faults.is_none() {
@@ -139,7 +141,7 @@ fn judge(network: &CubeNetwork<'_>) -> Verdict {
     }
 }
 
-/// Return the verdict on a network with faults, by checking all pairs.
+/// Return the verdict on a network with faults, by checking the routes between all pairs of nodes.
 fn judge_faulty(faults: &CubeFaults) -> Verdict {
     let faulty = FaultyCube::new(faults.clone());
     let nodes = faults.cube().node_count();

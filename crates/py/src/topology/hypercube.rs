@@ -1,4 +1,4 @@
-//! The description of a hypercube with its I/O nodes, their network and its faults.
+//! Describes a hypercube with its I/O nodes, their network and its faults.
 
 use super::deadlock::{self, CubeNetwork};
 use super::{Answer, Broadcast, IoNetwork, Kind, Question};
@@ -9,7 +9,7 @@ use isthmus_machine::hypercube::spec::{HypercubeSpec, PlacementSpec};
 use isthmus_machine::hypercube::{Machine, MachineError};
 use isthmus_topology::{CubeFaults, Hypercube, Placement, distance};
 
-/// Answer a question about a hypercube.
+/// Compute the answer to a question about a hypercube.
 pub(super) fn describe(question: Question) -> Result<Answer, Refusal> {
     let given = [
         ("format", question.format.is_some()),
@@ -90,19 +90,19 @@ pub(super) fn describe(question: Question) -> Result<Answer, Refusal> {
     })
 }
 
-/// Assignment of PEs to I/O nodes when parts have failed.
+/// The assignment of PEs to the I/O nodes that serve them, when parts have failed.
 struct Serving {
     /// The I/O node that serves each PE, `None` for a failed PE; the outer `None` means that the
     /// machine cannot run.
     by_pe: Option<Vec<Option<u32>>>,
-    /// The I/O node that replaces each I/O node; itself if it works.
+    /// The I/O node that replaces each I/O node; the same one if it works.
     by_io_node: Vec<u32>,
     /// The reason for which the machine cannot run, if it cannot.
     problem: Option<MachineError>,
 }
 
 impl Serving {
-    /// Assign PEs to the working I/O nodes.
+    /// Assign each PE to a working I/O node, which serves it.
     fn new(
         cube: Hypercube,
         placement: PlacementSpec,
@@ -130,8 +130,8 @@ impl Serving {
     }
 }
 
-/// Return the number of working PEs by distance from the PE of their I/O node, and the smallest and largest
-/// number of PEs that a working I/O node serves.
+/// Return the number of working PEs by distance from the PE of their I/O node, and the smallest and
+/// largest number of PEs that a working I/O node serves.
 fn shared(
     cube: Hypercube,
     placement: &Placement,
@@ -167,7 +167,7 @@ fn shared(
     (by_distance, range)
 }
 
-/// Describe the faults, and their effect on the I/O nodes.
+/// Describe the faults of a hypercube, and their effect on its I/O nodes.
 fn faulted(
     faults: &FaultsQuestion,
     placement: &Placement,

@@ -1,4 +1,4 @@
-//! The description of networks of any shape, which are read from a file.
+//! Describes networks of any shape, which are read from a file.
 
 use super::deadlock::{Alternative, Deadlock};
 use super::{Answer, IoNetwork, Kind, Question};
@@ -14,7 +14,7 @@ use isthmus_topology::{Graph, distance};
 /// routing.
 const STEPS_MAX: u64 = 1 << 29;
 
-/// Answer a question about an imported graph.
+/// Compute the answer to a question about an imported graph.
 pub(super) fn describe(question: Question) -> Result<Answer, Refusal> {
     if question.dimension.is_some() {
         let problem = "only \"kind\": \"hypercube\" has it; leave it out";
@@ -89,7 +89,7 @@ fn deadlock(graph: &Graph, walks: bool) -> Deadlock {
         alternative: None,
     };
     if !walks || graph.node_count() > SWITCHES_MAX {
-        // These routes are free of deadlock without a check.
+        // These routes are free of deadlock by construction, without a check.
         return found;
     }
     let parts = Form::of_parts(graph);
@@ -113,7 +113,7 @@ fn deadlock(graph: &Graph, walks: bool) -> Deadlock {
     found
 }
 
-/// Return the number of ordered pairs of nodes, by hops of their up*/down* route.
+/// Return the number of ordered pairs of nodes, by the number of hops of their up*/down* route.
 fn hops(parts: &[Form]) -> Vec<u64> {
     let mut pairs: Vec<u64> = Vec::new();
     for part in parts {
@@ -126,7 +126,7 @@ fn hops(parts: &[Form]) -> Vec<u64> {
     pairs
 }
 
-/// Return the channels between the switches of a cycle, named by their ends.
+/// Return the names of the channels between the switches of a cycle, by their ends.
 fn circle(part: &Form, switches: &[u32]) -> Vec<String> {
     let next = switches.iter().cycle().skip(1);
     let ends = switches.iter().zip(next);

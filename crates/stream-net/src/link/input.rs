@@ -1,5 +1,5 @@
-//! The half of a link that ranks write: the driver reads frames from it, and moves SUs to the
-//! buffers of fetches.
+//! The half of a link that ranks write to: the driver reads frames from it, and moves their SUs to
+//! the buffers of fetches.
 
 use super::{LinkEvent, LiveStream, PendingFetch, Progress, ResumableSource, Source};
 use crate::claims::{Part, SumBuffer};
@@ -19,36 +19,38 @@ use std::time::{Duration, Instant};
 const TURN: usize = 1 << 20;
 /// Size of an SU with its frame up to which a system call costs more than the SU.
 const SMALL: u64 = 4 << 10;
-/// Maximum number of small SUs that are collected before they are sent.
+/// Maximum number of small SUs that the driver collects in a link before it reads them.
 const COLLECT_MAX: u64 = 64;
-/// Number of bytes that are copied and then summed, while they are in the L2 cache.
+/// Number of bytes that are copied before their checksum is computed, while they are in the L2
+/// cache.
 const STEP: usize = 64 << 10;
 /// Maximum time for which claimed bytes may block a rank that wants to write to its ring.
 pub(crate) const CLAIM_TIMEOUT: Duration = Duration::from_millis(20);
 /// Interval of the checks for a blocked rank after `CLAIM_TIMEOUT`.
 const RECHECK: Duration = Duration::from_millis(5);
 
-/// An SU that is being read.
+/// An SU that is being read from a link.
 #[derive(Debug)]
 struct Reading {
     order: OrderId,
     stream: StreamId,
     adu: u64,
     buffer: BufferId,
-    /// First byte of the SU in the buffer, its total length, and the numbers of bytes read and
-    /// summed.
+    /// First byte of the SU in the buffer. `bytes` is its total length, `done` and `summed` are the
+    /// numbers of its bytes read and summed.
     at: usize,
     bytes: usize,
     done: usize,
     summed: usize,
     checksum: Checksum,
     sum: Sum,
-    /// Whether the data stays in the ring until it is sent.
+    /// Whether the data of the SU stays in the ring until it is sent.
     stays: bool,
-    /// The rank's checksums after the data: the part that was read, and their total length.
+    /// The checksums that the rank sends after the data: the bytes of them that were read, and in
+    /// `sums_bytes` their total length.
     sums: Vec<u8>,
     sums_bytes: usize,
-    /// Whether the rank's checksums are of the kind that the connection uses.
+    /// Whether the rank sends checksums of the kind that the connection uses.
     summed_by_rank: bool,
 }
 
@@ -58,7 +60,7 @@ pub(crate) struct Input {
     source: Source,
     head: [u8; Frame::BYTES],
     got: usize,
-    /// The header of an SU for which no fetch was ordered yet.
+    /// The header of an SU for which no order to fetch exists yet.
     frame: Option<Frame>,
     reading: Option<Reading>,
     /// Number of bytes of an unwanted SU that are still to be skipped.
@@ -76,7 +78,7 @@ pub(crate) struct Input {
 }
 
 impl Input {
-    /// Creates a reading end without unread frames.
+    /// Creates the reading end of a link, without unread frames.
     pub fn new(source: Source) -> Self {
         Self {
             source,
@@ -93,8 +95,8 @@ impl Input {
         }
     }
 
-    /// Releases claims that are no longer used to the rank. Returns whether the remaining claims
-    /// have blocked the rank for too long.
+    /// Releases the claims on ring memory that are no longer used. Returns whether the remaining
+    /// claims have blocked the rank for too long.
     pub fn release_claims(&mut self, now: Instant) -> bool {
         let Source::Ring(ring) = &mut self.source else {
             return false;
@@ -165,7 +167,7 @@ impl Input {
         }
     }
 
-    /// Returns the stream of the small SUs that were read since the last sleep.
+    /// Returns the stream of the small SUs that were read since the driver last slept.
     pub fn small_stream(&self) -> Option<StreamId> {
         let collects = self
             .small
@@ -173,7 +175,7 @@ impl Input {
         collects.map(|(stream, _)| stream)
     }
 
-    /// Returns the number of available bytes at which the ring should wake the driver.
+    /// Returns the number of bytes in the ring at which the rank should wake the driver.
     pub fn wake_threshold(&self) -> u64 {
         let remaining = self.reading.as_ref().map(|it| match &self.source {
             _ if it.done == it.bytes => (it.sums_bytes - it.sums.len()) as u64,
@@ -197,8 +199,8 @@ impl Input {
         }
     }
 
-    /// Prepares for a poll. Returns whether the driver may sleep on the descriptor. `collects` says
-    /// whether the driver waits to collect several SUs of a stream.
+    /// Prepares the link for a poll. Returns whether the driver may sleep on the descriptor.
+    /// `collects` says whether the driver waits to collect several SUs of a stream.
     pub fn arm(&mut self, collects: bool) -> bool {
         let small = self.small.take().filter(|_| collects);
         let threshold = small.map_or(self.wake_threshold(), |(_, bytes)| bytes * COLLECT_MAX);
@@ -339,7 +341,7 @@ impl Input {
         true
     }
 
-    /// Reads or claims data of the current SU.
+    /// Reads or claims data of the SU that is being read.
     fn read(
         &mut self,
         link: LinkId,
@@ -394,7 +396,7 @@ impl Input {
         Ok(moved)
     }
 
-    /// Reads the header of the next frame.
+    /// Reads the header of the next frame from the link.
     fn next_head(
         &mut self,
         progress: &BTreeMap<StreamId, Progress>,
@@ -454,8 +456,8 @@ enum Claiming {
 }
 
 impl Reading {
-    /// Returns the number of bytes to claim in one step: all remaining bytes if the rank has summed
-    /// them, otherwise a part, which is summed while the rank writes the next part.
+    /// Returns the number of bytes to claim in one step: all remaining bytes of the SU if the rank
+    /// has summed them, otherwise a part, which is summed while the rank writes the next part.
     fn step(&self, ring: &Consumer) -> u64 {
         let remaining = (self.bytes - self.done) as u64;
         match self.summed_by_rank {
@@ -464,7 +466,7 @@ impl Reading {
         }
     }
 
-    /// Claims the next step of the SU, as soon as the ring has all of its bytes.
+    /// Claims the bytes of the next step of the SU, once all of them are in the ring.
     fn claim(&self, ring: &mut Consumer, full: &mut bool) -> Result<Claiming, String> {
         // The end of the ring is checked first, so that the bytes in the ring are then the last
         // ones.
@@ -489,7 +491,7 @@ impl Reading {
         Ok(claim.map_or(Claiming::Nothing, Claiming::Part))
     }
 
-    /// Copies bytes to the buffer, up to the position at which they are summed.
+    /// Copies bytes of the SU to its buffer, up to the position at which they are summed.
     fn copy(&mut self, source: &mut Source, memory: &mut Memory) -> Result<Moved, String> {
         let buffer = memory.buffer(self.buffer, self.at + self.bytes);
         let room = &mut buffer.block.bytes[self.at..self.at + self.bytes];
@@ -510,7 +512,7 @@ impl Reading {
         Ok(moved)
     }
 
-    /// Reads the rank's checksums.
+    /// Reads the checksums that the rank sends after the data.
     fn read_sums(&mut self, source: &mut Source) -> Result<Moved, String> {
         let mut words = [0; 256];
         let most = words.len().min(self.sums_bytes - self.sums.len());
@@ -538,7 +540,7 @@ impl Reading {
     }
 }
 
-/// Describes the end of a ring for a message.
+/// Returns the message for an error of the ring: why the rank's end is gone.
 fn gone_reason(error: &isthmus_ring::Error) -> String {
     match error {
         isthmus_ring::Error::PeerGone { .. } => "its process ended".into(),

@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The two ends of a link, as the driver uses them.
+/// The two ends of a link that the driver uses: one to read from ranks, one to write to them.
 #[derive(Debug)]
 pub struct Ends {
     pub(crate) source: Option<Source>,
@@ -29,7 +29,7 @@ pub struct Ends {
     pub(crate) grace: Duration,
 }
 
-/// The end that the driver reads SUs from.
+/// The end of a link from which the driver reads SUs.
 #[derive(Debug)]
 pub(crate) enum Source {
     Ring(Consumer),
@@ -37,7 +37,7 @@ pub(crate) enum Source {
     Resumable(ResumableSource),
 }
 
-/// The end that the driver writes SUs to.
+/// The end of a link to which the driver writes SUs.
 #[derive(Debug)]
 pub(crate) enum Drain {
     Ring(Producer),
@@ -78,10 +78,10 @@ impl Ends {
     }
 }
 
-/// An event of a link that is detected while data moves.
+/// An event of a link that the driver detects while data moves.
 #[derive(Debug)]
 pub(crate) enum LinkEvent {
-    /// The order was completed.
+    /// The link has completed this order of the manager.
     Over(OrderId),
     /// The first unread frame is one of this stream. Its rank has offered this number of bytes of
     /// the stream.
@@ -90,9 +90,9 @@ pub(crate) enum LinkEvent {
     Abandoned(StreamId),
     /// The rank is out of step with the stream, for this reason.
     OutOfStep(StreamId, String),
-    /// The peer is gone, for this reason.
+    /// The rank at the other end is gone, for this reason.
     Gone(String),
-    /// The peer sent an invalid frame, for this reason.
+    /// The rank sent an invalid frame, for this reason.
     Garbled(String),
 }
 
@@ -100,8 +100,8 @@ pub(crate) enum LinkEvent {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LiveStream {
     pub checksum: Checksum,
-    /// The number of bytes that one ring may have to hold before the first of them can be sent.
-    /// None if data must not stay in a ring until it is sent.
+    /// The number of bytes of the stream that one ring may have to hold before the first of them
+    /// can be sent. None if data must not stay in a ring until it is sent.
     pub in_ring: Option<u64>,
 }
 
@@ -120,12 +120,12 @@ pub(crate) struct PendingFetch {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Progress {
     pub bytes: u64,
-    /// The newest ADU, and its bytes on the link.
+    /// The number of the newest ADU, and the number of its bytes that moved on the link.
     pub newest_adu: (u64, u64),
 }
 
 impl Progress {
-    /// Adds an SU of this ADU.
+    /// Adds the bytes of an SU of this ADU to the progress.
     pub fn add(&mut self, adu: u64, bytes: u64) {
         self.bytes += bytes;
         if self.newest_adu.0 != adu {
@@ -135,7 +135,7 @@ impl Progress {
     }
 }
 
-/// A link of a driver, with or without ends.
+/// The driver's state of a link to ranks, whose ends may be attached or missing.
 #[derive(Debug, Default)]
 pub(crate) struct Link {
     pub input: Option<Input>,
@@ -144,9 +144,10 @@ pub(crate) struct Link {
     pub incarnation: u64,
     /// Pending fetches in the order in which the driver polled them.
     pub fetches: VecDeque<PendingFetch>,
-    /// SUs for ranks that are not attached yet: order, frame, buffer, first byte in the buffer.
+    /// SUs for ranks that are not attached yet: order, frame header, buffer, and first byte in the
+    /// buffer.
     pub undelivered: Vec<(OrderId, Frame, BufferId, u64)>,
-    /// Progress of each stream on the link, by stream.
+    /// Progress of each stream on the link.
     pub progress: BTreeMap<StreamId, Progress>,
     pub grace: Duration,
     /// The state of a resumable link. None if the link ends with its socket.
@@ -169,7 +170,7 @@ impl Link {
             && self.cut_until.is_none()
     }
 
-    /// Drops the state of a stream that has ended.
+    /// Drops the link's state of a stream that has ended.
     pub fn forget(&mut self, stream: StreamId) {
         self.progress.remove(&stream);
         if let Some(input) = &mut self.input {
@@ -177,7 +178,7 @@ impl Link {
         }
     }
 
-    /// Withdraws a fetch. Returns false if the fetch is not on this link.
+    /// Withdraws the order to fetch an SU. Returns false if the order is not on this link.
     pub fn withdraw_fetch(&mut self, order: OrderId) -> bool {
         if let Some(index) = self.fetches.iter().position(|fetch| fetch.order == order) {
             self.fetches.remove(index);

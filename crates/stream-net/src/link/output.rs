@@ -1,5 +1,5 @@
-//! The half of a link that ranks read: the driver writes SUs from buffers and frames without data
-//! to it.
+//! The half of a link that ranks read: the driver writes to it the SUs from buffers, and frames
+//! without data.
 
 use super::{Drain, LinkEvent, Progress, ResumableDrain};
 use crate::frame::{Frame, Kind};
@@ -14,10 +14,10 @@ use std::os::fd::{AsFd, BorrowedFd};
 /// Maximum number of frames written to a link per call, so that other links are served too.
 const TURN: usize = 16;
 
-/// The message for an end that was closed normally.
+/// The message for a link whose other end was closed normally.
 const CLOSED: &str = "its other end was closed";
 
-/// A frame that is queued for a link.
+/// A frame that is queued to be written to a link.
 #[derive(Debug)]
 struct Out {
     frame: Frame,
@@ -46,14 +46,14 @@ pub(crate) struct Output {
     queue: VecDeque<Out>,
     /// Number of bytes of the first queued frame that were written, header included.
     written: usize,
-    /// Zeros that are written as the data of void SUs.
+    /// Zeros, which are written as the data of void SUs.
     nothing: Vec<u8>,
-    /// Whether the peer was active since the last check for its presence.
+    /// Whether the rank was active since the last check for its presence.
     pub peer_active: bool,
 }
 
 impl Output {
-    /// Creates a writing end without queued frames.
+    /// Creates the writing end of a link, without queued frames.
     pub fn new(drain: Drain) -> Self {
         Self {
             drain,
@@ -64,7 +64,7 @@ impl Output {
         }
     }
 
-    /// Queues an SU, whose data begins at byte `at` of the buffer.
+    /// Queues a frame with an SU, whose data begins at byte `at` of the buffer.
     pub fn deliver(&mut self, order: OrderId, frame: Frame, buffer: BufferId, at: u64) {
         let out = Out {
             frame,
@@ -85,7 +85,7 @@ impl Output {
         }
     }
 
-    /// Queues a frame without data.
+    /// Queues a frame without data, such as the end of a stream.
     pub fn mark(&mut self, frame: Frame) {
         self.queue.push_back(Out {
             frame,
@@ -95,7 +95,8 @@ impl Output {
         });
     }
 
-    /// Withdraws an SU of which no byte was written. Returns whether it was withdrawn.
+    /// Withdraws the order to deliver an SU, if no byte of its frame was written. Returns whether
+    /// the order was withdrawn.
     pub fn withdraw(&mut self, order: OrderId) -> bool {
         let is_order = |out: &Out| out.order.is_some_and(|(of, _)| of == order);
         match self.queue.iter().position(is_order) {
@@ -138,7 +139,7 @@ impl Output {
         matches!(self.drain, Drain::Ring(_))
     }
 
-    /// Prepares for a poll. Returns whether the driver may sleep on the descriptor.
+    /// Prepares the link for a poll. Returns whether the driver may sleep on the descriptor.
     pub fn arm(&mut self) -> bool {
         let front = self.queue.front();
         let remaining = front.map_or(1, |out| Frame::BYTES + out.bytes() - self.written) as u64;
@@ -163,7 +164,7 @@ impl Output {
         }
     }
 
-    /// Records that a poll found the link ready.
+    /// Records that a poll found the link ready for writing.
     pub fn mark_ready(&mut self) {
         self.peer_active = true;
         if let Drain::Ring(ring) = &mut self.drain {
@@ -172,7 +173,7 @@ impl Output {
         }
     }
 
-    /// Writes the unconfirmed bytes of a resumable link that are pending. None if there are none.
+    /// Writes the pending bytes of a resumable link. None if there are none.
     fn flush(&mut self) -> Option<Result<Moved, String>> {
         let resumable = self.resumable()?;
         resumable
@@ -181,8 +182,8 @@ impl Output {
             .then(|| resumable.flush())
     }
 
-    /// Writes as much as fits. Returns whether data moved. `progress` counts the progress of
-    /// streams.
+    /// Writes as many queued frames as fit. Returns whether data moved. `progress` counts the
+    /// progress of streams.
     pub fn advance(
         &mut self,
         memory: &Memory,
@@ -246,7 +247,7 @@ impl Output {
     }
 }
 
-/// Writes as much of a header and its data as fits.
+/// Writes as many bytes of a frame's header and data as fit.
 fn write(drain: &mut Drain, head: &[u8], data: &[u8]) -> Result<Moved, String> {
     match drain {
         Drain::Resumable(resumable) => Ok(resumable.put(head, data)),

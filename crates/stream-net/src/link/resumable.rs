@@ -1,5 +1,6 @@
-//! The halves of a resumable link: when its socket is cut, another one replaces it. Positions count
-//! bytes over all sockets. Written bytes are stored until the peer confirms them.
+//! The reading and writing halves of a resumable link: when its socket is cut, another one replaces
+//! it. Positions count bytes over all sockets. Written bytes are stored until the peer confirms
+//! them.
 
 use crate::unconfirmed::{CONFIRM_BYTES, UNCONFIRMED_BYTES, Unconfirmed};
 use isthmus_wire::{Moved, Socket};
@@ -16,7 +17,7 @@ pub(crate) struct Resumable {
 }
 
 impl Resumable {
-    /// Returns the end of a grace period that begins now.
+    /// Returns the end of a grace period that begins now. None if it is too far in the future.
     pub fn until(&self) -> Option<Instant> {
         Instant::now().checked_add(self.grace)
     }
@@ -26,13 +27,14 @@ impl Resumable {
 #[derive(Debug, Default)]
 pub(crate) struct ResumableSource {
     pub socket: Option<Arc<Socket>>,
-    /// Number of bytes received, and number of these that were confirmed to the peer.
+    /// Number of bytes received over all sockets. `confirmed` is the number of these that were
+    /// confirmed to the peer.
     pub received: u64,
     confirmed: u64,
 }
 
 impl ResumableSource {
-    /// Reads bytes and counts them as received.
+    /// Reads bytes from the link's socket and counts them as received.
     pub fn read(&mut self, bytes: &mut [u8]) -> Result<Moved, String> {
         let Some(socket) = &self.socket else {
             return Ok(Moved::None);
@@ -44,8 +46,8 @@ impl ResumableSource {
         Ok(moved)
     }
 
-    /// Returns the number of received bytes to confirm. None if too few arrived since the last
-    /// confirmation.
+    /// Returns the number of received bytes to confirm to the peer. None if too few arrived since
+    /// the last confirmation.
     pub fn confirm(&mut self) -> Option<u64> {
         let worth = self.received - self.confirmed >= CONFIRM_BYTES;
         worth.then(|| {
@@ -63,6 +65,7 @@ pub(crate) struct ResumableDrain {
 }
 
 impl Default for ResumableDrain {
+    /// Returns a half without a socket and without unconfirmed bytes.
     fn default() -> Self {
         Self {
             socket: None,
@@ -72,7 +75,7 @@ impl Default for ResumableDrain {
 }
 
 impl ResumableDrain {
-    /// Returns whether the half has bytes to write and waits for the socket. `more` says whether
+    /// Returns whether this half has bytes to write and waits for its socket. `more` says whether
     /// the caller has further bytes.
     pub fn waits_for_room(&self, more: bool) -> bool {
         let kept = &self.unconfirmed;
@@ -92,7 +95,7 @@ impl ResumableDrain {
         Ok(moved)
     }
 
-    /// Queues as much of a header and its data as fits.
+    /// Queues as many bytes of a frame's header and data as fit.
     pub fn put(&mut self, head: &[u8], data: &[u8]) -> Moved {
         if self.socket.is_none() {
             return Moved::None;

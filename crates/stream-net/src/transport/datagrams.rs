@@ -22,14 +22,14 @@ use std::time::{Duration, Instant};
 const CONTROLS_MAX: usize = 64;
 /// Maximum size of a packet's data in bytes: that of a datagram less the header.
 pub(crate) const MOST: u64 = 65_507 - Header::BYTES as u64;
-/// Maximum number of datagrams sent or read per call.
+/// Maximum number of datagrams sent or read per call, so that other connections are served too.
 const TURN: usize = 64;
 /// Requested size of the socket's receive buffer in bytes. The system may grant less.
 const KEPT: usize = 4 << 20;
 /// Interval at which the first header is repeated until the peer sends a datagram. The peer may not
 /// have started yet, or the header may have been lost.
 const REPEAT_INTERVAL: Duration = Duration::from_millis(100);
-/// Maximum delay that pacing makes up for.
+/// Maximum delay of datagrams that pacing makes up for by sending the next ones sooner.
 const SLACK: Duration = Duration::from_millis(2);
 
 /// A datagram that is queued to be sent.
@@ -55,13 +55,16 @@ pub(crate) struct Datagrams {
     socket: OwnedFd,
     checksum: Checksum,
     queue: VecDeque<Out>,
-    /// Rate in bytes per second if the connection is paced, and time of the next datagram.
+    /// Rate in bytes per second if the connection is paced. `next_at` is the time of the next
+    /// datagram.
     rate: Option<u64>,
     next_at: Instant,
-    /// The first header and the time of its repetition, until the peer sends a datagram.
+    /// The first header, which is repeated until the peer sends a datagram, and the time of its
+    /// next repetition.
     first: First,
     room: Vec<u8>,
-    /// Number of datagrams that are not packets, or whose length does not match their header.
+    /// Number of received datagrams that are not packets, or whose length does not match their
+    /// header.
     pub malformed: u64,
 }
 
@@ -100,7 +103,7 @@ impl Datagrams {
         self.socket.as_fd()
     }
 
-    /// Queues a packet.
+    /// Queues a packet to be sent.
     pub fn send(&mut self, order: OrderId, packet: PacketId, header: &Header) {
         self.queue.push_back(Out {
             head: header.encode(),
@@ -123,8 +126,8 @@ impl Datagrams {
         self.queue_header(header.encode());
     }
 
-    /// Queues a header before the packets. If the peer asks faster than the answers can be sent,
-    /// newer answers replace older ones.
+    /// Queues a header before the packets. If the peer sends requests faster than the answers can
+    /// be sent, newer answers replace older ones.
     fn queue_header(&mut self, head: [u8; Header::BYTES]) {
         let out = Out {
             head,
@@ -140,12 +143,13 @@ impl Datagrams {
         }
     }
 
-    /// Returns whether the transport waits for the socket, and not for its pacing.
+    /// Returns whether the transport waits for room in the socket, and not for its pacing.
     pub fn wants_write(&self) -> bool {
         !self.queue.is_empty() && (self.rate.is_none() || self.next_at <= Instant::now())
     }
 
-    /// Returns the time of the next paced datagram or of the next repetition.
+    /// Returns the time at which the transport must act: that of the next paced datagram or of the
+    /// next repetition.
     pub fn deadline(&self) -> Option<Instant> {
         let next = (self.rate.is_some() && !self.queue.is_empty()).then_some(self.next_at);
         let again = match self.first {
@@ -155,7 +159,7 @@ impl Datagrams {
         next.into_iter().chain(again).min()
     }
 
-    /// Sends what pacing allows. Returns whether anything was sent.
+    /// Sends the queued datagrams that pacing allows now. Returns whether anything was sent.
     ///
     /// # Errors
     /// The reason for which the connection is lost.
@@ -242,8 +246,8 @@ impl Datagrams {
 mod tests {
     use super::*;
 
-    /// A peer that asks faster than a paced connection answers must not fill memory, and queued
-    /// data must keep its position.
+    /// Checks that newer answers replace waiting ones: a peer that sends requests faster than a
+    /// paced connection answers must not fill memory, and queued data must keep its position.
     #[test]
     fn answers_that_wait_are_replaced_by_newer_ones() {
         let peer = UdpSocket::bind("127.0.0.1:0").unwrap();

@@ -41,7 +41,7 @@ struct Requests {
     end: Option<FileEnd>,
 }
 
-/// A request to the writing thread.
+/// A request to the thread that writes a file.
 enum Request {
     Write(OrderId, PacketId, Block),
     End(FileEnd),
@@ -50,27 +50,27 @@ enum Request {
 /// The fate of the file when the connection ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum FileEnd {
-    /// Complete the file and rename it to its final name.
+    /// Rename the complete file to its final name.
     Keep,
-    /// Remove the file, because a stream failed.
+    /// Remove the incomplete file, because a stream failed.
     Failed,
-    /// Remove the file, because no stream was submitted.
+    /// Remove the file, because no stream was submitted that writes it.
     Unused,
 }
 
-/// The queue of requests to the writing thread.
+/// The queue of requests to the thread that writes a file.
 #[derive(Debug, Default)]
 struct RequestQueue(Mutex<Requests>, Condvar);
 
 impl RequestQueue {
-    /// Changes the queue, and wakes the thread.
+    /// Changes the queue with `what`, and wakes the writing thread.
     fn put(&self, what: impl FnOnce(&mut Requests)) {
         // The queue is consistent even if another thread panicked with the lock.
         what(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
         self.1.notify_one();
     }
 
-    /// Waits for the next request: a write, or the end.
+    /// Waits for the next request to the writing thread: to write a packet, or to end the file.
     fn take(&self) -> Request {
         let requests = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let idle = |requests: &mut Requests| requests.writes.is_empty() && requests.end.is_none();
@@ -83,11 +83,11 @@ impl RequestQueue {
     }
 }
 
-/// An event of the writing thread.
+/// An event of the thread that writes a file.
 pub(crate) enum WriterEvent {
-    /// The file was created under its temporary name.
+    /// The file exists under its temporary name.
     Made,
-    /// The file could not be created, and the thread has ended.
+    /// The file could not be created, for this reason, and the thread has ended.
     Unmade(String),
     Done(OrderId, PacketId, Block),
     Refused(String),
@@ -99,9 +99,9 @@ pub(crate) enum WriterEvent {
 pub(crate) enum FileOutcome {
     /// The file is complete and has this size in bytes.
     Whole(u64),
-    /// The previous file is unchanged, for this reason.
+    /// The file was not completed, for this reason. The previous file is unchanged.
     NotKept(String),
-    /// The previous file is unchanged, because no stream was submitted.
+    /// No stream was submitted that writes the file. The previous file is unchanged.
     Unused,
 }
 
@@ -150,13 +150,13 @@ impl FileTransport {
         })
     }
 
-    /// Queues a packet to be written.
+    /// Queues a packet whose data is to be written to the file.
     pub fn send(&self, order: OrderId, packet: PacketId, block: Block) {
         self.requests
             .put(|requests| requests.writes.push_back((order, packet, block)));
     }
 
-    /// Ends the file. If the file is to be removed, queued writes are dropped.
+    /// Ends the file as `then` says. If the file is to be removed, queued writes are dropped.
     pub fn end(&mut self, then: FileEnd) {
         self.ending = true;
         self.requests.put(|requests| {
@@ -174,6 +174,7 @@ impl FileTransport {
 }
 
 impl Drop for FileTransport {
+    /// Makes the thread remove its file, unless the file was ended.
     fn drop(&mut self) {
         // The thread removes its file when it can. No caller waits for it.
         if !self.ending {
@@ -235,7 +236,7 @@ impl Writer {
         let noted = slot.note(&place.with_file_name(&part));
         let why = |error| io::Error::other(format!("noting it in the journal: {error}"));
         noted.map_err(why)?;
-        // Creating the file exclusively does not follow a link of this name.
+        // Creating the file exclusively fails if a symbolic link with this name exists.
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = openat(&directory, &part, flags, Mode::from_raw_mode(0o666))?;
         // The next daemon does not remove a temporary file that is locked. Where the file system
@@ -255,7 +256,7 @@ impl Writer {
         })
     }
 
-    /// Writes packets until the end of the file.
+    /// Writes the queued packets to the file until the request to end it, and then ends it.
     fn run(mut self, queue: &RequestQueue, send_event: &dyn Fn(WriterEvent)) {
         loop {
             match queue.take() {
@@ -289,7 +290,7 @@ impl Writer {
                     };
                     if !matches!(kept, FileOutcome::Whole(_)) {
                         // If the incomplete file cannot be removed, its temporary name still says
-                        // what it is.
+                        // that it is incomplete.
                         let _ = unlinkat(&self.directory, &self.part, AtFlags::empty());
                     }
                     send_event(WriterEvent::Ended(kept));
@@ -326,7 +327,7 @@ impl Writer {
     }
 
     /// Renames the file to its final name. If a file with that name was created since the check,
-    /// that file is kept, where the file system supports it.
+    /// that file is not replaced, where the file system supports it.
     fn rename(&self, name: &OsStr) -> io::Result<()> {
         let of = &self.directory;
         if stat_name(of, name)?.is_some() {
@@ -355,10 +356,10 @@ mod tests {
     use std::sync::mpsc::sync_channel;
     use std::time::{Duration, Instant};
 
-    /// Writers that hang block nothing, their number is limited, and their queued writes are
-    /// dropped.
+    /// Checks that threads that hang in a write block no other thread, that their number is
+    /// limited, and that their queued writes are dropped.
     #[test]
-    fn nobody_waits_for_a_writer_that_hangs() {
+    fn no_thread_waits_for_a_writer_that_hangs() {
         let name = format!("isthmus-writers-{}", std::process::id());
         let folder = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&folder).unwrap();

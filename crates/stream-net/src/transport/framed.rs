@@ -13,11 +13,12 @@ use std::io::IoSlice;
 
 /// Maximum number of bytes read from a socket per call.
 const TURN: usize = 1 << 20;
-/// Number of bytes that are read and then summed, while they are in the L2 cache.
+/// Number of bytes that are read before their checksum is computed, while they are in the L2
+/// cache.
 const STEP: usize = 128 << 10;
-/// Maximum number of packets per system call.
+/// Maximum number of packets that one system call writes.
 const BATCH: usize = 16;
-/// Number of reads that are skipped after one that found no bytes. A sleeping driver polls the
+/// Number of reads that are skipped after a read that found no bytes. A sleeping driver polls the
 /// socket; skipping saves system calls while the driver is busy with other connections.
 const SKIPPED: u32 = 7;
 
@@ -41,7 +42,7 @@ struct Reading {
     sum: Sum,
 }
 
-/// A connection that carries packets.
+/// A connection that carries packets over a stream socket.
 #[derive(Debug)]
 pub(crate) struct Framed {
     pub socket: Socket,
@@ -77,7 +78,7 @@ impl Framed {
         }
     }
 
-    /// Queues a packet.
+    /// Queues a packet to be sent.
     pub fn send(&mut self, order: OrderId, packet: PacketId, header: &Header) {
         self.queue.push_back(Out {
             head: header.encode(),
@@ -88,9 +89,9 @@ impl Framed {
         });
     }
 
-    /// Queues a header without data. A newer acknowledgement replaces an older one that is not
-    /// written yet. It precedes queued packets, because the peer waits for the window that it
-    /// grants.
+    /// Queues a header without data to be sent. A newer acknowledgement replaces an older one that
+    /// is not written yet. It precedes queued packets, because the peer waits for the window that
+    /// it grants.
     pub fn control(&mut self, header: &Header) {
         let out = Out {
             head: header.encode(),
@@ -109,12 +110,12 @@ impl Framed {
         }
     }
 
-    /// Returns whether packets are queued.
+    /// Returns whether packets wait to be written to the socket.
     pub fn wants_write(&self) -> bool {
         !self.queue.is_empty()
     }
 
-    /// Returns whether packets can be read. False while one waits for room in memory.
+    /// Returns whether packets can be read. False while a received packet waits for room in memory.
     pub fn wants_read(&self) -> bool {
         self.waiting.is_none()
     }
@@ -125,8 +126,8 @@ impl Framed {
         self.waiting.is_none()
     }
 
-    /// Writes as much as the socket accepts. Returns whether data moved, and appends completed
-    /// orders to `over`.
+    /// Writes as many queued bytes as the socket accepts. Returns whether data moved, and appends
+    /// completed orders to `over`.
     ///
     /// # Errors
     /// The reason for which the connection is lost.
@@ -224,7 +225,7 @@ impl Framed {
         Ok(any)
     }
 
-    /// Offers a packet to the manager. Returns false if the packet has to wait.
+    /// Offers a received packet to the manager. Returns false if the packet has to wait for room.
     fn offer(&mut self, header: Header, incoming: &mut Incoming<'_>) -> bool {
         match incoming.offer(&header) {
             Offer::Take(packet) => {
@@ -264,7 +265,7 @@ impl Framed {
         Ok(moved)
     }
 
-    /// Reads data of the current packet into its slot.
+    /// Reads data of the current packet into its slot in network memory.
     fn read_data(&mut self, incoming: &mut Incoming<'_>) -> Result<Moved, String> {
         let Some(it) = &mut self.reading else {
             return Ok(Moved::None);
@@ -309,8 +310,8 @@ impl Framed {
         self.skipped = 0;
     }
 
-    /// Prepares for closing: drops queued packets. Returns whether the first one can still be sent
-    /// completely.
+    /// Prepares for closing the connection: drops queued packets. Returns whether the first one,
+    /// which may be partly written, can still be sent completely.
     pub fn leave(&mut self) -> bool {
         let whole = self.written == 0 || self.queue.front().is_some_and(|out| out.order.is_none());
         self.queue.retain(|out| out.order.is_none());
@@ -337,7 +338,8 @@ fn read(socket: &Socket, bytes: &mut [u8]) -> Result<Moved, String> {
     socket.read(bytes).map_err(|error| error.to_string())
 }
 
-/// Writes as much as fits of a header and its data in rings, after the first `from` bytes of both.
+/// Writes as many bytes as fit of a header and its data in rings, after the first `from` bytes of
+/// both.
 fn write_claims(
     socket: &Socket,
     head: &[u8],

@@ -1,5 +1,5 @@
-//! The journal of files that are being written. After a daemon was killed, the next one reads from it
-//! which parts to remove.
+//! The journal of the files that a daemon is writing. After a daemon was killed, the next one reads
+//! from it which unfinished files to remove.
 //!
 //! Each writing thread has a slot, which holds the path of its file, padded with zeros, or is
 //! empty.
@@ -35,7 +35,7 @@ impl Journal {
         }
     }
 
-    /// Returns the paths in a journal.
+    /// Returns the paths of the files that a journal contains.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -58,7 +58,7 @@ impl Journal {
         Ok(paths)
     }
 
-    /// Writes the path of a file to a slot.
+    /// Writes the path of a file to a slot of the journal.
     pub(super) fn note(&self, slot: usize, path: &Path) -> io::Result<()> {
         let mut bytes = [0; SLOT];
         let path = path.as_os_str().as_bytes();
@@ -68,7 +68,7 @@ impl Journal {
         self.0.write_all_at(&bytes, (slot * SLOT) as u64)
     }
 
-    /// Empties a slot.
+    /// Empties a slot of the journal.
     pub(super) fn clear(&self, slot: usize) {
         // If this fails, the slot names a file that no longer exists, which does no harm.
         let _ = self.0.write_all_at(&[0], (slot * SLOT) as u64);

@@ -1,4 +1,4 @@
-//! The transports of connections: how their data leaves and reaches the machine.
+//! The transports of connections: sockets, files and screens to and from which their data moves.
 
 mod datagrams;
 mod file;
@@ -36,18 +36,18 @@ pub(crate) struct Incoming<'a> {
 }
 
 impl Incoming<'_> {
-    /// Offers a packet to the manager.
+    /// Offers a received packet to the manager.
     pub fn offer(&mut self, header: &Header) -> Offer {
         self.manager.offer(self.now, self.id, header)
     }
 
-    /// Reports that the data of a packet has been received into its slot.
+    /// Reports to the manager that the data of a packet has been received into its slot.
     pub fn arrived(&mut self, packet: PacketId, sum: u32) {
         self.manager.handle_arrived(self.now, packet, Some(sum));
     }
 }
 
-/// The transport that a socket is used for once it is connected.
+/// How a socket is used once it is connected: for packets or for plain bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SocketUse {
     /// Packets with this checksum.
@@ -63,9 +63,9 @@ pub(crate) enum Transport {
     AwaitingSocket(String, SocketUse),
     /// A socket that the system is connecting.
     Connecting(Socket, SocketUse),
-    /// Packets over a stream socket.
+    /// A stream socket that carries packets.
     Framed(Box<Framed>),
-    /// Plain bytes over TCP.
+    /// A socket that carries plain bytes over TCP.
     Plain(Box<Plain>),
     /// A file that a thread writes.
     File(Box<FileTransport>),
@@ -73,7 +73,7 @@ pub(crate) enum Transport {
     Screen(Drawing),
     /// Waiting for a UDP socket that the application provides under this name.
     AwaitingDatagrams(String),
-    /// Packets as UDP datagrams.
+    /// A UDP socket that carries packets as datagrams.
     Datagrams(Box<Datagrams>),
 }
 

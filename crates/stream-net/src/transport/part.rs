@@ -5,7 +5,7 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use std::ffi::{OsStr, OsString};
 use std::io;
 
-/// Suffix of a file's temporary name, followed by 32 hexadecimal digits.
+/// The part of a file's temporary name between the final name and 32 hexadecimal digits.
 const PART: &str = ".part-";
 
 /// Maximum length in bytes of a file's final name, so that the suffix fits.

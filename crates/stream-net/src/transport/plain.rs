@@ -21,7 +21,7 @@ use std::time::{self, Duration};
 /// Shortest and longest interval between two checks of acknowledgements. The interval doubles, so
 /// that a check is late by at most the time waited so far.
 const CHECK_INTERVAL: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(512));
-/// Maximum number of packets per system call.
+/// Maximum number of packets that one system call writes.
 const BATCH: usize = 16;
 
 /// A packet that is queued to be sent.
@@ -37,12 +37,12 @@ struct Out {
 pub(crate) struct Plain {
     pub socket: Socket,
     queue: VecDeque<Out>,
-    /// Number of bytes of the first queued packet that were written.
+    /// Number of bytes of the first queued packet that were written to the socket.
     front: usize,
-    /// Total number of bytes written.
+    /// Total number of bytes written to the socket.
     written: u64,
-    /// Written packets that are not acknowledged, each with the position of its end in the
-    /// connection.
+    /// Packets that were written but not acknowledged by the peer's system, each with the position
+    /// of its end, counted in bytes from the start of the connection.
     unconfirmed: VecDeque<(OrderId, u64)>,
     unacknowledged: Option<Unacknowledged>,
     check_at: Option<time::Instant>,
@@ -54,8 +54,8 @@ pub(crate) struct Plain {
 }
 
 impl Plain {
-    /// Creates the transport over a connected socket. `channel` is the channel number, if the
-    /// connection also receives.
+    /// Creates the transport for plain bytes over a connected socket. `channel` is the channel
+    /// number, if the connection also receives.
     pub fn new(socket: Socket, channel: Option<u32>) -> Self {
         Self {
             socket,
@@ -71,7 +71,7 @@ impl Plain {
         }
     }
 
-    /// Queues a packet.
+    /// Queues a packet whose data is to be sent.
     pub fn send(&mut self, order: OrderId, packet: PacketId, bytes: u32) {
         self.queue.push_back(Out {
             order,
@@ -80,23 +80,24 @@ impl Plain {
         });
     }
 
-    /// Returns whether no data can move before a poll finds the socket ready. A receiving
-    /// connection may wait for room in memory.
+    /// Returns whether no data can move before a poll finds the socket ready. False if received
+    /// data waits for room in memory.
     pub fn is_blocked(&self, now: time::Instant) -> bool {
         self.receive.is_none() && self.check_at.is_none_or(|at| now < at)
     }
 
-    /// Returns whether received bytes become ADUs. Otherwise they are only read to detect the end.
+    /// Returns whether the connection divides received bytes into ADUs. Otherwise it only reads
+    /// them to detect the end.
     pub fn receives(&self) -> bool {
         self.receive.is_some()
     }
 
-    /// Returns whether packets are queued.
+    /// Returns whether packets wait to be written to the socket.
     pub fn wants_write(&self) -> bool {
         !self.queue.is_empty()
     }
 
-    /// Returns the time of the next check of acknowledgements.
+    /// Returns the time of the next check of the peer's acknowledgements.
     pub fn deadline(&self) -> Option<time::Instant> {
         self.check_at
     }
@@ -163,14 +164,15 @@ impl Plain {
         moved.map_err(|error| error.to_string())
     }
 
-    /// Makes the next check of acknowledgements due after the shortest interval.
+    /// Sets the next check of acknowledgements to the shortest interval from now.
     fn check_soon(&mut self) {
         self.pause = CHECK_INTERVAL.0;
         let soon = time::Instant::now() + CHECK_INTERVAL.0;
         self.check_at = self.check_at.map(|at| at.min(soon));
     }
 
-    /// Checks acknowledgements, if a check is due. Returns whether packets are done.
+    /// Checks which bytes the peer has acknowledged, if a check is due. Returns whether packets are
+    /// done.
     fn check_acknowledged(&mut self, over: &mut Vec<OrderId>) -> Result<bool, String> {
         if self.unconfirmed.is_empty() {
             self.check_at = None;
@@ -199,8 +201,8 @@ impl Plain {
         Ok(any)
     }
 
-    /// Checks acknowledgements after the peer closed the connection. Bytes that the system does not
-    /// report as acknowledged count as lost.
+    /// Checks which bytes are acknowledged after the peer closed the connection. Bytes that the
+    /// system does not report as acknowledged count as lost.
     pub fn check_at_end(&mut self, over: &mut Vec<OrderId>) {
         self.check_at = None;
         let _ = self.check_acknowledged(over);
@@ -225,8 +227,8 @@ impl Plain {
     }
 
     /// Reads bytes for streams that expect them. If the connection only sends, reads to detect its
-    /// end. Returns whether bytes came. `moved` returns the number of ADUs of a stream that ranks
-    /// have.
+    /// end. Returns whether bytes arrived. `moved` returns the number of ADUs of a stream that
+    /// ranks have.
     ///
     /// # Errors
     /// The reason for which the connection is lost.

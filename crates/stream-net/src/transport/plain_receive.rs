@@ -12,7 +12,7 @@ use isthmus_stream::{Adu, Direction, Format, Offer, PacketId, StreamId, StreamSp
 use isthmus_wire::{Moved, Socket};
 use std::collections::VecDeque;
 
-/// Maximum number of bytes read from a socket per call.
+/// Maximum number of bytes read from a socket per call, so that other connections are served too.
 const TURN: usize = 1 << 20;
 
 /// A stream that expects plain bytes.
@@ -57,21 +57,22 @@ pub(crate) fn refused(spec: &StreamSpec, window: u64) -> Option<String> {
     None
 }
 
-/// The stream whose bytes are being received, and the position in it.
+/// The stream whose plain bytes are being received, and the position in its data.
 #[derive(Debug)]
 struct Current {
     expected: Expected,
     adu: u64,
     tu: u64,
-    /// First byte of the next packet in the TU.
+    /// First byte of the next packet, counted from the start of the TU.
     at: u64,
-    /// Whether all packets of the stream have slots. Only the last packet may still be arriving.
+    /// Whether all packets of the stream have slots in network memory. Only the last packet may
+    /// still be arriving.
     complete: bool,
 }
 
 impl Current {
-    /// Returns the next packet: its ADU, first byte, length, and whether it is the last of the
-    /// stream.
+    /// Returns the next packet of the stream: its ADU, first byte, length, and whether it is the
+    /// last of the stream.
     fn next(&self) -> Option<(u64, u64, u32, bool)> {
         let Expected {
             format,
@@ -85,7 +86,7 @@ impl Current {
         Some((self.adu, tu.offset + self.at, bytes as u32, last))
     }
 
-    /// Advances to the packet after the next one.
+    /// Advances the position to the packet after the next one.
     fn advance(&mut self) {
         let format = &self.expected.format;
         let Some(tu) = format.tu(self.adu, self.expected.adu_bytes, self.tu) else {
@@ -109,19 +110,20 @@ struct Reading {
     done: usize,
 }
 
-/// State of dividing the received bytes of a connection.
+/// State of dividing the received plain bytes of a connection into ADUs.
 #[derive(Debug, Default)]
 pub(crate) struct PlainReceive {
     channel: u32,
-    /// The number of the next stream on the connection, and the sequence number of the next packet.
+    /// The number of the next stream on the connection. `sequence` is the sequence number of the
+    /// next packet.
     ordinal: u32,
     sequence: u64,
     current: Option<Current>,
-    /// The first byte of the next packet. The manager is asked for a slot only when this byte has
-    /// come.
+    /// The first byte of the next packet. A slot for the packet is requested only when this byte
+    /// has arrived.
     first: Option<u8>,
     reading: Option<Reading>,
-    /// Number of bytes of an unwanted packet that are still to be skipped.
+    /// Number of bytes of a packet without a slot that are still to be skipped.
     skip: u64,
     /// The reason for the end of the connection, set when the peer has closed it.
     over: Option<String>,
@@ -251,7 +253,7 @@ impl PlainReceive {
         }
     }
 
-    /// Reads data of the current packet into its slot.
+    /// Reads data of the current packet into its slot in network memory.
     fn read_data(&mut self, socket: &Socket, incoming: &mut Incoming<'_>) -> Result<Moved, String> {
         let Some(it) = &mut self.reading else {
             return Ok(Moved::None);
@@ -283,7 +285,7 @@ impl PlainReceive {
         Ok(moved)
     }
 
-    /// Reads and discards bytes of an unwanted packet.
+    /// Reads and discards bytes of a packet without a slot.
     fn skip_bytes(&mut self, socket: &Socket) -> Result<Moved, String> {
         let mut waste = [0; 16 << 10];
         let first = self.first.take().is_some();
@@ -333,7 +335,7 @@ impl PlainReceive {
         moved(current.expected.stream).is_none_or(|moved| moved >= whole)
     }
 
-    /// Ends the current stream if it has no number of ADUs, and then the connection.
+    /// Ends the current stream, if its number of ADUs is not set, and then the connection.
     fn end(&mut self, incoming: &mut Incoming<'_>) -> Result<bool, String> {
         let why = self.over.clone().unwrap_or_default();
         let whole = self.reading.is_none() && self.skip == 0;

@@ -1,4 +1,5 @@
-//! Draws bytes of ADUs on a screen of a frame buffer, each byte once, in order.
+//! The transport that draws the bytes of ADUs on a screen of a frame buffer, each byte once, in
+//! order.
 
 use crate::memory::Memory;
 use crate::screen::Screen;
@@ -24,6 +25,7 @@ pub(crate) struct Drawing {
 }
 
 impl Drawing {
+    /// Creates the transport for this screen, without queued packets.
     pub fn new(screen: Box<dyn Screen>) -> Self {
         Self {
             screen,
@@ -31,7 +33,7 @@ impl Drawing {
         }
     }
 
-    /// Queues a packet.
+    /// Queues a packet to be drawn.
     pub fn send(&mut self, order: OrderId, packet: PacketId, header: &Header) {
         self.queue.push_back(Out {
             order,
@@ -42,7 +44,7 @@ impl Drawing {
         });
     }
 
-    /// Draws the queued packets. Returns whether there were any.
+    /// Draws the data of the queued packets on the screen. Returns whether there were any.
     ///
     /// # Errors
     /// The reason for which the screen refuses the bytes.

@@ -1,4 +1,4 @@
-//! The threads that write files of a driver: their number, and their slots in its journal.
+//! The number of threads that write the files of a driver, and their slots in its journal.
 
 use super::journal::Journal;
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ pub(super) const WRITERS_MAX: usize = 256;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Writers(Arc<(Mutex<Slots>, Condvar)>);
 
-/// The slots in use, and the journal.
+/// The slots of writing threads that are in use, and the journal of files.
 #[derive(Debug, Default)]
 struct Slots {
     taken: BTreeSet<usize>,
@@ -29,7 +29,7 @@ pub(super) struct Slot {
 }
 
 impl Writers {
-    /// Returns the slots, locked.
+    /// Returns the slots of the writing threads, locked.
     fn slots(&self) -> MutexGuard<'_, Slots> {
         self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -39,7 +39,7 @@ impl Writers {
         self.slots().journal = Some(Arc::new(journal));
     }
 
-    /// Returns a free slot. None if all slots are in use.
+    /// Returns a free slot for a writing thread. None if all slots are in use.
     pub(super) fn enter(&self) -> Option<Slot> {
         let mut slots = self.slots();
         let number = (0..WRITERS_MAX).find(|number| !slots.taken.contains(number))?;
@@ -72,6 +72,7 @@ impl Slot {
 }
 
 impl Drop for Slot {
+    /// Frees the slot, also in the journal.
     fn drop(&mut self) {
         if let Some(journal) = &self.journal {
             journal.clear(self.number);

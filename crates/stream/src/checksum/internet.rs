@@ -4,14 +4,15 @@
 /// empty piece.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Partial {
-    /// The sum of big-endian words, folded into 16 bits, as if the piece began at an even position.
+    /// The ones' complement sum of the big-endian words, folded into 16 bits, as if the piece began
+    /// at an even position.
     sum: u16,
     /// Whether the piece has an odd number of bytes.
     odd: bool,
 }
 
 impl Partial {
-    /// Computes the sum of `data`.
+    /// Computes the ones' complement sum of the piece `data`.
     #[must_use]
     pub fn of(data: &[u8]) -> Self {
         Self {
@@ -29,7 +30,7 @@ impl Partial {
         }
     }
 
-    /// Returns the sum as 16 bits, not inverted.
+    /// Returns the ones' complement sum as 16 bits, not inverted.
     #[must_use]
     pub fn word(self) -> u16 {
         self.sum
@@ -51,16 +52,17 @@ impl Partial {
         }
     }
 
-    /// Returns the checksum, which is the inverted sum.
+    /// Returns the Internet checksum of the piece, which is its inverted sum.
     #[must_use]
     pub fn finish(self) -> u16 {
         !self.sum
     }
 }
 
-/// Sums big-endian 16-bit words; an odd last byte is the upper half of a word. Four bytes at a time
-/// are added to eight independent counters without swapping. The sum of swapped words is the
-/// swapped sum (RFC 1071, 2.B), so only the result is swapped.
+/// Returns the ones' complement sum of the big-endian 16-bit words of `data`; an odd last byte is
+/// the upper half of a word. Four bytes at a time are added to eight independent counters without
+/// swapping. The sum of swapped words is the swapped sum (RFC 1071, 2.B), so only the result is
+/// swapped.
 fn words(data: &[u8]) -> u16 {
     let mut counts = [0u64; 8];
     let (blocks, rest) = data.as_chunks::<32>();
@@ -84,7 +86,7 @@ fn words(data: &[u8]) -> u16 {
     u16::from_be(fold(folded.sum::<u64>() + tail))
 }
 
-/// Adds the carries back until 16 bits remain.
+/// Adds the bits above the lowest 16 to these, until 16 bits remain.
 fn fold(mut sum: u64) -> u16 {
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);

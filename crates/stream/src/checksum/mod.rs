@@ -17,11 +17,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Checksum {
-    /// None, because the layer below the connection is trusted.
+    /// No checksum, because the layer below the connection is trusted.
     None,
     /// The Internet checksum, 16 bits, in the form that [`internet::Partial::finish`] returns.
     Internet,
-    /// CRC32C.
+    /// CRC32C, 32 bits.
     #[default]
     Crc32c,
 }

@@ -7,12 +7,12 @@
 
 /// The polynomial of CRC32C (Castagnoli), lowest power in the highest bit.
 const POLYNOMIAL: u32 = 0x82f6_3b78;
-/// The polynomial `x^0`.
+/// The polynomial 1, that is `x^0`, in the bit order of CRC32C.
 const ONE: u32 = 1 << 31;
 /// The polynomials `x^(2^k)`, for each `k` that the bit count of a 64-bit number of bytes needs.
 const POWERS: [u32; 67] = powers();
 
-/// Multiplies two polynomials.
+/// Multiplies two polynomials over GF(2), modulo the polynomial of CRC32C.
 const fn times(a: u32, mut b: u32) -> u32 {
     let mut product = 0;
     let mut bit = ONE;
@@ -33,7 +33,7 @@ const fn times(a: u32, mut b: u32) -> u32 {
     product
 }
 
-/// Returns the table of `x^(2^k)` by repeated squaring.
+/// Returns the table of the polynomials `x^(2^k)`, computed by repeated squaring.
 const fn powers() -> [u32; 67] {
     let mut powers = [ONE >> 1; 67];
     let mut k = 1;
@@ -58,12 +58,15 @@ pub(super) const fn power(mut count: u64, from: usize) -> u32 {
     power
 }
 
-/// Size of the blocks that ranks sum, which is the most frequent length.
+/// Size in bytes of the blocks that ranks sum. It is the most frequent length of a piece, so
+/// combining has a table for it.
 const BLOCK_BYTES: u64 = 16 << 10;
-/// The product of each byte of a checksum with `x^(8 * BLOCK_BYTES)`.
+/// The products of each byte of a checksum with `x^(8 * BLOCK_BYTES)`, by position of the byte in
+/// the checksum.
 static BY_BLOCK: [[u32; 256]; 4] = by_block();
 
-/// Returns the table of the products of each byte value at each of the four byte positions.
+/// Returns the table `BY_BLOCK`: the products of each byte value at each of the four byte positions
+/// of a checksum.
 const fn by_block() -> [[u32; 256]; 4] {
     let power = POWERS[3 + BLOCK_BYTES.trailing_zeros() as usize];
     let mut table = [[0; 256]; 4];
@@ -76,7 +79,8 @@ const fn by_block() -> [[u32; 256]; 4] {
     table
 }
 
-/// Returns the checksum `sum` of a piece after a block of zeros is appended to the piece.
+/// Returns the checksum of a piece that is followed by a block of zeros, from the checksum `sum` of
+/// the piece.
 fn before_a_block(sum: u32) -> u32 {
     let bytes = sum.to_le_bytes();
     let moved = BY_BLOCK

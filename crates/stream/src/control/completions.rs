@@ -1,4 +1,4 @@
-//! Reports of drivers on orders, and their effects on streams: ADUs moved, ADUs done.
+//! Handles the driver's reports on orders: records which ADUs of the streams are moved and done.
 
 use super::{Manager, Task};
 use crate::control::stream::{Stage, live, live_mut};
@@ -8,8 +8,8 @@ use crate::order::{End, Event, Reason, State};
 use crate::protocol::transmit::Awaited;
 
 impl Manager {
-    /// Handles a completed order. For a `Store`, `sum` is the checksum of the packet; it is unused
-    /// for others.
+    /// Handles the driver's report that an order is completed. For a `Store`, `sum` is the checksum
+    /// of the packet; it is unused for other orders.
     pub fn handle_completed(&mut self, now: Instant, order: OrderId, sum: u32) {
         self.advance(now);
         match self.outstanding.remove(&order) {
@@ -19,7 +19,8 @@ impl Manager {
         self.settle();
     }
 
-    /// Handles an order that ended, after its withdrawal, before the driver carried it out.
+    /// Handles the driver's report that an order ended, after its withdrawal, before the driver
+    /// carried it out.
     pub fn handle_withdrawn(&mut self, now: Instant, order: OrderId) {
         self.advance(now);
         let wanted = match self.outstanding.get(&order) {
@@ -30,7 +31,7 @@ impl Manager {
             _ => true,
         };
         if wanted {
-            // The manager still needs the order: the report is counted and has no effect.
+            // The manager has not withdrawn the order: the report is counted and has no effect.
             self.statistics.stale += 1;
         } else if let Some(task) = self.outstanding.remove(&order) {
             self.completed(&task, 0, false);
@@ -38,7 +39,7 @@ impl Manager {
         self.settle();
     }
 
-    /// Handles the end of an order. `done` says whether its data was moved.
+    /// Handles the end of an order. `done` says whether the order has moved its data.
     pub(super) fn completed(&mut self, task: &Task, sum: u32, done: bool) {
         match *task {
             Task::Fetch(id, slot, su) => {
@@ -75,7 +76,8 @@ impl Manager {
         }
     }
 
-    /// Decrements the number of a buffer's orders under way. Returns whether the stream continues.
+    /// Decrements the number of orders under way that use a buffer. Returns whether the stream
+    /// continues.
     fn order_done(&mut self, id: StreamId, slot: usize) -> bool {
         self.touch(id);
         let Some(stream) = self.streams.get_mut(&id) else {
@@ -92,7 +94,7 @@ impl Manager {
         true
     }
 
-    /// With cut-through: records that an SU is in the buffer.
+    /// With cut-through: records that all data of an SU is in the buffer.
     fn covered(&mut self, id: StreamId, slot: usize, su: &Su) {
         let stream = self.streams.get_mut(&id).filter(|it| it.cut_through);
         if let Some(buffers) = stream.and_then(|stream| stream.buffers.as_mut()) {
@@ -101,8 +103,8 @@ impl Manager {
     }
 
     /// With cut-through: returns whether the stored packet came from a buffer that is still being
-    /// filled. Its order is not among the buffer's counted orders, so this adds one for
-    /// `order_done` to remove.
+    /// filled. The order to store it is not among the counted orders of the buffer, so this
+    /// function adds one for `order_done` to remove.
     fn stored_early(&mut self, id: StreamId, slot: usize) -> bool {
         let stream = self.streams.get_mut(&id);
         let Some(buffers) = stream.and_then(|stream| stream.buffers.as_mut()) else {
@@ -117,7 +119,7 @@ impl Manager {
         true
     }
 
-    /// Returns the number of orders under way that use a buffer.
+    /// Returns the number of orders under way that use the buffer at index `slot` of a stream.
     fn remaining(&self, id: StreamId, slot: usize) -> u64 {
         let buffers = self
             .streams
@@ -126,8 +128,8 @@ impl Manager {
         buffers.map_or(0, |buffers| buffers[slot].left)
     }
 
-    /// Sets the stage of a buffer. Returns the number of the ADU if the buffer's TU is the last one
-    /// of the ADU.
+    /// Sets the stage of a buffer, such as full or emptying. Returns the number of the ADU if the
+    /// buffer's TU is the last one of the ADU.
     fn enter_stage(&mut self, id: StreamId, slot: usize, stage: Stage) -> Option<u64> {
         let stream = self.streams.get_mut(&id)?;
         let buffer = &mut stream.buffers.as_mut()?[slot];
@@ -135,7 +137,7 @@ impl Manager {
         buffer.tu.last.then_some(buffer.tu.adu)
     }
 
-    /// Records the checksum of a packet whose data is now in network memory.
+    /// Records the checksum of a packet whose data was copied to network memory.
     fn stored(&mut self, id: PacketId, sum: u32) {
         let Some(packet) = self.memory.get_mut(id) else {
             return;
@@ -160,7 +162,7 @@ impl Manager {
         }
     }
 
-    /// Handles an ADU that is now completely in network memory.
+    /// Handles an ADU of a transmit stream that is now completely in network memory.
     fn adu_stored(&mut self, id: StreamId, adu: u64) {
         let Some(stream) = self.streams.get_mut(&id) else {
             return;
@@ -178,7 +180,7 @@ impl Manager {
         self.step_moved(id);
     }
 
-    /// Handles a TU of which the ranks have received all SUs.
+    /// Handles a TU of a receive stream of which the ranks have received all SUs.
     fn tu_delivered(&mut self, id: StreamId, slot: usize) {
         let Some(stream) = self.streams.get_mut(&id) else {
             return;
@@ -206,7 +208,7 @@ impl Manager {
         self.emptied(connection, taken);
     }
 
-    /// Handles a finished ADU: the streams in lock step with this one may continue.
+    /// Handles a finished ADU of a stream: the streams in lock step with this one may continue.
     pub(crate) fn step_moved(&mut self, id: StreamId) {
         self.dirty_streams.insert(id);
         let group = self.streams.get(&id).and_then(|stream| stream.group);
@@ -217,17 +219,17 @@ impl Manager {
         }
     }
 
-    /// Handles a packet that is done.
+    /// Handles a packet that the peer has confirmed, so that it is done.
     pub(crate) fn confirm(&mut self, awaited: Awaited) {
         self.settle_awaited(awaited, false);
     }
 
-    /// Handles a permanently lost packet.
+    /// Handles a packet that is permanently lost.
     pub(crate) fn lost(&mut self, awaited: Awaited) {
         self.settle_awaited(awaited, true);
     }
 
-    /// Counts a packet as confirmed or lost in the ledger of its ADU.
+    /// Counts a packet as confirmed or lost in the record of its ADU.
     fn settle_awaited(&mut self, awaited: Awaited, lost: bool) {
         let id = awaited.stream;
         self.touch(id);
@@ -243,7 +245,7 @@ impl Manager {
         self.dirty_streams.insert(id);
     }
 
-    /// Reports the completed ADUs of a stream, in order.
+    /// Reports the completed ADUs of a transmit stream to the application, in order.
     fn settle_ledger(&mut self, id: StreamId) {
         while let Some(stream) = live_mut(&mut self.streams, id) {
             let first = stream.ledger.front();
@@ -318,8 +320,8 @@ impl Manager {
         true
     }
 
-    /// Counts ADUs of variable size that were lost completely before the end; their size is
-    /// unknown.
+    /// Counts ADUs of variable size as moved that were lost completely before the end of the
+    /// stream; their size is unknown.
     fn last_lost(&mut self, id: StreamId) {
         let Some(stream) = self.streams.get_mut(&id) else {
             return;

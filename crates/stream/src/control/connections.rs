@@ -71,7 +71,7 @@ impl Manager {
         Ok(())
     }
 
-    /// Handles an opened connection.
+    /// Handles the driver's report that a connection is open.
     pub fn handle_connected(&mut self, now: Instant, id: ConnectionId) {
         self.advance(now);
         let Some(connection) = self.connections.get_mut(&id) else {
@@ -93,15 +93,16 @@ impl Manager {
         self.settle();
     }
 
-    /// Handles the loss of a connection: it failed to open, is gone, or the peer ended it. `reason`
-    /// is the driver's text.
+    /// Handles the loss of a connection: it failed to open, is gone, or the peer closed it.
+    /// `reason` is the driver's text.
     pub fn handle_disconnected(&mut self, now: Instant, id: ConnectionId, reason: &str) {
         self.advance(now);
         self.lose(id, reason, false);
         self.settle();
     }
 
-    /// Drops a connection that is lost. Data that receivers have not read yet stays available.
+    /// Drops a connection that is lost: its streams fail. Data that receivers have not read yet
+    /// stays available.
     pub(crate) fn lose(&mut self, id: ConnectionId, reason: &str, disconnect: bool) {
         let Some(connection) = self.connections.get_mut(&id) else {
             return;
@@ -170,7 +171,8 @@ impl Manager {
         self.dirty_connections.insert(id);
     }
 
-    /// Updates a connection: the order of its streams, end marks, packets to send, and its end.
+    /// Updates a connection after an event: starts its next stream, sends end marks and packets,
+    /// and closes it if it is complete.
     pub(super) fn settle_connection(&mut self, id: ConnectionId) {
         self.settle_transmit_order(id);
         self.settle_receive(id);
@@ -219,7 +221,8 @@ impl Manager {
         }
     }
 
-    /// Removes a connection that has completed its close.
+    /// Removes a connection that is closing, once its streams have ended and its data is
+    /// acknowledged.
     fn retire(&mut self, id: ConnectionId) {
         let Some(connection) = self.connections.get(&id) else {
             return;

@@ -1,4 +1,4 @@
-//! The ends of streams: done, failed, cancelled, and the clean-up after them.
+//! Ends streams (done, failed or cancelled), and releases their resources.
 
 use super::stream::{Stage, live_mut};
 use super::{Gone, Manager, Task};
@@ -7,9 +7,9 @@ use crate::ids::{Direction, Instant, LinkId, OrderId, StreamId};
 use crate::order::{End, Event, Order, Reason, State, Work};
 
 impl Manager {
-    /// Cancels a stream, at any time. `Ended` follows when none of its data is under way between
-    /// links and network memory. Data in the protocol is still sent, and the peer learns that the
-    /// stream was cut short.
+    /// Cancels a stream, in any state. `Ended` follows when none of its data is under way between
+    /// links and network memory. Data in the protocol is still sent, and the peer receives the mark
+    /// of a stream that was cut short.
     ///
     /// # Errors
     /// The stream is unknown or has ended.
@@ -32,7 +32,8 @@ impl Manager {
         self.settle();
     }
 
-    /// Sets the end of a stream, and waits for its operations that are under way.
+    /// Sets the outcome of a stream, and releases the stream once its operations under way have
+    /// ended.
     pub(crate) fn end_stream(&mut self, id: StreamId, end: End) {
         let now = self.now;
         let Some(stream) = live_mut(&mut self.streams, id) else {
@@ -55,7 +56,7 @@ impl Manager {
             receiving |= direction == Direction::Receive && buffer.stage != Stage::Empty;
         }
         if receiving && let Some(connection) = self.connections.get_mut(&connection) {
-            // Data that the stream took from the receive queue and did not deliver is discarded.
+            // Data that the stream removed from the receive queue and did not deliver is discarded.
             let half = &mut connection.receive;
             if half.taken > half.delivered {
                 half.discarded.add(ordinal);

@@ -1,4 +1,5 @@
-//! Reports of drivers on links: offered data, cuts and restores.
+//! Handles the driver's reports on links: data that ranks offer, and links that are cut and
+//! restored.
 
 use super::stream::live;
 use super::{Manager, Task};
@@ -32,8 +33,8 @@ impl Manager {
         Ok(())
     }
 
-    /// Handles the cut of a link: data under way on it is not moved. Its streams stop, and continue
-    /// when it is restored, by moving that data again.
+    /// Handles the cut of a link: data under way on it is not moved. Streams over the link stop.
+    /// They continue when it is restored, by moving that data again.
     pub fn handle_link_cut(&mut self, now: Instant, link: LinkId) {
         self.advance(now);
         if self.cut.contains_key(&link) {
@@ -70,7 +71,7 @@ impl Manager {
         self.settle();
     }
 
-    /// Handles the restore of a link.
+    /// Handles the restore of a link that was cut: its streams continue.
     pub fn handle_link_restored(&mut self, now: Instant, link: LinkId) {
         self.advance(now);
         for (stream, slot, work) in self.cut.remove(&link).unwrap_or_default() {

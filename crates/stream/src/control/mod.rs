@@ -32,12 +32,12 @@ pub(crate) struct App {
     pub limits: Limits,
     connections: u32,
     streams: u32,
-    /// Sum of the receive windows of the application's connections.
+    /// Sum of the receive windows of the application's connections, in bytes.
     windows: u64,
 }
 
-/// The kind of an order that is under way. For work on a buffer it holds the stream and the index
-/// of the buffer.
+/// The purpose of an order that is under way. For work on a buffer it contains the stream and the
+/// index of the buffer.
 #[derive(Clone, Debug)]
 pub(crate) enum Task {
     Fetch(StreamId, usize, Su),
@@ -97,7 +97,7 @@ pub struct Manager {
     next_app: u32,
     pub(crate) connections: BTreeMap<ConnectionId, Connection>,
     next_connection: u32,
-    /// Sum of the receive windows of all connections.
+    /// Sum of the receive windows of all connections, in bytes.
     windows: u64,
     pub(crate) streams: BTreeMap<StreamId, Stream>,
     next_stream: u32,
@@ -113,7 +113,7 @@ pub struct Manager {
     outstanding: BTreeMap<OrderId, Task>,
     orders: VecDeque<Order>,
     events: VecDeque<Event>,
-    /// Connections that must send an acknowledgement.
+    /// Connections on which an acknowledgement must be sent.
     pub(crate) acknowledge_due: BTreeSet<ConnectionId>,
     /// Streams with a full buffer that wait for network memory, in the order in which they began to
     /// wait.
@@ -123,7 +123,7 @@ pub struct Manager {
     pub(crate) dirty_connections: BTreeSet<ConnectionId>,
     pub(crate) resolve: bool,
     pub(crate) reschedule: [bool; 2],
-    /// Failed streams whose dependent streams have not been failed yet.
+    /// Failed streams of which the dependent streams have not been failed yet.
     failed: VecDeque<StreamId>,
     stalls: BTreeSet<(Instant, StreamId)>,
     gone: VecDeque<Gone>,
@@ -131,7 +131,7 @@ pub struct Manager {
 }
 
 impl Manager {
-    /// Creates a manager without applications.
+    /// Creates a stream manager without applications.
     ///
     /// # Errors
     /// A size in the configuration is 0.
@@ -173,7 +173,7 @@ impl Manager {
         })
     }
 
-    /// Registers an application.
+    /// Registers an application with these limits.
     pub fn add_application(&mut self, limits: Limits) -> AppId {
         let app = AppId(self.next_app);
         self.next_app += 1;
@@ -221,7 +221,7 @@ impl Manager {
         left.map(|one| one.app).collect::<BTreeSet<_>>().len()
     }
 
-    /// Returns the next order, if there is one.
+    /// Returns the next order to the driver, if there is one.
     pub fn poll_order(&mut self) -> Option<Order> {
         if let Some(order) = self.orders.pop_front() {
             if let Work::Free { packet } = order.work {
@@ -246,7 +246,7 @@ impl Manager {
         None
     }
 
-    /// Returns the next event, if there is one.
+    /// Returns the next event for the application, if there is one.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
@@ -281,7 +281,7 @@ impl Manager {
         self.report_stalls();
     }
 
-    /// Advances the current time, never backwards.
+    /// Sets the current time to `now`, unless that is earlier.
     pub(crate) fn advance(&mut self, now: Instant) {
         self.now = self.now.max(now);
     }
@@ -291,20 +291,21 @@ impl Manager {
         self.events.push_back(event);
     }
 
-    /// Creates an order with the next order number.
+    /// Creates an order to the driver with the next order number.
     fn order(&mut self, work: Work) -> Order {
         let id = OrderId(self.next_order);
         self.next_order += 1;
         Order { id, work }
     }
 
-    /// Issues an order whose completion the driver does not report.
+    /// Issues an order to the driver whose completion the driver does not report.
     pub(crate) fn direct(&mut self, work: Work) {
         let order = self.order(work);
         self.orders.push_back(order);
     }
 
-    /// Issues an order whose completion the driver reports. An SU of a cut link waits for the link.
+    /// Issues an order to the driver whose completion the driver reports. An SU of a cut link waits
+    /// for the link.
     pub(crate) fn order_task(&mut self, task: Task, work: Work) {
         if let Task::Fetch(stream, slot, su) | Task::Deliver(stream, slot, su) = task
             && let Some(waiting) = self.cut.get_mut(&su.link)
@@ -336,7 +337,7 @@ impl Manager {
         own.min(all.saturating_sub(self.memory.of_app(direction, app)))
     }
 
-    /// Returns the state that the resolver reads.
+    /// Returns the state of streams and connections that the dependence resolver reads.
     pub(crate) fn view(&self) -> View<'_> {
         View {
             streams: &self.streams,
@@ -346,7 +347,7 @@ impl Manager {
         }
     }
 
-    /// Runs the modules until none of them has work left.
+    /// Runs the modules of the manager until none of them has work left.
     pub(crate) fn settle(&mut self) {
         loop {
             if let Some(stream) = self.failed.pop_front() {
@@ -369,7 +370,7 @@ impl Manager {
         }
     }
 
-    /// Returns the lowest free buffer, or a new one.
+    /// Returns the lowest free buffer of staging memory, or a new one.
     pub(crate) fn take_buffer(&mut self) -> BufferId {
         let free = self.free_buffers.pop_first();
         BufferId(free.unwrap_or_else(|| {

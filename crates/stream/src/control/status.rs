@@ -1,4 +1,5 @@
-//! Queries: the state of streams and connections, the reasons for which they wait, and counters.
+//! Answers queries: the state of streams and connections, the reasons for which they wait, and
+//! counters.
 
 use super::stream::{Stage, Stream};
 use super::{Manager, Task};
@@ -10,7 +11,7 @@ use crate::stall::Wait;
 use crate::statistics::Statistics;
 use std::collections::BTreeSet;
 
-/// The status of a stream.
+/// The status of a stream, as the manager reports it to the application.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Status {
     /// The application that owns the stream.
@@ -23,31 +24,32 @@ pub struct Status {
     pub ordinal: u32,
     /// The state of the stream.
     pub state: State,
-    /// The end of the stream, once it is decided.
+    /// The outcome of the stream (done, failed or cancelled), once it is decided.
     pub end: Option<End>,
     /// Whether none of the stream's operations are under way, and `Ended` was reported.
     pub over: bool,
     /// The stream's number of ADUs, if known.
     pub adus: Option<u64>,
-    /// Number of ADUs that were started.
+    /// Number of ADUs of the stream that were started.
     pub started: u64,
-    /// Number of ADUs in network memory (transmit) or received by the ranks (receive).
+    /// Number of ADUs of the stream in network memory (transmit) or received by the ranks
+    /// (receive).
     pub moved: u64,
-    /// Number of ADUs that are done, according to the protocol.
+    /// Number of ADUs of the stream that are done, according to the protocol.
     pub done: u64,
-    /// Number of bytes moved.
+    /// Number of data bytes of the stream that were moved.
     pub bytes: u64,
-    /// Number of packets sent for the first time.
+    /// Number of packets of the stream that were sent for the first time.
     pub packets: u64,
-    /// Number of packets sent again.
+    /// Number of packets of the stream that were sent again.
     pub retransmissions: u64,
-    /// Bytes of staging memory and number of engines that the stream holds.
+    /// Staging memory in bytes, and number of engines, that the stream holds.
     pub holds: (u64, u32),
     /// Nanoseconds that the stream has spent in each state, in the order of [`State`].
     pub times_ns: [u64; State::COUNT],
 }
 
-/// The status of a connection.
+/// The status of a connection, as the manager reports it to the application.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ConnectionStatus {
     /// The application that owns the connection.
@@ -58,13 +60,15 @@ pub struct ConnectionStatus {
     pub gone: Option<String>,
     /// Number of the connection's streams that have not ended.
     pub streams: u32,
-    /// Data bytes of the connection in network memory: transmit and receive.
+    /// Data bytes of the connection in network memory, in the transmit and the receive direction.
     pub network_bytes: [u64; 2],
-    /// Numbers of packets sent, acknowledged by the peer, and delivered by the peer.
+    /// Numbers of packets of the connection that were sent, acknowledged by the peer, and delivered
+    /// by the peer.
     pub sent: [u64; 3],
-    /// Number of packets received in order, and number of those that were delivered.
+    /// Number of packets that the connection received in order, and number of those that were
+    /// delivered.
     pub come: [u64; 2],
-    /// Credit that the peer granted and that has not been spent, in bytes with headers.
+    /// Credit in bytes, headers included, that the peer granted and that has not been spent.
     pub granted: u64,
 }
 
@@ -133,7 +137,7 @@ impl Manager {
         self.streams.keys().copied()
     }
 
-    /// Returns the streams that hold resources of a direction, in ascending order.
+    /// Returns the streams that hold resources of this direction, in ascending order.
     #[must_use]
     pub fn active(&self, direction: Direction) -> BTreeSet<StreamId> {
         self.schedulers[direction.index()].active()
@@ -146,7 +150,7 @@ impl Manager {
         (staging, self.memory.used(direction))
     }
 
-    /// Returns the counters since the start.
+    /// Returns the manager's counters since its start.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         let [out, back] = &self.schedulers;
@@ -158,7 +162,7 @@ impl Manager {
         }
     }
 
-    /// Returns the reasons for which a stream waits now. None if the stream is over or makes
+    /// Returns the reasons for which a stream waits now. None if the stream has ended or makes
     /// progress.
     ///
     /// # Errors
@@ -188,7 +192,7 @@ impl Manager {
         Ok(waits)
     }
 
-    /// Returns the reason for which a pending stream has no staging memory and engines.
+    /// Returns the reason for which a pending stream has not received staging memory and engines.
     fn waits_for_resources(&self, id: StreamId, stream: &Stream) -> Wait {
         let scheduler = &self.schedulers[stream.direction.index()];
         let need = stream.need();
@@ -213,7 +217,7 @@ impl Manager {
         }
     }
 
-    /// Adds the reasons for which an active stream waits.
+    /// Adds the reasons for which an active stream waits to `waits`.
     fn waits_in_execution(&self, id: StreamId, stream: &Stream, waits: &mut Vec<Wait>) {
         self.waits_for_orders(id, waits);
         let buffers = stream.buffers.iter().flatten();
@@ -238,8 +242,8 @@ impl Manager {
             });
             self.waits_for_peer(stream.connection, waits);
         } else if transmits && stream.done < stream.moved {
-            // New data cannot complete ADUs that have been moved, so the peer is a wait in any
-            // case.
+            // New data cannot complete ADUs that have been moved, so the stream waits for the peer
+            // in any case.
             self.waits_for_peer(stream.connection, waits);
         }
         if !transmits && stages.contains(&Stage::Filling) && waits.is_empty() {
@@ -250,7 +254,8 @@ impl Manager {
         }
     }
 
-    /// Adds the waits for orders on buffers that are under way or wait for a link.
+    /// Adds the orders for which a stream waits to `waits`: those under way on its buffers, and
+    /// those that wait for a link.
     fn waits_for_orders(&self, id: StreamId, waits: &mut Vec<Wait>) {
         let (mut fetch, mut deliver) = (BTreeSet::<LinkId>::new(), BTreeSet::<LinkId>::new());
         let mut copy = false;
@@ -274,7 +279,7 @@ impl Manager {
         }
     }
 
-    /// Adds the waits of the transmit half of a connection.
+    /// Adds the reasons for which the transmit half of a connection waits to `waits`.
     fn waits_for_peer(&self, id: ConnectionId, waits: &mut Vec<Wait>) {
         let Some(connection) = self.connections.get(&id) else {
             return;
@@ -300,7 +305,7 @@ impl Manager {
         }
     }
 
-    /// Returns whether the peer's credit does not suffice for the next packet.
+    /// Returns whether the credit from the peer is too small for the next packet.
     fn not_granted(&self, connection: &Connection) -> bool {
         let next = connection.transmit.queue.front();
         let next = next.and_then(|packet| self.memory.get(*packet));
@@ -308,9 +313,11 @@ impl Manager {
         connection.protocol().confirms() && !connection.transmit.may_spend(cost)
     }
 
-    /// Reports the streams that made no progress for the configured time, once in each such period.
+    /// Reports the streams that made no progress for the configured time, once in each period of
+    /// that length.
     pub(super) fn report_stalls(&mut self) {
-        // Each due stream is reported once: at the end of time the next deadline is the same again.
+        // Each due stream is reported once: at the maximum time value, the next deadline is the
+        // same again.
         let due = self.stalls.iter().take_while(|(at, _)| *at <= self.now);
         for (at, id) in due.copied().collect::<Vec<_>>() {
             self.stalls.remove(&(at, id));

@@ -7,11 +7,11 @@ use crate::order::{End, State};
 use crate::scheduler::Need;
 use std::collections::{BTreeMap, VecDeque};
 
-/// The number of a group of streams in lock step.
+/// The number of a group of streams that are in lock step.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Group(pub u32);
 
-/// The stage of one of the two buffers of an active stream.
+/// The stage of one of the two buffers of an active stream, which are filled and emptied in turn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Stage {
     /// The buffer has no data.
@@ -31,26 +31,29 @@ pub(crate) struct Buffer {
     pub id: BufferId,
     pub stage: Stage,
     pub tu: Tu,
-    /// Size in bytes of the ADU to which the TU belongs.
+    /// Size in bytes of the ADU to which the buffer's TU belongs.
     pub adu_bytes: u64,
-    /// Number of orders under way that use the buffer.
+    /// Number of orders under way that use this buffer.
     pub left: u64,
     /// Transmit with cut-through: number of contiguous bytes of the TU in the buffer, from its
-    /// start. Receive: number of bytes that came or are lost. `void` says whether any are lost.
+    /// start. Receive: number of bytes of the TU that arrived or are lost. `void` says whether any
+    /// are lost.
     pub covered: u64,
     pub void: bool,
-    /// Receive: all packets below this sequence number are in this buffer or in earlier ones.
+    /// Receive: all packets below this sequence number have been loaded into this buffer or into
+    /// earlier ones.
     pub taken: u64,
-    /// With cut-through: lengths of the SUs behind a gap, by first byte.
+    /// With cut-through: lengths of the SUs in the buffer that follow a gap, by first byte in the
+    /// TU.
     pub beyond: BTreeMap<u64, u64>,
-    /// With cut-through: number of packets of the TU that were ordered to be stored before the
-    /// buffer was full. `storing` is the number of those orders under way.
+    /// With cut-through: number of packets of the TU for which the order to store them was issued
+    /// before the buffer was full. `storing` is the number of those orders under way.
     pub early: usize,
     pub storing: u64,
 }
 
 impl Buffer {
-    /// With cut-through: records that an SU is in the buffer.
+    /// With cut-through: records that `bytes` bytes from `offset` of the TU are in the buffer.
     pub fn cover(&mut self, offset: u64, bytes: u64) {
         self.beyond.insert(offset, bytes);
         while let Some(bytes) = self.beyond.remove(&self.covered) {
@@ -59,7 +62,8 @@ impl Buffer {
     }
 }
 
-/// The ADU whose TUs are being filled into buffers, and the next of these TUs.
+/// The position of a stream in its data: the ADU whose TUs are being filled into buffers, and the
+/// next of these TUs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor {
     pub adu: u64,
@@ -67,7 +71,8 @@ pub(crate) struct Cursor {
     pub next_tu: u64,
 }
 
-/// One link of a transmit stream, with the bytes offered and ordered on it since the start.
+/// One link of a transmit stream, with the numbers of bytes that ranks offered on it and that the
+/// driver was ordered to fetch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Link {
     pub id: LinkId,
@@ -75,7 +80,7 @@ pub(crate) struct Link {
     pub ordered: u64,
 }
 
-/// The packets of one ADU that are not confirmed yet.
+/// The record of one ADU: its packets that are not confirmed yet.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ledger {
     pub packets: u64,
@@ -83,12 +88,12 @@ pub(crate) struct Ledger {
     pub lost: bool,
 }
 
-/// Returns a stream, if it exists and has not ended.
+/// Returns the state of a stream, if it exists and has not ended.
 pub(crate) fn live(streams: &BTreeMap<StreamId, Stream>, id: StreamId) -> Option<&Stream> {
     streams.get(&id).filter(|stream| stream.end.is_none())
 }
 
-/// Returns a stream for changes, if it exists and has not ended.
+/// Returns the state of a stream for changes, if it exists and has not ended.
 pub(crate) fn live_mut(
     streams: &mut BTreeMap<StreamId, Stream>,
     id: StreamId,
@@ -113,27 +118,28 @@ pub(crate) struct Stream {
     /// Number of streams that were registered before the stream on its connection and direction.
     pub ordinal: u32,
     pub state: State,
-    /// The end of the stream, once it is known. `end_reported` says whether `Ended` was reported.
+    /// The outcome of the stream, once it is known. `end_reported` says whether `Ended` was
+    /// reported.
     pub end: Option<End>,
     pub end_reported: bool,
     pub links: Vec<Link>,
-    /// Sizes of the announced ADUs that have not started.
+    /// Sizes in bytes of the announced ADUs that have not started.
     pub lengths: VecDeque<u64>,
     pub started: u64,
     pub moved: u64,
     pub done: u64,
-    /// Unconfirmed packets of the moved or started ADUs, from ADU `done` on.
+    /// The records of ADUs with unconfirmed packets, from ADU number `done` on.
     pub ledger: VecDeque<Ledger>,
     pub buffers: Option<[Buffer; 2]>,
-    /// Indices of the buffer that is filled next, and of the one that is emptied next.
+    /// Index of the buffer that is filled next, and in `empty` of the one that is emptied next.
     pub fill: usize,
     pub empty: usize,
     pub cursor: Option<Cursor>,
     pub quantum_left: u32,
-    /// Transmit: whether the stream's last packet has a sequence number.
+    /// Transmit: whether the end mark of the stream has a sequence number.
     pub marked: bool,
     /// Receive: the number of ADUs that the peer reported. `end_lost` says whether the end mark was
-    /// lost. `good` says whether the whole ADU that is being emptied came.
+    /// lost. `good` says whether all of the ADU that is being emptied to the links arrived.
     pub peer_adus: Option<u64>,
     pub end_lost: bool,
     pub good: bool,
@@ -146,6 +152,7 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
+    /// Creates the state of a stream that an application has just registered.
     pub fn new(app: AppId, spec: &StreamSpec, ordinal: u32, now: Instant) -> Self {
         let links = spec.format.links().into_iter().map(|id| Link {
             id,
@@ -203,8 +210,8 @@ impl Stream {
         }
     }
 
-    /// Returns the number of ADUs that count as finished for the streams in lock step with this
-    /// one.
+    /// Returns the number of ADUs of this stream that count as finished for the streams in lock
+    /// step with it.
     pub fn finished(&self) -> u64 {
         match self.finished_when {
             Finished::Moved => self.moved,
@@ -226,13 +233,14 @@ impl Stream {
         buffers.map(|buffer| buffer.left + buffer.storing).sum()
     }
 
-    /// Returns whether both buffers are empty.
+    /// Returns whether both buffers of the stream are empty.
     pub fn idle(&self) -> bool {
         let mut buffers = self.buffers.iter().flatten();
         buffers.all(|buffer| buffer.stage == Stage::Empty)
     }
 
-    /// Changes the state of the stream, and adds the time spent in the previous state.
+    /// Changes the state of the stream, and adds the time since the last change to the total time
+    /// of the previous state.
     pub fn enter(&mut self, state: State, now: Instant) {
         self.times_ns[self.state as usize] += now.since_ns(self.state_at);
         self.state = state;
@@ -240,7 +248,7 @@ impl Stream {
         self.progress_at = now;
     }
 
-    /// Receive: returns the number of bytes of the newest ADU that came.
+    /// Receive: returns the number of bytes of the newest ADU that arrived.
     pub fn bytes_of_adu(&self) -> u64 {
         let Some(adu) = self.started.checked_sub(1) else {
             return 0;
@@ -254,7 +262,7 @@ impl Stream {
         ends.max().unwrap_or(before)
     }
 
-    /// Receive: returns whether the stream has moved all the requested ADUs.
+    /// Receive: returns whether the stream has moved all the ADUs that the application requested.
     pub fn satisfied(&self) -> bool {
         self.adus == Some(self.moved)
     }

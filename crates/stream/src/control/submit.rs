@@ -1,4 +1,4 @@
-//! Registration of streams, and the checks before a stream is registered.
+//! Registers streams, after checking their settings against the limits and for cyclic dependences.
 
 use super::Manager;
 use super::stream::{Group, Stream};
@@ -10,7 +10,7 @@ use crate::order::State;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Manager {
-    /// Registers a stream.
+    /// Registers a stream of an application.
     ///
     /// # Errors
     /// As [`submit_all`](Self::submit_all).
@@ -19,7 +19,7 @@ impl Manager {
         Ok(streams[0])
     }
 
-    /// Registers streams together, in this order: either all of them or none.
+    /// Registers streams of an application together, in this order: either all of them or none.
     ///
     /// # Errors
     /// A format is invalid; a reference is unknown, closed or belongs to another application; a
@@ -93,8 +93,8 @@ impl Manager {
                 return Err(Error::NotOpen(id, why.clone()));
             }
         }
-        // A stream that ended before its turn stays in line until then, because its number and its
-        // end mark are still to be used.
+        // A stream that ended before its turn stays in the queue until then, because its number and
+        // its end mark must still be used.
         let in_line = connection.order[spec.direction.index()].len();
         let most = self.apps.get(&app).map_or(0, |app| app.limits.streams);
         // End marks that the peer has not confirmed also count, even those of cancelled streams.
@@ -156,7 +156,7 @@ impl Manager {
         Ok(())
     }
 
-    /// Adds a checked stream to the manager's tables.
+    /// Adds a checked stream to the manager's tables, under the number `id`.
     fn insert(&mut self, app: AppId, spec: &StreamSpec, id: StreamId) {
         let direction = spec.direction.index();
         let Some(connection) = self.connections.get_mut(&spec.connection) else {
@@ -173,7 +173,7 @@ impl Manager {
         }
     }
 
-    /// Removes streams that were inserted, after a later check failed.
+    /// Removes streams that were inserted into the manager's tables, after a later check failed.
     fn undo(&mut self, ids: &[StreamId]) {
         for id in ids.iter().rev() {
             let Some(stream) = self.streams.remove(id) else {
@@ -191,7 +191,7 @@ impl Manager {
         }
     }
 
-    /// Restores the lock step groups from before a submission that failed.
+    /// Restores the lock step groups to their state before a submission that failed.
     fn restore_groups(&mut self, groups: Option<BTreeMap<Group, BTreeSet<StreamId>>>) {
         let Some(groups) = groups else {
             return;
@@ -255,7 +255,7 @@ impl Manager {
         new.iter().try_for_each(|id| self.check_step(*id))
     }
 
-    /// Returns the stream that a reference of a submission names.
+    /// Returns the stream to which a reference in a submission points.
     fn other(&self, other: Other, id: StreamId, ids: &[StreamId]) -> Result<StreamId> {
         let found = match other {
             Other::Stream(found) => found,
@@ -327,8 +327,8 @@ impl Manager {
         Ok(())
     }
 
-    /// Checks that each member of a lock step group fits beside the members that hold their
-    /// resources to the end.
+    /// Checks that the members of the stream's lock step group that hold their resources to the end
+    /// leave enough resources for each other member.
     fn check_step(&self, id: StreamId) -> Result<()> {
         let stream = &self.streams[&id];
         let limit = self.limits(stream.app).staging_bytes;
@@ -429,7 +429,8 @@ impl Manager {
         Ok(())
     }
 
-    /// Records that new data or new room is available to a stream, so that it may continue.
+    /// Records that new data or new room in memory is available to a stream, so that it may
+    /// continue.
     pub(crate) fn data_came(&mut self, id: StreamId) {
         let Some(stream) = self.streams.get(&id) else {
             return;

@@ -1,4 +1,4 @@
-//! The part of the manager that uses the receive half: accepts packets and assigns them to streams.
+//! The part of the manager that handles arriving packets: accepts them and assigns them to streams.
 
 use super::receive::Verdict;
 use super::{Drop, Offer};
@@ -11,13 +11,13 @@ use crate::network_memory::Packet;
 use crate::order::{End, Event, Reason};
 use crate::wire::{Header, Kind};
 
-/// Maximum number of consecutive ADUs that may be missing.
+/// Maximum number of consecutive ADUs that may be missing between two received packets.
 const ADUS_MISSING: u64 = 1 << 16;
-/// Maximum distance of a header's floor beyond the next expected sequence number.
+/// Maximum distance of the floor in a received header beyond the next expected sequence number.
 const FLOOR_AHEAD: u64 = 1 << 20;
 
 impl Manager {
-    /// Handles the header of a packet that has come, and decides whether its data may go into
+    /// Handles the header of a packet that has arrived, and decides whether its data may go into
     /// network memory. The manager handles the acknowledgements and credit of the header in either
     /// case.
     pub fn offer(&mut self, now: Instant, id: ConnectionId, header: &Header) -> Offer {
@@ -33,7 +33,7 @@ impl Manager {
         answer
     }
 
-    /// Handles a header, and returns the answer to the packet's offer.
+    /// Handles the header of an arriving packet, and returns the answer to its offer.
     fn judge(&mut self, id: ConnectionId, header: &Header) -> Offer {
         let known = self.connections.get(&id).filter(|one| one.gone.is_none());
         let Some(known) = known.filter(|one| one.spec.channel == header.channel) else {
@@ -64,7 +64,8 @@ impl Manager {
                 Kind::Data => header.sequence,
                 _ => u64::MAX,
             };
-            // A packet that is being copied has arrived, even if its number is below the floor.
+            // A packet that is being copied has arrived, even if its sequence number is below the
+            // floor.
             let copied = half
                 .arriving
                 .first_key_value()
@@ -134,8 +135,8 @@ impl Manager {
         Offer::Take(packet)
     }
 
-    /// Answers a probe or a duplicate at once with a header of its own. Either one means that
-    /// acknowledgements may be lost, so one answer must not cover several of them.
+    /// Sends an acknowledgement at once, as the answer to a probe or a duplicate. Either of these
+    /// means that acknowledgements may be lost, so one answer must not cover several of them.
     fn reply(&mut self, id: ConnectionId) {
         let connection = self.connections.get(&id);
         if connection.is_some_and(|one| one.protocol().confirms()) {
@@ -143,7 +144,7 @@ impl Manager {
         }
     }
 
-    /// Handles the packets that are now in order: their streams may continue.
+    /// Handles the packets of a connection that are now in order: their streams may continue.
     fn packet_in_order(&mut self, id: ConnectionId) {
         if let Some(connection) = self.connections.get_mut(&id)
             && let Protocol::Unconfirmed { reorder } = connection.spec.protocol
@@ -153,16 +154,17 @@ impl Manager {
         self.dirty_connections.insert(id);
     }
 
-    /// Handles the arrival of an accepted packet's data in network memory. `sum` is the checksum of
-    /// the data, of the connection's kind, or any number if the connection has none. It is None if
-    /// the data did not come completely.
+    /// Handles the driver's report that the data of an accepted packet is in network memory. `sum`
+    /// is the checksum of the data, of the connection's kind, or any number if the connection has
+    /// none. It is None if the data did not arrive completely.
     pub fn handle_arrived(&mut self, now: Instant, packet: PacketId, sum: Option<u32>) {
         self.advance(now);
         self.arrived(packet, sum);
         self.settle();
     }
 
-    /// Checks the checksum of an arrived packet, and puts the packet in order.
+    /// Checks the checksum of an arrived packet, and inserts the packet in the order of sequence
+    /// numbers.
     fn arrived(&mut self, id: PacketId, sum: Option<u32>) {
         let packet = self.memory.get(id);
         let waits = packet.filter(|packet| packet.direction == Direction::Receive && !packet.whole);
@@ -201,7 +203,7 @@ impl Manager {
         self.packet_in_order(of);
     }
 
-    /// Reports that a packet came with corrupted data.
+    /// Reports to the application that a packet arrived with corrupted data.
     fn report_corrupted(&mut self, connection: ConnectionId, header: &Header) {
         let order = self.connections.get(&connection).map(|one| &one.order[1]);
         let mut streams = order.into_iter().flatten();
@@ -237,7 +239,7 @@ impl Manager {
             let stream = front.and_then(|front| self.streams.get(&front));
             if front.is_some() && stream.is_none_or(|stream| stream.end.is_some()) {
                 // The buffers of the ended stream may still be on their way to ranks. The packets
-                // after the mark belong to the next stream.
+                // after the end mark belong to the next stream.
                 order.pop_front();
                 self.resolve = true;
                 continue;
@@ -318,7 +320,7 @@ impl Manager {
         }
     }
 
-    /// Discards a packet that is no longer needed.
+    /// Discards a received packet that is no longer needed.
     pub(crate) fn discard(&mut self, id: ConnectionId, packet: PacketId, header: &Header) {
         if let Some(connection) = self.connections.get_mut(&id) {
             let half = &mut connection.receive;
@@ -333,8 +335,8 @@ impl Manager {
         self.all_taken(id);
     }
 
-    /// Notifies the peer that all consumed data is delivered, if no stream has any of it in its
-    /// buffers.
+    /// Notifies the peer that all consumed data is delivered, if no buffer of any stream contains
+    /// such data.
     pub(crate) fn all_taken(&mut self, id: ConnectionId) {
         let Some(connection) = self.connections.get_mut(&id) else {
             return;
@@ -345,7 +347,7 @@ impl Manager {
         }
     }
 
-    /// Schedules an acknowledgement on a connection.
+    /// Schedules an acknowledgement to the peer of a connection.
     pub(crate) fn owe(&mut self, id: ConnectionId) {
         let connection = self.connections.get(&id);
         if connection.is_some_and(|one| one.open && one.protocol().confirms()) {

@@ -19,11 +19,11 @@ use crate::ids::{AppId, Instant, StreamId};
 use crate::wire::{Header, Kind};
 use std::collections::VecDeque;
 
-/// The manager's answer to a packet whose header the driver offers.
+/// The manager's answer to an arriving packet whose header the driver offers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Offer {
-    /// Put the packet's data into this slot of network memory, sum it, and report with
-    /// `handle_arrived`.
+    /// Put the packet's data into this slot of network memory, compute its checksum, and report
+    /// with `handle_arrived`.
     Take(crate::ids::PacketId),
     /// The packet has no data, and was accepted.
     Taken,
@@ -34,18 +34,18 @@ pub enum Offer {
     Drop(Drop),
 }
 
-/// The reason for which a packet is dropped.
+/// The reason for which an arriving packet is dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Drop {
     /// The packet is a duplicate, or so late that it counts as lost.
     Duplicate,
-    /// The connection is lost, or the packet is of another channel.
+    /// The connection is lost, or the packet belongs to another channel.
     Stray,
     /// The sequence number, the credit or the acknowledgement of the packet is impossible.
     Impossible,
 }
 
-/// One logical connection.
+/// The manager's state of one logical connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub app: AppId,
@@ -57,10 +57,11 @@ pub(crate) struct Connection {
     pub gone: Option<String>,
     pub transmit: Transmit,
     pub receive: Receive,
-    /// Streams by direction, in the order of registration, from the first one that has not
-    /// completed.
+    /// Streams of the connection by direction, in the order of registration, from the first one
+    /// that has not completed.
     pub order: [VecDeque<StreamId>; 2],
-    /// Number of streams registered so far, by direction: the ordinal of the next one.
+    /// Number of streams registered on the connection so far, by direction: the ordinal of the next
+    /// one.
     pub ordinals: [u32; 2],
     /// Number of the connection's streams that have not ended.
     pub live: u32,
@@ -72,6 +73,7 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
+    /// Creates the state of a connection that an application opens.
     pub fn new(app: AppId, spec: ConnectionSpec) -> Self {
         let receive = Receive::new(spec.window_bytes);
         Self {
@@ -95,8 +97,8 @@ impl Connection {
         self.spec.protocol
     }
 
-    /// Returns the header with the acknowledgements and credit filled in, which every header
-    /// carries.
+    /// Returns the header with the connection's acknowledgements and credit filled in, which every
+    /// header carries.
     pub fn fill_in(&self, mut header: Header) -> Header {
         if self.protocol().confirms() {
             header.acknowledged = self.receive.expected;

@@ -4,10 +4,11 @@ use crate::ids::PacketId;
 use crate::wire::{DiscardedStreams, Header};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Number of packets without data that can wait in addition to those that the window covers.
+/// Maximum number of waiting packets without data, in addition to the packets that the window
+/// covers.
 const MARKS_MAX: usize = 1024;
 
-/// Number of sequence numbers beyond the next expected one that are accepted.
+/// Number of sequence numbers beyond the next expected one that the receive half accepts.
 const SPAN: u64 = 1 << 20;
 
 /// The verdict of the receive half on a data packet.
@@ -19,11 +20,11 @@ pub(crate) enum Verdict {
     NoRoom,
 }
 
-/// State of the receive half.
+/// State of the receive half of a connection.
 #[derive(Debug, Default)]
 pub(crate) struct Receive {
     pub window: u64,
-    /// The next expected sequence number: all packets below it came, or were given up.
+    /// The next expected sequence number: all packets with lower numbers arrived, or were given up.
     pub expected: u64,
     /// Complete packets beyond the next expected one, by sequence number.
     pub early: BTreeMap<u64, PacketId>,
@@ -31,26 +32,27 @@ pub(crate) struct Receive {
     pub arriving: BTreeMap<u64, PacketId>,
     /// Packets in order that no stream has consumed yet (the receive queue of the paper, 4.3).
     pub held: VecDeque<PacketId>,
-    /// Cost of all packets that are still in network memory. `freed` is the cost of those that were
-    /// released.
+    /// Cost in bytes, in terms of the receive window, of all packets that are still in network
+    /// memory. `freed` is the cost of those that were released.
     pub cost: u64,
     pub freed: u64,
-    /// One above the highest received sequence number.
+    /// One above the highest sequence number that was received.
     pub latest: u64,
-    /// All packets below `taken` were removed from `held`; all packets below `delivered` were
-    /// delivered.
+    /// All packets below the number `taken` were removed from `held`; all packets below `delivered`
+    /// were delivered.
     pub taken: u64,
     pub delivered: u64,
-    /// Number of buffers with data that is not delivered.
+    /// Number of buffers that contain data that is not delivered.
     pub buffered: u64,
-    /// Streams with consumed packets that will not be delivered. The peer learns this no later than
-    /// `delivered` passes these packets, so that it does not count them as done.
+    /// Streams with consumed packets that will not be delivered. Headers report them to the peer no
+    /// later than `delivered` passes these packets, so that the peer does not count them as done.
     pub discarded: DiscardedStreams,
-    /// Position of the end of the last packet: stream, ADU, byte.
+    /// Position of the end of the last packet in order: stream, ADU, byte.
     pub last: Option<(u32, u64, u64)>,
 }
 
 impl Receive {
+    /// Creates the state of a connection with a receive window of this number of bytes.
     pub fn new(window: u64) -> Self {
         Self {
             window,
@@ -58,13 +60,14 @@ impl Receive {
         }
     }
 
-    /// Returns the total credit that was granted to the peer since the start.
+    /// Returns the total credit in bytes that was granted to the peer since the connection was
+    /// opened.
     pub fn granted(&self) -> u64 {
         self.freed.saturating_add(self.window)
     }
 
-    /// Returns which packets beyond the next expected one have come: bit `i` stands for packet
-    /// `expected + 1 + i`.
+    /// Returns a bit set of the packets beyond the next expected one that have arrived: bit `i`
+    /// stands for packet `expected + 1 + i`.
     pub fn beyond(&self) -> u64 {
         let first = self.expected + 1;
         let come = self.early.range(first..first + 64);
@@ -92,8 +95,8 @@ impl Receive {
         Verdict::Take
     }
 
-    /// Returns whether the packet is the next one in order and needs no special handling (header
-    /// prediction).
+    /// Returns whether the packet with this header is the next one in order and needs no special
+    /// handling (header prediction).
     pub fn predicted(&self, header: &Header) -> bool {
         header.sequence == self.expected
             && self.arriving.is_empty()
@@ -102,7 +105,8 @@ impl Receive {
             && self.last == Some((header.stream, header.adu, header.offset))
     }
 
-    /// Inserts a complete packet in order, with those behind it that become contiguous.
+    /// Inserts a complete packet in order of sequence numbers, with the early packets that become
+    /// contiguous.
     pub fn insert(&mut self, sequence: u64, packet: PacketId) {
         self.latest = self.latest.max(sequence + 1);
         if sequence != self.expected {
@@ -114,7 +118,7 @@ impl Receive {
         self.drain();
     }
 
-    /// Moves early packets that are now in order to the receive queue.
+    /// Moves early packets that are now in order to the receive queue `held`.
     fn drain(&mut self) {
         while let Some(packet) = self.early.remove(&self.expected) {
             self.held.push_back(packet);
@@ -152,7 +156,7 @@ impl Receive {
         self.give_up_below(copied.map_or(floor, |copied| copied.min(floor)));
     }
 
-    /// Gives up the gap before the first early packet. Returns whether there was one.
+    /// Gives up the missing packets before the first early packet. Returns whether there were any.
     pub fn give_up_gap(&mut self) -> bool {
         let Some((&sequence, _)) = self.early.first_key_value() else {
             return false;

@@ -1,5 +1,4 @@
-//! The part of the manager that uses the transmit half: sends packets, handles acknowledgements and
-//! timeouts.
+//! The part of the manager that sends packets and handles acknowledgements and timeouts.
 
 use super::Drop;
 use super::transmit::Awaited;
@@ -10,13 +9,14 @@ use crate::network_memory::Packet;
 use crate::order::{End, Event, Reason, Work};
 use crate::wire::{Header, Kind};
 
-/// A packet counts as lost if a transmission that is this much later has arrived (RFC 9002, 6.1.1).
+/// A packet counts as lost if the transmission with this number of transmissions after it has
+/// arrived (RFC 9002, 6.1.1).
 const PACKET_THRESHOLD: u64 = 3;
 /// Number of packets that a timeout sends (RFC 9002, 6.2.4).
 const TIMEOUT_PACKETS: usize = 2;
-/// Number of timeouts that send probes before data that is not repaired is given up.
+/// Number of timeouts that send probes before the manager gives up data that it may not send again.
 const PROBE_TIMEOUTS: u32 = 3;
-/// Number of probes after the last packet of an unconfirmed connection.
+/// Number of probes that are sent after the last packet of an unconfirmed connection.
 const TAIL_PROBES: u32 = 6;
 
 impl Manager {
@@ -53,8 +53,8 @@ impl Manager {
         Some(packet)
     }
 
-    /// Sends a packet without data that marks the end of a stream: complete or, if `cut`, cut
-    /// short.
+    /// Sends a packet without data that marks the end of a stream: a complete stream or, if `cut`,
+    /// one that was cut short.
     pub(crate) fn mark(&mut self, id: StreamId, cut: bool) {
         let Some(stream) = self.streams.get_mut(&id) else {
             return;
@@ -71,8 +71,8 @@ impl Manager {
         self.sequence(id, header);
     }
 
-    /// Orders the packets of a connection to be sent that may be sent now: repetitions first, then
-    /// new ones.
+    /// Issues orders to send the packets of a connection that may be sent now: retransmissions
+    /// first, then new packets.
     pub(crate) fn pump(&mut self, id: ConnectionId) {
         while let Some(connection) = self.connections.get_mut(&id) {
             if !connection.open {
@@ -115,8 +115,8 @@ impl Manager {
             .is_some_and(|packet| packet.users == 0)
     }
 
-    /// Orders a packet to be sent. `proves` says that its earlier transmissions are known to be
-    /// lost, so that an acknowledgement is for this transmission.
+    /// Issues the order to send a packet. `proves` says that its earlier transmissions are known to
+    /// be lost, so that an acknowledgement is for this transmission.
     fn send(&mut self, id: ConnectionId, packet: PacketId, proves: bool) {
         let Some(connection) = self.connections.get_mut(&id) else {
             return;
@@ -155,7 +155,7 @@ impl Manager {
         );
     }
 
-    /// Handles the completion of an order to send.
+    /// Handles the driver's report that a packet was sent.
     pub(crate) fn sent(&mut self, id: ConnectionId, packet: PacketId) {
         let now = self.now;
         let Some(state) = self.memory.get_mut(packet) else {
@@ -187,7 +187,7 @@ impl Manager {
         self.dirty_connections.insert(id);
     }
 
-    /// Handles the acknowledgements and credit that every header carries.
+    /// Handles the acknowledgements and credit in a header from the peer.
     pub(crate) fn handle_header(&mut self, id: ConnectionId, header: &Header) -> Result<(), Drop> {
         let Some(connection) = self.connections.get_mut(&id) else {
             return Err(Drop::Stray);
@@ -342,7 +342,7 @@ impl Manager {
         any
     }
 
-    /// Gives up a lost packet that is not sent again.
+    /// Gives up a lost packet that must not be sent again.
     fn give_up(&mut self, id: ConnectionId, sequence: u64) {
         let Some(connection) = self.connections.get_mut(&id) else {
             return;
@@ -368,12 +368,12 @@ impl Manager {
         self.dirty_connections.insert(id);
     }
 
-    /// Sends a probe, which asks the peer for an acknowledgement.
+    /// Sends a probe, which requests an acknowledgement from the peer.
     fn probe(&mut self, id: ConnectionId) {
         self.send_control(id, Kind::Probe);
     }
 
-    /// Orders a header without data and sequence number to be sent.
+    /// Issues the order to send a header of this kind, without data and sequence number.
     pub(crate) fn send_control(&mut self, id: ConnectionId, kind: Kind) {
         let Some(connection) = self.connections.get(&id) else {
             return;
@@ -384,7 +384,7 @@ impl Manager {
         self.direct(Work::Control { connection, header });
     }
 
-    /// Sets the deadline of a connection's next timeout, if the connection waits for its peer.
+    /// Sets the deadline of the next timeout of a connection, if the connection waits for its peer.
     fn arm(&mut self, id: ConnectionId) {
         let Some(connection) = self.connections.get(&id) else {
             return;
@@ -407,9 +407,9 @@ impl Manager {
         }
     }
 
-    /// Handles a timeout: a packet counts as lost, or there was no progress for too long. Packets
-    /// are sent again without counting as lost, since an acknowledgement may be for an earlier
-    /// transmission.
+    /// Handles a timeout of a connection: a packet counts as lost, or there was no progress for too
+    /// long. Packets are sent again without counting as lost, since an acknowledgement may be for
+    /// an earlier transmission.
     pub(crate) fn transmit_timeout(&mut self, id: ConnectionId) {
         let Some(connection) = self.connections.get_mut(&id) else {
             return;
@@ -433,7 +433,7 @@ impl Manager {
             false => half.sending > 0,
         };
         if unsent {
-            // The driver still has the packet to send, so the peer is not late.
+            // The driver has not sent the packet yet, so the peer is not late.
             return;
         }
         self.statistics.timeouts += 1;
@@ -463,8 +463,8 @@ impl Manager {
         }
     }
 
-    /// Frees a packet's slot, or marks it to be freed once no order uses it. `paid` returns its
-    /// cost to the peer's credit.
+    /// Frees the slot of a packet, or marks it to be freed once no order uses it. If `paid`,
+    /// returns the cost of the packet to the peer's credit.
     pub(crate) fn release(&mut self, id: PacketId, paid: bool) {
         let Some(packet) = self.memory.get_mut(id) else {
             return;

@@ -1,19 +1,20 @@
-//! The transmit half: packets to send, packets to send again, and timeouts.
+//! The transmit half of a connection: packets to send, packets to send again, and timeouts.
 
 use crate::config::Timeouts;
 use crate::ids::{Instant, PacketId, StreamId};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Number of packets, from the first missing one, whose arrival a header reports.
+/// Number of packets, from the first missing one on, whose arrival a header reports.
 const REPORTED_PACKETS: u64 = 65;
-/// Maximum timeout while the peer has all packets and replies (the persist timer of TCP).
+/// Maximum timeout in nanoseconds while the peer has all packets and replies (the persist timer of
+/// TCP).
 const PERSIST_MAX_NS: u64 = 100_000_000;
 
 /// A packet that the peer has not delivered yet, with its stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Awaited {
     pub stream: StreamId,
-    /// The number of the stream in packet headers.
+    /// The number of the packet's stream in packet headers.
     pub ordinal: u32,
     /// The number of the packet's ADU. None for an end mark.
     pub adu: Option<u64>,
@@ -22,10 +23,10 @@ pub(crate) struct Awaited {
     pub confirmed: bool,
 }
 
-/// State of the transmit half.
+/// State of the transmit half of a connection.
 #[derive(Debug, Default)]
 pub(crate) struct Transmit {
-    /// The next sequence number.
+    /// The next sequence number to assign to a packet.
     pub next: u64,
     /// Packets that were not sent yet, in the order of their sequence numbers.
     pub queue: VecDeque<PacketId>,
@@ -35,38 +36,39 @@ pub(crate) struct Transmit {
     pub flight: BTreeMap<u64, PacketId>,
     /// Sequence numbers of the packets in `flight` that must be sent again.
     pub resend: BTreeSet<u64>,
-    /// Packets with a sequence number that are not delivered, by this number.
+    /// All packets that the peer has not delivered, by sequence number.
     pub awaited: BTreeMap<u64, Awaited>,
-    /// Number of orders to send that are under way.
+    /// Number of orders to send packets that are under way.
     pub sending: u64,
-    /// The numbers of packets that the peer has acknowledged and delivered, from its last header.
+    /// All packets below `acknowledged` were acknowledged by the peer, and all packets below
+    /// `delivered` were delivered by it, according to its last header.
     pub acknowledged: u64,
     pub granted: u64,
     pub delivered: u64,
-    /// Cost of the packets sent.
+    /// Cost in bytes, in terms of the peer's receive window, of the packets sent.
     pub spent: u64,
     /// Number of transmissions so far. A packet that is sent again gets a new transmission number.
     pub transmissions: u64,
     /// Number of the newest transmission that is known to have arrived.
     pub newest: u64,
-    /// Number of timeouts since the last header from the peer, and in `backoff` since the last
-    /// progress.
+    /// Number of timeouts since the last header from the peer. `backoff` is the number since the
+    /// last progress.
     pub silent: u32,
     pub backoff: u32,
     pub deadline: Option<Instant>,
     /// Number of probes that are still to be sent after the last packet of an unconfirmed
     /// connection.
     pub tails: u32,
-    /// Mean and mean deviation of the round trip times, in nanoseconds.
+    /// Mean and mean deviation of the measured round trip times, in nanoseconds.
     round_trip: Option<(u64, u64)>,
     /// The shortest round trip time in nanoseconds; 0 before one was measured.
     pub round_trip_min_ns: u64,
 }
 
 impl Transmit {
-    /// Returns the number below which no packet is sent (again). A packet that does not stay in
-    /// memory until it is acknowledged counts as long as the driver has it, since the driver may
-    /// pace it.
+    /// Returns the number below which no packet will be sent (again). A packet that does not stay
+    /// in memory until it is acknowledged counts as long as the driver has it, since the driver may
+    /// delay it to pace the connection.
     pub fn floor(&self) -> u64 {
         let kept = self.flight.first_key_value().map(|(sequence, _)| *sequence);
         let awaited = || {
@@ -78,12 +80,14 @@ impl Transmit {
         first.map_or(self.sent, |sequence| sequence.min(self.sent))
     }
 
-    /// Returns the number below which the peer has reported all packets as arrived or lost.
+    /// Returns the sequence number below which the peer has reported all packets as arrived or
+    /// lost.
     pub fn reach(&self) -> u64 {
         self.acknowledged.saturating_add(REPORTED_PACKETS)
     }
 
-    /// Returns the first packet in flight, and the last one that an acknowledgement can cover.
+    /// Returns the first packet in flight, and the last one that an acknowledgement in a header can
+    /// cover.
     pub fn ends(&self) -> Option<[(u64, PacketId); 2]> {
         let first = self.flight.first_key_value()?;
         let last = self.flight.range(..self.reach()).next_back();
@@ -116,7 +120,7 @@ impl Transmit {
         base_ns.saturating_mul(factor).min(max_ns)
     }
 
-    /// Adds a round trip time, of a packet that was sent once (Karn's rule).
+    /// Adds a measured round trip time, of a packet that was sent once (Karn's rule).
     pub fn measured(&mut self, sample_ns: u64) {
         self.round_trip_min_ns = match self.round_trip {
             None => sample_ns,
@@ -134,7 +138,7 @@ impl Transmit {
         });
     }
 
-    /// Returns whether the peer's credit covers a packet of this cost.
+    /// Returns whether the credit from the peer covers a packet of this cost in bytes.
     pub fn may_spend(&self, cost: u64) -> bool {
         cost == 0 || self.spent.saturating_add(cost) <= self.granted
     }
