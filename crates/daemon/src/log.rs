@@ -161,7 +161,6 @@ struct Second {
 }
 
 impl Default for Refusals {
-    /// Return the state without refusals.
     fn default() -> Self {
         Self(Mutex::new(Second {
             started: Instant::now(),

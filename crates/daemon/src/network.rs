@@ -50,7 +50,6 @@ impl Network {
 }
 
 impl fmt::Display for Network {
-    /// Format the network as [`Network::parse`] reads it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }

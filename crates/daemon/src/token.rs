@@ -147,7 +147,6 @@ impl Tokens {
 }
 
 impl fmt::Debug for Secret {
-    /// Format the secret without its text.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret")
     }

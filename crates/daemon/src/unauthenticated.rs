@@ -186,7 +186,6 @@ impl Slot {
 }
 
 impl Drop for Slot {
-    /// Free the slot of the connection.
     fn drop(&mut self) {
         self.all.slots().remove(&self.number);
     }

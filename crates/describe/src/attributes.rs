@@ -29,7 +29,6 @@ impl Other {
 }
 
 impl Parse for Other {
-    /// Parse an identifier (a field of the same table) or a string (a full key).
     fn parse(input: ParseStream<'_>) -> Result<Self> {
         if input.peek(LitStr) {
             return Ok(Self::Whole(input.parse::<LitStr>()?.value()));

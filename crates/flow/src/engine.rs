@@ -407,7 +407,6 @@ impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
         }
     }
 
-    /// Return the number of transfers that have begun and not ended.
     #[inline]
     fn under_way(&self) -> u64 {
         self.under_way
@@ -415,7 +414,6 @@ impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
 }
 
 impl<T: Copy, H: Handler<Tag = T>> RunUntil<H> for Engine<T> {
-    /// Run until tick `limit`, until no event is left, or until the handler has finished.
     fn run_until(&mut self, limit: Cycles, handler: &mut H) -> Ran {
         while !handler.finished() {
             let coming = self.future.peek();

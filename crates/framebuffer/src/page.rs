@@ -85,7 +85,6 @@ impl Page {
 }
 
 impl Drop for Page {
-    /// Close the connections and end the threads.
     fn drop(&mut self) {
         self.shared.over.store(true, Ordering::Release);
         self.screens.close();

@@ -93,7 +93,6 @@ impl Painter {
 }
 
 impl Drop for Painter {
-    /// Allow another painter to draw on the screen.
     fn drop(&mut self) {
         let bytes = self.geometry.frame_bytes();
         self.screens.leave(&self.name, self.form, bytes);
@@ -101,12 +100,10 @@ impl Drop for Painter {
 }
 
 impl isthmus_stream_net::Screen for Painter {
-    /// Return the size of an ADU of the screen in bytes.
     fn adu_bytes(&self) -> u64 {
         self.geometry.adu_bytes()
     }
 
-    /// Draw bytes of an ADU as [`Painter::put`] does.
     fn put(&mut self, adu: u64, at: u64, data: &[u8]) -> Result<(), String> {
         Self::put(self, adu, at, data).map_err(|error| error.to_string())
     }

@@ -98,7 +98,6 @@ pub struct Figures {
 }
 
 impl Default for Screens {
-    /// Create an empty set of screens.
     fn default() -> Self {
         Self(Arc::new(Hub {
             state: Mutex::default(),
@@ -475,7 +474,6 @@ impl Viewer {
 }
 
 impl isthmus_stream_net::Screens for Screens {
-    /// Return the painter of the screen with this name.
     fn draw(&self, name: &str) -> Result<Box<dyn isthmus_stream_net::Screen>, String> {
         let painter = Self::draw(self, name).map_err(|error| error.to_string())?;
         Ok(Box::new(painter))

@@ -115,7 +115,6 @@ impl<I: Id, V> Table<I, V> {
 }
 
 impl<I, V> From<Vec<V>> for Table<I, V> {
-    /// Return a table whose entry for id i is entry i of `values`.
     fn from(values: Vec<V>) -> Self {
         Self {
             values,
@@ -125,7 +124,6 @@ impl<I, V> From<Vec<V>> for Table<I, V> {
 }
 
 impl<I, V> FromIterator<V> for Table<I, V> {
-    /// Return a table of the values of an iterator, for the ids from 0 on.
     fn from_iter<T: IntoIterator<Item = V>>(values: T) -> Self {
         Self::from(Vec::from_iter(values))
     }
@@ -134,7 +132,6 @@ impl<I, V> FromIterator<V> for Table<I, V> {
 impl<I: Id, V> Index<I> for Table<I, V> {
     type Output = V;
 
-    /// Return the value of the entity with this id.
     #[inline]
     fn index(&self, id: I) -> &V {
         &self.values[id.index()]
@@ -142,7 +139,6 @@ impl<I: Id, V> Index<I> for Table<I, V> {
 }
 
 impl<I: Id, V> IndexMut<I> for Table<I, V> {
-    /// Return the value of the entity with this id, for changes.
     #[inline]
     fn index_mut(&mut self, id: I) -> &mut V {
         &mut self.values[id.index()]

@@ -33,7 +33,6 @@ pub struct Slab<I, V> {
 }
 
 impl<I: Id, V> Default for Slab<I, V> {
-    /// Return an empty slab.
     fn default() -> Self {
         Self::new()
     }
@@ -107,7 +106,6 @@ impl<I: Id, V> Slab<I, V> {
 impl<I: Id, V> Index<I> for Slab<I, V> {
     type Output = V;
 
-    /// Return the value in a slot.
     #[inline]
     fn index(&self, slot: I) -> &V {
         &self.values[slot]
@@ -115,7 +113,6 @@ impl<I: Id, V> Index<I> for Slab<I, V> {
 }
 
 impl<I: Id, V> IndexMut<I> for Slab<I, V> {
-    /// Return the value in a slot, for changes.
     #[inline]
     fn index_mut(&mut self, slot: I) -> &mut V {
         &mut self.values[slot]

@@ -55,7 +55,6 @@ impl Error {
 }
 
 impl From<isthmus_wire::Error> for Error {
-    /// Convert an error of a socket or an address.
     fn from(error: isthmus_wire::Error) -> Self {
         match error {
             isthmus_wire::Error::Address(text, why) => Self::Address(text, why),
@@ -65,7 +64,6 @@ impl From<isthmus_wire::Error> for Error {
 }
 
 impl From<Expired> for Error {
-    /// Convert the reason for which a wait ended.
     fn from(expired: Expired) -> Self {
         match expired {
             Expired::TimedOut => Self::TimedOut(String::new()),

@@ -60,7 +60,6 @@ impl Pending {
 }
 
 impl Drop for Pending {
-    /// Discard the answer of the request.
     fn drop(&mut self) {
         self.core.forget(self.id);
     }

@@ -197,13 +197,11 @@ impl Reconnector {
 }
 
 impl Reconnect for Reconnector {
-    /// Start the thread that reconnects the link.
     fn renew(self: Arc<Self>, link: Weak<Lasting>, why: String) -> io::Result<()> {
         let thread = std::thread::Builder::new().name("nic-reconnect".into());
         thread.spawn(move || self.reconnect(&link, &why)).map(drop)
     }
 
-    /// Confirm received bytes to the daemon over the session.
     fn confirm(&self, link: &Lasting, received: u64) {
         if let Some(core) = self.core.upgrade() {
             core.send(Request::Taken {

@@ -306,14 +306,12 @@ impl Session {
 }
 
 impl AsFd for Session {
-    /// Return the descriptor that is readable while `notices` has something to return.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.core.notice.as_fd()
     }
 }
 
 impl Drop for Session {
-    /// End the session and wait for its thread.
     fn drop(&mut self) {
         self.end();
         if let Some(thread) = self.thread.take() {

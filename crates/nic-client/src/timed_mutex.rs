@@ -68,23 +68,19 @@ impl<T> TimedMutex<T> {
 }
 
 impl<T> Deref for TimedGuard<'_, T> {
-    /// The type of the locked value.
     type Target = T;
-    /// Return the locked value.
     fn deref(&self) -> &T {
         self.value.as_ref().expect("it is given back when dropped")
     }
 }
 
 impl<T> DerefMut for TimedGuard<'_, T> {
-    /// Return the locked value for changes.
     fn deref_mut(&mut self) -> &mut T {
         self.value.as_mut().expect("it is given back when dropped")
     }
 }
 
 impl<T> Drop for TimedGuard<'_, T> {
-    /// Unlock the value, and wake a thread that waits for it.
     fn drop(&mut self) {
         *lock(&self.mutex.pos) = self.value.take();
         self.mutex.returned.notify_all();

@@ -55,7 +55,6 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// Return the default limits of an application.
     fn default() -> Self {
         Self {
             applications: 16,

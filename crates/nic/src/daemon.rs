@@ -175,7 +175,6 @@ impl Daemon {
 }
 
 impl Drop for Daemon {
-    /// End the daemon without a grace period.
     fn drop(&mut self) {
         // The error is lost here; `stop` returns it.
         let _ = self.end(Duration::ZERO);

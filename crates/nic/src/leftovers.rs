@@ -60,7 +60,6 @@ impl WriteJournal {
 }
 
 impl Drop for WriteJournal {
-    /// Remove the journal file, if it names no files that are still being written.
     fn drop(&mut self) {
         // If a writer hangs, its file remains, and the next daemon removes it.
         if Journal::paths(&self.file).is_ok_and(|paths| paths.is_empty()) {

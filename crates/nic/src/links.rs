@@ -48,7 +48,6 @@ impl AttachGuard<'_> {
 }
 
 impl Drop for AttachGuard<'_> {
-    /// Release the reservation.
     fn drop(&mut self) {
         self.shared.hub.state().attaching.remove(&self.id);
     }

@@ -8,12 +8,10 @@ use isthmus_wire::Transport;
 use std::sync::Arc;
 
 impl Service for Shared {
-    /// Serve the session of a client.
     fn serve(&self, slot: Slot, transport: Transport) {
         session::run(self, slot, transport);
     }
 
-    /// Return the metrics of the daemon.
     fn metrics(&self) -> Option<String> {
         let hub = Arc::clone(&self.hub);
         let called = self.client.call(move |driver| {
@@ -23,7 +21,6 @@ impl Service for Shared {
         called.ok()
     }
 
-    /// Return whether the daemon runs and is not ending.
     fn is_accepting(&self) -> bool {
         !self.hub.state().ending
     }

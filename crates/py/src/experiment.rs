@@ -23,7 +23,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl From<SetupFailure> for PyErr {
-    /// Convert the failure to the Python exception for its cause.
     fn from(failure: SetupFailure) -> Self {
         let message = failure.0.to_string();
         match failure.0 {

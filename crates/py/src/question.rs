@@ -103,27 +103,21 @@ impl Given {
 pub(crate) struct Whole(pub u32);
 
 impl<'de> Deserialize<'de> for Whole {
-    /// Parse the number; the error says why a value is invalid.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        /// The visitor that parses a whole number.
         struct Read;
         impl Visitor<'_> for Read {
-            /// The type of the parsed number.
             type Value = Whole;
 
-            /// Describe the expected value, for error messages.
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 write!(f, "a whole number from 0 to {}", u32::MAX)
             }
 
-            /// Parse a non-negative number.
             fn visit_u64<E: Error>(self, value: u64) -> Result<Whole, E> {
                 u32::try_from(value)
                     .map(Whole)
                     .map_err(|_| E::invalid_value(Unexpected::Unsigned(value), &self))
             }
 
-            /// Parse a signed number; a negative one is refused.
             fn visit_i64<E: Error>(self, value: i64) -> Result<Whole, E> {
                 u32::try_from(value)
                     .map(Whole)
@@ -139,7 +133,6 @@ impl<'de> Deserialize<'de> for Whole {
 pub(crate) struct Link(pub u32, pub u32);
 
 impl<'de> Deserialize<'de> for Link {
-    /// Parse the link from a list of two numbers.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let ends: Vec<Whole> = Deserialize::deserialize(deserializer)?;
         match ends[..] {
@@ -160,32 +153,25 @@ pub(crate) enum NodeRef {
 }
 
 impl<'de> Deserialize<'de> for NodeRef {
-    /// Parse the number or the name.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        /// The visitor that parses the number or the name of a node.
         struct Read;
         impl Visitor<'_> for Read {
-            /// The type of the parsed node.
             type Value = NodeRef;
 
-            /// Describe the expected value, for error messages.
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("the number of a node, 0 or more, or its name as text")
             }
 
-            /// Parse the number of a node.
             fn visit_u64<E: Error>(self, value: u64) -> Result<NodeRef, E> {
                 u32::try_from(value)
                     .map(NodeRef::Number)
                     .map_err(|_| E::invalid_value(Unexpected::Unsigned(value), &self))
             }
 
-            /// Parse a signed number; a negative one is refused.
             fn visit_i64<E: Error>(self, value: i64) -> Result<NodeRef, E> {
                 Err(E::invalid_value(Unexpected::Signed(value), &self))
             }
 
-            /// Parse the name of a node.
             fn visit_str<E: Error>(self, value: &str) -> Result<NodeRef, E> {
                 Ok(NodeRef::Name(value.to_owned()))
             }
@@ -202,23 +188,18 @@ impl<'de, T> Deserialize<'de> for Quantity<T>
 where
     T: FromStr<Err: fmt::Display>,
 {
-    /// Parse the quantity from text.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        /// The visitor that parses a quantity.
         struct Read<T>(PhantomData<T>);
         impl<T> Visitor<'_> for Read<T>
         where
             T: FromStr<Err: fmt::Display>,
         {
-            /// The type of the parsed quantity.
             type Value = Quantity<T>;
 
-            /// Describe the expected value, for error messages.
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a text of a number and its unit, such as \"8 MB\" or \"5 MB/s\"")
             }
 
-            /// Parse a quantity from text with its unit.
             fn visit_str<E: Error>(self, value: &str) -> Result<Quantity<T>, E> {
                 value.parse().map(Quantity).map_err(E::custom)
             }

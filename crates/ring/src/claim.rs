@@ -145,7 +145,6 @@ impl Claim {
 }
 
 impl Drop for Claim {
-    /// Adds the claimed bytes to the pieces that the consumer can release.
     fn drop(&mut self) {
         self.back.put(self.position, self.len as u64);
     }

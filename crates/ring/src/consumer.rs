@@ -324,7 +324,6 @@ impl Parts {
 }
 
 impl AsFd for Consumer {
-    /// Returns the descriptor that is readable when the producer wakes the consumer or is gone.
     fn as_fd(&self) -> BorrowedFd<'_> {
         let parts = self.parts.as_ref();
         parts.expect("only dropped ends have no parts").line.as_fd()
@@ -332,7 +331,6 @@ impl AsFd for Consumer {
 }
 
 impl Drop for Consumer {
-    /// Closes the reading end.
     fn drop(&mut self) {
         if let Some(parts) = &mut self.parts
             && parts.reader.close()

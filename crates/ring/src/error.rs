@@ -104,7 +104,6 @@ impl Error {
 }
 
 impl fmt::Display for Wanted {
-    /// Formats the condition for messages.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Room(bytes) => write!(f, "{bytes} bytes of room in the ring"),

@@ -93,7 +93,6 @@ impl Line {
 }
 
 impl AsFd for Line {
-    /// Returns the descriptor that is readable when the other side wakes this one or is gone.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }

@@ -155,12 +155,10 @@ impl Mapping {
 }
 
 impl Memory for Arc<Mapping> {
-    /// Returns the capacity of the ring in bytes.
     fn capacity(&self) -> u64 {
         self.capacity
     }
 
-    /// Returns one of the shared words of the ring.
     fn word(&self, word: Word) -> &AtomicU64 {
         self.number(APART * (1 + word as usize))
     }
@@ -168,12 +166,10 @@ impl Memory for Arc<Mapping> {
     // Both copies below use pointers to memory that may change during the copy; they read no byte
     // twice.
 
-    /// Copies `bytes` to byte `at` of the ring's data.
     fn copy_in(&self, at: usize, bytes: &[u8]) {
         self.bytes(at, bytes.len()).copy_from(bytes);
     }
 
-    /// Copies the ring's data from byte `at` to `bytes`.
     fn copy_out(&self, at: usize, bytes: &mut [u8]) {
         self.bytes(at, bytes.len()).copy_to(bytes);
     }

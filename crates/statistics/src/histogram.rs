@@ -31,7 +31,6 @@ struct Stored {
 }
 
 impl From<Histogram> for Stored {
-    /// Convert a histogram to its serialized form.
     fn from(histogram: Histogram) -> Self {
         Self {
             buckets: histogram.buckets().map(|b| (b.lower, b.count)).collect(),
@@ -42,7 +41,6 @@ impl From<Histogram> for Stored {
 }
 
 impl From<Stored> for Histogram {
-    /// Restore a histogram from its serialized form.
     fn from(stored: Stored) -> Self {
         let mut histogram = Self::new();
         for (value, count) in stored.buckets {
@@ -66,7 +64,6 @@ pub struct Bucket {
 }
 
 impl Default for Histogram {
-    /// Return an empty histogram.
     fn default() -> Self {
         Self::new()
     }

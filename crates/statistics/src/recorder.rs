@@ -27,7 +27,6 @@ pub struct Recorder {
 }
 
 impl Default for Recorder {
-    /// Return a recorder without observations.
     fn default() -> Self {
         Self::new()
     }

@@ -141,7 +141,6 @@ struct Again {
 }
 
 impl Look for Again {
-    /// Compute some of the received samples again, and compare the results.
     fn look(&mut self, header: &Header, data: &[u8]) -> Result<(), String> {
         let first = header.adu * TU_SAMPLES + header.offset / SAMPLE_BYTES;
         let (all, rest) = data.as_chunks::<{ SAMPLE_BYTES as usize }>();

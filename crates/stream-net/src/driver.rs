@@ -518,7 +518,6 @@ impl Driver {
 }
 
 impl Drop for Driver {
-    /// Ends the threads that write files.
     fn drop(&mut self) {
         self.end_files();
     }

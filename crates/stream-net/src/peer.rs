@@ -16,7 +16,6 @@ pub trait Peer: Read + Write {
 }
 
 impl<T: Read + Write + AsFd> Peer for T {
-    /// Reads available bytes without waiting.
     fn read_now(&mut self, bytes: &mut [u8]) -> io::Result<Option<usize>> {
         match rustix::net::recv(self, bytes, RecvFlags::DONTWAIT) {
             Ok((read, _)) => Ok(Some(read)),

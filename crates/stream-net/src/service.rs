@@ -83,7 +83,6 @@ impl Service {
 }
 
 impl Drop for Service {
-    /// Ends the driver's thread.
     fn drop(&mut self) {
         // The error is lost here; a caller that needs it calls `stop`.
         let _ = self.end();
@@ -111,7 +110,6 @@ impl Client {
 }
 
 impl std::fmt::Debug for Client {
-    /// Formats the handle without the channel in it.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Client").finish_non_exhaustive()
     }

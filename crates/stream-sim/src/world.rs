@@ -545,8 +545,6 @@ impl World {
 impl Handler for World {
     type Tag = Tag;
 
-    /// Handle the expiry of a timer: the end of a task, or a new application data unit of the
-    /// application.
     fn timer(&mut self, engine: &mut Engine<Tag>, timer: u32) {
         match self.due.remove(&timer) {
             Some(Due::SetUp(su)) => self.set_up(engine, su),
@@ -565,8 +563,6 @@ impl Handler for World {
         }
     }
 
-    /// Handle the end of a transfer: the arrival of a message between cells, or of a part of a
-    /// striping unit.
     fn delivered(&mut self, engine: &mut Engine<Tag>, delivered: &Delivered<Tag>) {
         match delivered.tag {
             Tag::Su(su) => self.su_part_came(engine, su),
@@ -578,8 +574,6 @@ impl Handler for World {
         }
     }
 
-    /// Return whether the run must stop: enough application data units are complete, or the run has
-    /// failed.
     fn finished(&self) -> bool {
         self.adus >= self.limit || self.failed.is_some()
     }

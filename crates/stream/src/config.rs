@@ -53,7 +53,6 @@ impl Config {
 }
 
 impl Default for Config {
-    /// Returns the configuration of the iWarp interface.
     fn default() -> Self {
         Self::iwarp()
     }

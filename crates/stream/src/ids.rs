@@ -85,7 +85,6 @@ impl Direction {
 }
 
 impl fmt::Display for Direction {
-    /// Formats the direction in lower case for messages.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Transmit => "transmit",

@@ -35,7 +35,6 @@ pub struct DependencyCycle {
 }
 
 impl fmt::Display for DependencyCycle {
-    /// Write the message of the error, with the channels of the cycle.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "deadlock is possible: channels ")?;
         for channel in &self.channels {

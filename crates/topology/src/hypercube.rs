@@ -105,12 +105,10 @@ impl Hypercube {
 }
 
 impl Adjacency for Hypercube {
-    /// Return the number of nodes of the cube.
     fn node_count(&self) -> u32 {
         Hypercube::node_count(*self)
     }
 
-    /// Return the neighbours of `node`, lowest dimension first.
     fn neighbors(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
         Hypercube::neighbors(*self, node)
     }
@@ -146,7 +144,6 @@ pub struct Route {
 impl Iterator for Route {
     type Item = Hop;
 
-    /// Return the next hop of the route, or `None` at the destination.
     #[inline]
     fn next(&mut self) -> Option<Hop> {
         if self.remaining == 0 {

@@ -169,7 +169,6 @@ impl IncompleteHypercube {
 }
 
 impl From<Hypercube> for IncompleteHypercube {
-    /// Return a complete cube as the special case of an incomplete one.
     fn from(cube: Hypercube) -> Self {
         Self {
             node_count: cube.node_count(),
@@ -179,12 +178,10 @@ impl From<Hypercube> for IncompleteHypercube {
 }
 
 impl Adjacency for IncompleteHypercube {
-    /// Return the number of nodes of the cube.
     fn node_count(&self) -> u32 {
         self.node_count
     }
 
-    /// Return the existing neighbours of `node`, lowest dimension first.
     fn neighbors(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
         IncompleteHypercube::neighbors(*self, node)
     }

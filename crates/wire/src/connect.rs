@@ -137,7 +137,6 @@ fn connect_tcp(
 }
 
 impl fmt::Display for Remote {
-    /// Format the address in the form that [`Remote::parse`] reads.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             To::Unix(path) => write!(f, "unix:{}", path.display()),

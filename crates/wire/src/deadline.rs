@@ -136,7 +136,6 @@ impl<'a> Timeout<'a> {
 struct Seconds(Duration);
 
 impl fmt::Display for Seconds {
-    /// Format the duration in seconds or, below one second, in milliseconds.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = self.0.as_secs_f64();
         match seconds >= 1.0 {
@@ -147,7 +146,6 @@ impl fmt::Display for Seconds {
 }
 
 impl fmt::Debug for Timeout<'_> {
-    /// Format the deadline only.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Timeout")
             .field("deadline", &self.deadline)

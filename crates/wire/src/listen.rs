@@ -61,7 +61,6 @@ impl Address {
 }
 
 impl fmt::Display for Address {
-    /// Format the address in the form that [`Address::parse`] reads.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unix(path) => write!(f, "unix:{}", path.display()),
@@ -95,7 +94,6 @@ struct SocketFile {
 }
 
 impl Drop for SocketFile {
-    /// Remove the socket file, unless another file has replaced it.
     fn drop(&mut self) {
         if inode(&self.path) == Some(self.inode) {
             // The next server replaces a file that cannot be removed.
@@ -162,7 +160,6 @@ impl Listener {
 }
 
 impl AsFd for Listener {
-    /// Return the descriptor of the listening socket.
     fn as_fd(&self) -> BorrowedFd<'_> {
         match &self.0 {
             Kind::Unix(listener, _) => listener.as_fd(),

@@ -33,7 +33,6 @@ impl Signal {
 }
 
 impl AsFd for Signal {
-    /// Return the descriptor, which is readable while the signal is set.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }

@@ -267,28 +267,24 @@ pub fn connect_udp(to: SocketAddr) -> io::Result<OwnedFd> {
 }
 
 impl AsFd for Socket {
-    /// Return the descriptor of the socket.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
 }
 
 impl From<Socket> for OwnedFd {
-    /// Return the descriptor of the socket, and keep it open.
     fn from(socket: Socket) -> Self {
         socket.fd
     }
 }
 
 impl From<std::net::TcpStream> for Socket {
-    /// Create the socket from a TCP connection.
     fn from(stream: std::net::TcpStream) -> Self {
         Self::new(stream.into())
     }
 }
 
 impl From<std::os::unix::net::UnixStream> for Socket {
-    /// Create the socket from a connected Unix socket.
     fn from(stream: std::os::unix::net::UnixStream) -> Self {
         Self::new(stream.into())
     }

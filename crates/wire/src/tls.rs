@@ -159,7 +159,6 @@ impl Trust {
 }
 
 impl fmt::Debug for Trust {
-    /// Format the name of the type only.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Trust").finish_non_exhaustive()
     }
@@ -182,14 +181,12 @@ fn or_would_block(moved: Moved) -> io::Result<usize> {
 }
 
 impl Read for Blocks<'_> {
-    /// Read encrypted bytes from the socket.
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         or_would_block(self.0.read(bytes)?)
     }
 }
 
 impl Write for Blocks<'_> {
-    /// Write encrypted bytes to the socket.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self.0.write(&[IoSlice::new(bytes)])? {
             Moved::End => Err(io::ErrorKind::BrokenPipe.into()),
@@ -197,7 +194,6 @@ impl Write for Blocks<'_> {
         }
     }
 
-    /// Do nothing, as no bytes are stored.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }

@@ -36,7 +36,6 @@ pub enum Peer {
 }
 
 impl fmt::Display for Peer {
-    /// Format the peer for messages.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unix { uid, pid } => write!(f, "uid {uid} pid {pid}"),
@@ -348,7 +347,6 @@ impl Transport {
 }
 
 impl AsFd for Transport {
-    /// Return the descriptor of the socket.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }

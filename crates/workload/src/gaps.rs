@@ -39,7 +39,6 @@ impl Gaps {
 }
 
 impl From<Spread> for Gaps {
-    /// Return the distribution of gaps with this spread around the mean.
     fn from(spread: Spread) -> Self {
         match spread {
             Spread::Fixed => Self::Equal { phases: 1.0 },

@@ -210,7 +210,6 @@ impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
         self.queue.now().max(self.reached)
     }
 
-    /// Offer a message for generation in cycle `time`.
     fn offer(&mut self, time: Cycles, message: Message<'_, T>) {
         assert!(
             time >= self.now(),
@@ -224,14 +223,12 @@ impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
         self.queue.push(time, GENERATE);
     }
 
-    /// Return the number of messages that are generated and not delivered.
     fn under_way(&self) -> u64 {
         self.under_way
     }
 }
 
 impl<T: Copy, H: Handler<Tag = T>> RunUntil<H> for Engine<T> {
-    /// Run until cycle `limit`, until no event is left, or until the handler has finished.
     #[inline]
     fn run_until(&mut self, limit: Cycles, handler: &mut H) -> Ran {
         while !handler.finished() {

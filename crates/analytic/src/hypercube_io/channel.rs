@@ -64,7 +64,6 @@ pub struct Channel {
 }
 
 impl std::fmt::Display for Channel {
-    /// Write the name of the kind of channel, and the dimension if the channels have one.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.kind.name())?;
         match self.dimension {

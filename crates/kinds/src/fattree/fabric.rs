@@ -15,12 +15,9 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 use std::sync::Arc;
 
 impl Kind for FatTree {
-    /// The machine that is built from its description.
     type Built = Arc<Machine>;
-    /// Summary of the machine for the results.
     type Summary = FatTreeSummary;
 
-    /// Build the machine from its description.
     fn build(spec: &FatTreeSpec) -> Result<Arc<Machine>, Flaw> {
         Machine::new(spec)
             .map(Arc::new)
@@ -35,37 +32,30 @@ impl Kind for FatTree {
             })
     }
 
-    /// Return the machine under this workload, which experiments can simulate.
     fn subject(machine: &Arc<Machine>, work: &JobsTraffic) -> Result<Arc<dyn Subject>, Flaw> {
         packets::subject(machine, work)
     }
 
-    /// Return the summary of the machine for the results.
     fn summary(machine: &Arc<Machine>) -> FatTreeSummary {
         figures::summary(machine)
     }
 
-    /// Return the names of all latencies that results contain under this workload.
     fn measures(work: &JobsTraffic) -> Vec<String> {
         jobs::names(work)
     }
 }
 
 impl Fabric for Machine {
-    /// Type of the routes that packets may take.
     type Routes = routes::FatTree;
 
-    /// Return the routes of packets.
     fn routes(&self) -> &Arc<routes::FatTree> {
         self.routes()
     }
 
-    /// Return the parameters of links, switches and interfaces.
     fn network(&self) -> &Network {
         self.network()
     }
 
-    /// Return all links, in the order of their numbers.
     fn links(&self) -> impl Iterator<Item = Link> {
         let tree = self.tree();
         (0..tree.link_count()).map(|number| {
@@ -82,12 +72,10 @@ impl Fabric for Machine {
         })
     }
 
-    /// Return the number of switches on a route between two different nodes.
     fn switches_between(&self, from: u32, to: u32) -> u32 {
         2 * self.tree().level_between(from, to) - 1
     }
 
-    /// Return the largest number of switches on any route.
     fn switches_at_most(&self) -> u32 {
         2 * self.tree().level_count() - 1
     }
@@ -109,7 +97,6 @@ impl Fabric for Machine {
         packets::routed(&**self.routes(), from, to, [1, 1])
     }
 
-    /// Return the bundle of parallel links with this number.
     fn bundle(&self, number: u32) -> Bundle {
         let tree = self.tree();
         let links = match self.spec().ascent.is_spread() {
@@ -135,7 +122,6 @@ impl Fabric for Machine {
         }
     }
 
-    /// Return the estimates of the analytic model.
     fn overlay(&self, traffic: &JobsTraffic, layout: &Layout) -> Overlay {
         packets::paces(self, traffic, layout, Limits::FatTrees)
     }

@@ -8,34 +8,26 @@ use isthmus_scenario::format::{Field, Format, Problem, Rows, Settings, Tables, W
 use isthmus_workload::jobs::spec::JobsTraffic;
 
 impl Format for FatTree {
-    /// Name of the kind of machine in scenario files.
     const NAME: &'static str = "fat-tree";
-    /// Fields of the scenario tables of this kind of machine.
     const TABLES: Tables = packets::tables(fields, Some(&packets::OF_TREES));
-    /// Description of the machine.
     type Machine = FatTreeSpec;
-    /// Description of the workload.
     type Work = JobsTraffic;
 
-    /// Return the machine that the scenario file describes.
     fn machine(settings: &Settings) -> Result<FatTreeSpec, Problem> {
         build::build(settings)
     }
 
-    /// Return the workload that the scenario file describes, checked against the machine.
     fn work(settings: &Settings, machine: &FatTreeSpec) -> Result<JobsTraffic, Problem> {
         // The shape has been checked with the machine.
         let nodes = machine.shape.node_count().unwrap_or(0);
         packets::jobs(settings, &machine.network, nodes)
     }
 
-    /// Report the fields of machine and workload that have no effect.
     fn watch(watch: &mut Watch<'_>, machine: &FatTreeSpec, work: &JobsTraffic) {
         let nodes = machine.shape.node_count().unwrap_or(0);
         packets::watch(watch, &machine.network, work, nodes);
     }
 
-    /// Return the fields of `[machine]` whose values follow from other fields, with these values.
     fn derived(machine: &FatTreeSpec) -> Vec<(&'static str, String)> {
         packets::derived(&machine.network)
     }

@@ -25,17 +25,13 @@ fn link_choices(links: u32) -> u32 {
 }
 
 impl Kind for Graph {
-    /// The machine that is built from its description.
     type Built = Built;
-    /// Summary of the machine for the results.
     type Summary = GraphSummary;
 
-    /// Build the machine from its description.
     fn build(spec: &GraphSpec) -> Result<Built, Flaw> {
         Built::new(spec).map_err(|error| flaw(spec, &error))
     }
 
-    /// Return the machine under this workload, which experiments can simulate.
     fn subject(built: &Built, work: &JobsTraffic) -> Result<Arc<dyn Subject>, Flaw> {
         match built {
             Built::Switches(machine) => packets::subject(machine, work),
@@ -43,7 +39,6 @@ impl Kind for Graph {
         }
     }
 
-    /// Return the summary of the machine for the results.
     fn summary(built: &Built) -> GraphSummary {
         match built {
             Built::Switches(machine) => figures::summary(machine),
@@ -51,7 +46,6 @@ impl Kind for Graph {
         }
     }
 
-    /// Return the names of all latencies that results contain under this workload.
     fn measures(work: &JobsTraffic) -> Vec<String> {
         packets::names(work)
     }
@@ -110,15 +104,12 @@ fn network_flaw(spec: &GraphSpec, error: &NetworkError) -> Flaw {
 }
 
 impl<W: Routes + Debug + Send + Sync + 'static> Switches for Machine<W> {
-    /// Type of the routes that packets may take.
     type Routes = W;
 
-    /// Return the network with its routes.
     fn routed(&self) -> &Routed<W> {
         self.routed()
     }
 
-    /// Return the kind of the links from one switch to another, and the rank of the kind.
     fn between(&self, from: u32, to: u32) -> (&'static str, u8) {
         match (self.group(from), self.group(to)) {
             (None, None) => ("switch_link", 1),
@@ -127,7 +118,6 @@ impl<W: Routes + Debug + Send + Sync + 'static> Switches for Machine<W> {
         }
     }
 
-    /// Return the group of a switch of a dragonfly; `None` for other topologies.
     fn group(&self, switch: u32) -> Option<u32> {
         match &self.spec().shape {
             Shape::Switches { .. } => None,
@@ -135,7 +125,6 @@ impl<W: Routes + Debug + Send + Sync + 'static> Switches for Machine<W> {
         }
     }
 
-    /// Return the number of random choices at the injection, and at a link; `None` if routes are adaptive.
     fn choices(&self) -> Option<[u32; 2]> {
         let Shape::Dragonfly {
             routing,
@@ -154,12 +143,10 @@ impl<W: Routes + Debug + Send + Sync + 'static> Switches for Machine<W> {
         }
     }
 
-    /// Return the signal delay of the longest link.
     fn longest_delay(&self) -> Time {
         self.spec().shape.delays()[1]
     }
 
-    /// Return the signal delay of a link from one switch to another.
     fn delay(&self, from: u32, to: u32) -> Time {
         match self.spec().shape {
             Shape::Switches { delay, .. } => delay,

@@ -14,16 +14,11 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 use std::sync::Arc;
 
 impl Format for Graph {
-    /// Name of the kind of machine in scenario files.
     const NAME: &'static str = "graph";
-    /// Fields of the scenario tables of this kind of machine.
     const TABLES: Tables = packets::tables(fields, Some(&packets::OF_GRAPHS));
-    /// Description of the machine.
     type Machine = GraphSpec;
-    /// Description of the workload.
     type Work = JobsTraffic;
 
-    /// Return the machine that the scenario file describes.
     fn machine(settings: &Settings) -> Result<GraphSpec, Problem> {
         let MachineTable {
             graph,
@@ -89,20 +84,17 @@ impl Format for Graph {
         Ok(GraphSpec { shape, network })
     }
 
-    /// Return the workload that the scenario file describes, checked against the machine.
     fn work(settings: &Settings, machine: &GraphSpec) -> Result<JobsTraffic, Problem> {
         let nodes = machine.shape.node_count().unwrap_or(0);
         packets::jobs(settings, &machine.network, nodes)
     }
 
-    /// Report the fields of machine and workload that have no effect.
     fn watch(watch: &mut Watch<'_>, machine: &GraphSpec, work: &JobsTraffic) {
         let nodes = machine.shape.node_count().unwrap_or(0);
         no_effect::watch(watch, &machine.shape);
         packets::watch(watch, &machine.network, work, nodes);
     }
 
-    /// Return the fields of `[machine]` whose values follow from other fields, with these values.
     fn derived(machine: &GraphSpec) -> Vec<(&'static str, String)> {
         packets::derived(&machine.network)
     }

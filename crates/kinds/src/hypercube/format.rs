@@ -15,9 +15,7 @@ use isthmus_units::Rate;
 use super::table::{MachineTable, WorkloadTable};
 
 impl Format for Hypercube {
-    /// Name of the kind of machine in scenario files.
     const NAME: &'static str = "hypercube";
-    /// Fields of the scenario tables of this kind of machine.
     const TABLES: Tables = Tables {
         machine: || Rows::of::<MachineTable>("machine"),
         workload: || Rows::of::<WorkloadTable>("workload"),
@@ -34,32 +32,25 @@ impl Format for Hypercube {
         presets: None,
         faults: Some(&failures::FAULTS),
     };
-    /// Description of the machine.
     type Machine = HypercubeSpec;
-    /// Description of the workload.
     type Work = TrafficSpec;
 
-    /// Return the machine that the scenario file describes.
     fn machine(settings: &Settings) -> Result<HypercubeSpec, Problem> {
         machine::build(settings)
     }
 
-    /// Return the workload that the scenario file describes, checked against the machine.
     fn work(settings: &Settings, machine: &HypercubeSpec) -> Result<TrafficSpec, Problem> {
         workload::build(settings, machine)
     }
 
-    /// Report the fields of machine and workload that have no effect.
     fn watch(watch: &mut Watch<'_>, machine: &HypercubeSpec, work: &TrafficSpec) {
         no_effect::watch(watch, machine, work);
     }
 
-    /// Return the fields of `[machine]` whose values follow from other fields, with these values.
     fn derived(machine: &HypercubeSpec) -> Vec<(&'static str, String)> {
         machine::derived(machine)
     }
 
-    /// Return the failure states of the machine in addition to its given faults.
     fn failures(machine: &HypercubeSpec, asked: &Asked) -> Option<Failures> {
         failures::of_cube(machine, asked)
     }

@@ -40,12 +40,9 @@ const FLOWS: &[FlowInfo] = &[
 ];
 
 impl Kind for Hypercube {
-    /// The machine that is built from its description.
     type Built = Built;
-    /// Summary of the machine for the results.
     type Summary = HypercubeSummary;
 
-    /// Build the machine from its description.
     fn build(spec: &HypercubeSpec) -> Result<Built, Flaw> {
         Ok(Built {
             spec: Arc::new(spec.clone()),
@@ -54,7 +51,6 @@ impl Kind for Hypercube {
         })
     }
 
-    /// Return the machine under this workload, which experiments can simulate.
     fn subject(built: &Built, traffic: &TrafficSpec) -> Result<Arc<dyn Subject>, Flaw> {
         let io_nodes = built.machine.placement().io_node_count();
         if let Some(spot) = traffic.hot_io_node
@@ -73,12 +69,10 @@ impl Kind for Hypercube {
         }))
     }
 
-    /// Return the summary of the machine for the results.
     fn summary(built: &Built) -> HypercubeSummary {
         figures::summary(&built.spec, &built.machine)
     }
 
-    /// Return the names of all latencies that results contain.
     fn measures(_: &TrafficSpec) -> Vec<String> {
         NAMES.clone()
     }
@@ -124,7 +118,6 @@ struct Point {
 }
 
 impl Subject for Point {
-    /// Start a simulation with the random streams of this seed and replication.
     fn begin(&self, seed: u64, replication: u64) -> Box<dyn Simulated> {
         let machine = Arc::clone(&self.built.machine);
         Box::new(Running {
@@ -132,12 +125,10 @@ impl Subject for Point {
         })
     }
 
-    /// Return the length of a cycle in microseconds.
     fn cycle_us(&self) -> f64 {
         self.built.machine.clock().cycle_us()
     }
 
-    /// Return the minimum number of cycles of a run whose stability is judged.
     fn cycles_min(&self) -> Cycles {
         let machine = &self.built.machine;
         let times = machine.times();
@@ -155,7 +146,6 @@ impl Subject for Point {
         ROUND_TRIPS_MIN * round_trip
     }
 
-    /// Return the number of nodes that send.
     fn senders(&self) -> u64 {
         self.built.machine.working_pes().into()
     }
@@ -175,17 +165,14 @@ impl Subject for Point {
         io_nodes.saturating_mul(lanes).saturating_mul(each)
     }
 
-    /// Return the names of all latencies that results contain.
     fn measures(&self) -> &[String] {
         &NAMES
     }
 
-    /// Return whether this traffic can produce the latency with this index.
     fn occurs(&self, measure: usize) -> bool {
         measures::occurs(measure, &self.built.machine, &self.traffic)
     }
 
-    /// Return the flows whose backlog shows saturation.
     fn flows(&self) -> &[FlowInfo] {
         FLOWS
     }
@@ -209,27 +196,22 @@ impl Subject for Point {
         ]
     }
 
-    /// Return the offered load in the unit of the results; `None` in a closed loop.
     fn load(&self) -> Option<f64> {
         per_ms(&self.traffic)
     }
 
-    /// Return the estimates of the analytic model.
     fn overlay(&self) -> Overlay {
         analysis::overlay(&self.built, &self.traffic)
     }
 
-    /// Return the demand on each kind of part of the machine and the supply of the parts.
     fn capacity(&self) -> Capacity {
         capacity::capacity(&self.built, &self.traffic, per_ms(&self.traffic))
     }
 
-    /// Return the utilisation of the parts of the machine, and the bottleneck.
     fn uses(&self, counted: &[Counted], overlay: &Overlay) -> Uses {
         figures::uses(counted, &self.built.machine, overlay)
     }
 
-    /// Return the offered and accepted load of each node; empty if nodes are not counted.
     fn nodes(&self, _counted: &[Counted]) -> Vec<NodeUse> {
         Vec::new()
     }
@@ -241,28 +223,23 @@ struct Running {
 }
 
 impl Simulated for Running {
-    /// Continue until the recorders have finished, no event is left, or cycle `until` has passed.
     fn run(&mut self, recorders: &mut Recorders, until: Cycles) -> bool {
         let ran = self.simulation.run_until(&mut Recording(recorders), until);
         ran.goes_on() || recorders.finished()
     }
 
-    /// Return the current cycle.
     fn now(&self) -> Cycles {
         self.simulation.now()
     }
 
-    /// Return the number of messages that have started and not arrived.
     fn under_way(&self) -> u64 {
         self.simulation.under_way()
     }
 
-    /// Start to count the use of the parts of the machine.
     fn count_channels(&mut self) {
         self.simulation.count();
     }
 
-    /// Return the use of the parts of the machine since the start of counting.
     fn counts(&self) -> Counts {
         let (carried, held) = (self.simulation.carried(), self.simulation.held());
         let disks = held.disks.into_iter();
@@ -294,13 +271,11 @@ impl Simulated for Running {
 struct Recording<'r>(&'r mut Recorders);
 
 impl Observer for Recording<'_> {
-    /// Record the generation of a message.
     #[inline]
     fn offered(&mut self, flow: Flow, _time: Cycles) {
         self.0.offer(flow as usize);
     }
 
-    /// Record the latencies of a message that has arrived.
     #[inline]
     fn arrived(&mut self, leg: &Leg) {
         self.0.delivered += 1;
@@ -312,7 +287,6 @@ impl Observer for Recording<'_> {
         }
     }
 
-    /// Record the latencies of a demand that is complete.
     #[inline]
     fn completed(&mut self, completed: &Completed) {
         let at = measures::of_operation(completed.operation);
@@ -321,7 +295,6 @@ impl Observer for Recording<'_> {
         self.0.flows[Flow::Io as usize].complete();
     }
 
-    /// Return whether the run may end, because the recorders have finished.
     #[inline]
     fn finished(&self) -> bool {
         self.0.finished()

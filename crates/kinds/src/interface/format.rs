@@ -55,9 +55,7 @@ const RULES_WITHOUT_EFFECT: &[&str] = &[
 ];
 
 impl Format for Interface {
-    /// Name of the kind of machine in scenario files.
     const NAME: &'static str = "interface";
-    /// Fields of the scenario tables of this kind of machine.
     const TABLES: Tables = Tables {
         machine: || Rows::of::<MachineTable>("machine"),
         workload: || Rows::of::<WorkloadTable>("workload"),
@@ -74,12 +72,9 @@ impl Format for Interface {
         presets: None,
         faults: None,
     };
-    /// Description of the machine.
     type Machine = Machine;
-    /// Description of the workload.
     type Work = Work;
 
-    /// Return the machine that the scenario file describes.
     fn machine(settings: &Settings) -> Result<Machine, Problem> {
         let table = MachineTable::read(settings, "machine");
         let (cell, interface) = (table.cell, table.interface);
@@ -119,7 +114,6 @@ impl Format for Interface {
         Ok(machine)
     }
 
-    /// Return the workload that the scenario file describes, checked against the machine.
     fn work(settings: &Settings, machine: &Machine) -> Result<Work, Problem> {
         let table = WorkloadTable::read(settings, "workload");
         let tu_bytes = table.tu.get();
@@ -142,7 +136,6 @@ impl Format for Interface {
         Ok(work)
     }
 
-    /// Report the fields of stopping rules that have no effect on this kind of machine.
     fn watch_rules(watch: &mut Watch<'_>) {
         for key in RULES_WITHOUT_EFFECT {
             watch.field(
@@ -158,7 +151,6 @@ impl Format for Interface {
         }
     }
 
-    /// Report the fields of machine and workload that have no effect.
     fn watch(watch: &mut Watch<'_>, machine: &Machine, work: &Work) {
         let places = work.sent_bytes(machine) < work.share_bytes(machine);
         let is_place_given = watch.settings().given("machine.interface.place").is_some();

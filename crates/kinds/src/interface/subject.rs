@@ -26,17 +26,13 @@ const FLOWS: &[FlowInfo] = &[FlowInfo {
 }];
 
 impl Kind for Interface {
-    /// The machine that is built from its description.
     type Built = Machine;
-    /// Summary of the machine for the results.
     type Summary = InterfaceSummary;
 
-    /// Build the machine from its description.
     fn build(machine: &Machine) -> Result<Machine, Flaw> {
         Ok(machine.clone())
     }
 
-    /// Return the machine under this workload, which experiments can simulate.
     fn subject(machine: &Machine, work: &Work) -> Result<Arc<dyn Subject>, Flaw> {
         check_work(machine, work).map_err(flaw)?;
         let point = Point {
@@ -48,12 +44,10 @@ impl Kind for Interface {
         Ok(Arc::new(point))
     }
 
-    /// Return the summary of the machine for the results.
     fn summary(machine: &Machine) -> InterfaceSummary {
         figures::summary(machine)
     }
 
-    /// Return the names of all latencies that results contain.
     fn measures(_: &Work) -> Vec<String> {
         let names = [
             "accepted",
@@ -95,7 +89,6 @@ impl Point {
 }
 
 impl Subject for Point {
-    /// Start a simulation with the random streams of this seed and replication.
     fn begin(&self, _seed: u64, _replication: u64) -> Box<dyn Simulated> {
         let simulation = self.simulation();
         let simulation = simulation.unwrap_or_else(|_| unreachable!("it was built before"));
@@ -106,57 +99,46 @@ impl Subject for Point {
         })
     }
 
-    /// Return the length of a cycle in microseconds.
     fn cycle_us(&self) -> f64 {
         CYCLE_US
     }
 
-    /// Return the minimum number of cycles of a run whose stability is judged.
     fn cycles_min(&self) -> Cycles {
         0
     }
 
-    /// Return the number of nodes that send.
     fn senders(&self) -> u64 {
         u64::from(self.machine.rows) * u64::from(self.machine.columns)
     }
 
-    /// Return the names of all latencies that results contain.
     fn measures(&self) -> &[String] {
         &[]
     }
 
-    /// Return whether this traffic can produce the latency with this index.
     fn occurs(&self, _measure: usize) -> bool {
         false
     }
 
-    /// Return the flows whose backlog shows saturation.
     fn flows(&self) -> &[FlowInfo] {
         FLOWS
     }
 
-    /// Return whether the offered load follows the accepted load, so that no backlog can grow.
     fn limits_itself(&self) -> bool {
         self.work.load_bytes_per_s.is_none()
     }
 
-    /// Return the definitions of the rates that results contain.
     fn rates(&self) -> Vec<RateInfo> {
         Vec::new()
     }
 
-    /// Return the number of messages of the exact run, which is the only replication.
     fn exact(&self) -> Option<u64> {
         Some(self.work.adus)
     }
 
-    /// Return the offered load in the unit of the results; `None` in a closed loop.
     fn load(&self) -> Option<f64> {
         self.work.load_bytes_per_s.map(|load| load as f64 / 1e6)
     }
 
-    /// Return the estimates of the analytic model.
     fn overlay(&self) -> Overlay {
         let Some((most, which)) = figures::bound(&self.machine, &self.work) else {
             return Overlay::default();
@@ -171,17 +153,14 @@ impl Subject for Point {
         overlay
     }
 
-    /// Return the demand on each kind of part of the machine and the supply of the parts.
     fn capacity(&self) -> Capacity {
         figures::capacity(&self.machine, &self.work, self.load())
     }
 
-    /// Return the utilisation of the parts of the machine, and the bottleneck.
     fn uses(&self, counted: &[Counted], overlay: &Overlay) -> Uses {
         figures::uses(&self.machine, counted, overlay)
     }
 
-    /// Return the offered and accepted load of each node; empty if nodes are not counted.
     fn nodes(&self, _counted: &[Counted]) -> Vec<NodeUse> {
         Vec::new()
     }
@@ -213,7 +192,6 @@ impl Running {
 }
 
 impl Simulated for Running {
-    /// Continue until the recorders have finished, no event is left, or cycle `until` has passed.
     fn run(&mut self, recorders: &mut Recorders, until: Cycles) -> bool {
         while !recorders.finished() && self.simulation.now() < until {
             self.offer(recorders);
@@ -231,12 +209,10 @@ impl Simulated for Running {
         true
     }
 
-    /// Return the current cycle.
     fn now(&self) -> Cycles {
         self.simulation.now()
     }
 
-    /// Return the number of messages that have started and not arrived.
     fn under_way(&self) -> u64 {
         self.offered - self.simulation.adus().min(self.offered)
     }
@@ -244,7 +220,6 @@ impl Simulated for Running {
     /// Do nothing, because the simulation counts the use of its parts from its start.
     fn count_channels(&mut self) {}
 
-    /// Return the use of the parts of the machine since the start of counting.
     fn counts(&self) -> Counts {
         let elapsed = self.simulation.now() as f64;
         let ticks = |share: f64| (share * elapsed).round() as u64;
@@ -262,12 +237,10 @@ impl Simulated for Running {
         }
     }
 
-    /// Return the collapse of the machine, if it has collapsed: no message arrives any more.
     fn collapse(&self) -> Option<Collapse> {
         None
     }
 
-    /// Return the values of the exact run.
     fn figures(&self) -> Vec<Figure> {
         let Some(found) = self.simulation.figures() else {
             return Vec::new();

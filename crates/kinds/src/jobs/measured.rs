@@ -418,7 +418,6 @@ impl Recording<'_> {
 }
 
 impl Observer for Recording<'_> {
-    /// Record the generation of a message.
     fn offered(&mut self, job: u32) {
         // A closed loop has no backlog that could grow.
         if self.properties.open[job as usize] {
@@ -426,7 +425,6 @@ impl Observer for Recording<'_> {
         }
     }
 
-    /// Record the arrival of a packet.
     #[inline]
     fn packet(&mut self, packet: &Packet) {
         let job = packet.job as usize;
@@ -442,12 +440,10 @@ impl Observer for Recording<'_> {
         }
     }
 
-    /// Record data that a device has stored.
     fn stored(&mut self, stored: &Stored) {
         self.carry(stored.job as usize, stored.client, stored.bytes);
     }
 
-    /// Record the latencies of a demand that is complete.
     fn completed(&mut self, completed: &Completed) {
         let (job, recorders) = (completed.job as usize, &mut *self.recorders);
         recorders.delivered += 1;
@@ -458,14 +454,12 @@ impl Observer for Recording<'_> {
         }
     }
 
-    /// Record the end of a phase of a job.
     fn phase(&mut self, phase: &Phase) {
         if let Some(at) = self.properties.phases[phase.job as usize] {
             self.recorders.latencies[at].push(phase.end - phase.start);
         }
     }
 
-    /// Return whether the run may end, because the recorders have finished.
     #[inline]
     fn finished(&self) -> bool {
         self.recorders.finished()

@@ -100,97 +100,78 @@ struct Point<M> {
 }
 
 impl<M: Runs> Subject for Point<M> {
-    /// Start a simulation with the random streams of this seed and replication.
     fn begin(&self, seed: u64, replication: u64) -> Box<dyn Simulated> {
         self.machine.begin(&self.jobs, seed, replication)
     }
 
-    /// Return the length of a cycle in microseconds.
     fn cycle_us(&self) -> f64 {
         self.machine.cycle_us()
     }
 
-    /// Return the minimum number of cycles of a run whose stability is judged.
     fn cycles_min(&self) -> Cycles {
         self.machine.cycles_min(&self.jobs)
     }
 
-    /// Return the recommended number of cycles of a run whose stability is judged.
     fn cycles_wanted(&self) -> Cycles {
         self.machine.cycles_wanted(&self.jobs)
     }
 
-    /// Return the number of nodes that send.
     fn senders(&self) -> u64 {
         self.machine.senders()
     }
 
-    /// Return the names of all latencies that results contain.
     fn measures(&self) -> &[String] {
         self.jobs.measures()
     }
 
-    /// Return whether this traffic can produce the latency with this index.
     fn occurs(&self, measure: usize) -> bool {
         self.jobs.occurs(measure)
     }
 
-    /// Return the flows whose backlog shows saturation.
     fn flows(&self) -> &[FlowInfo] {
         self.jobs.flows()
     }
 
-    /// Return whether the offered load follows the accepted load, so that no backlog can grow.
     fn limits_itself(&self) -> bool {
         self.jobs.limits_itself()
     }
 
-    /// Return the definitions of the rates that results contain.
     fn rates(&self) -> Vec<RateInfo> {
         self.jobs.rates()
     }
 
-    /// Return the offered load in the unit of the results; `None` in a closed loop.
     fn load(&self) -> Option<f64> {
         self.jobs.load()
     }
 
-    /// Return the longest period of the checkpoint jobs, in cycles.
     fn period(&self) -> Cycles {
         self.jobs.period()
     }
 
-    /// Return the number of messages that checkpoint jobs send in the longest period.
     fn period_messages(&self) -> u64 {
         self.jobs.period_messages()
     }
 
-    /// Return the demand on each kind of part of the machine and the supply of the parts.
     fn capacity(&self) -> Capacity {
         self.machine.capacity(&self.jobs)
     }
 
-    /// Return the estimates of the analytic model.
     fn overlay(&self) -> Overlay {
         self.machine.overlay(&self.jobs)
     }
 
-    /// Return the utilisation of the parts of the machine, and the bottleneck.
     fn uses(&self, counted: &[Counted], overlay: &Overlay) -> Uses {
         self.machine.uses(&self.jobs, counted, overlay)
     }
 
-    /// Return the offered and accepted load of each node; empty if nodes are not counted.
     fn nodes(&self, counted: &[Counted]) -> Vec<NodeUse> {
         nodes(counted, self.jobs.mb_per_s())
     }
 
-    /// Return the name, activity and nodes of each job for the results.
     fn jobs(&self) -> Vec<JobSummary> {
         self.jobs.jobs()
     }
 
-    /// Return the numbers of the I/O servers that the jobs use.
     fn servers(&self) -> Vec<u32> {
         self.machine.servers(&self.jobs)
     }
@@ -207,30 +188,25 @@ pub(crate) struct Running<S> {
 }
 
 impl<S: Replication + Send> Simulated for Running<S> {
-    /// Continue until the recorders have finished, no event is left, or cycle `until` has passed.
     fn run(&mut self, recorders: &mut Recorders, until: Cycles) -> bool {
         let mut recording = self.observer.with(recorders);
         let was_stopped = self.simulation.run_until(&mut recording, until);
         was_stopped || recording.finished()
     }
 
-    /// Return the current cycle.
     fn now(&self) -> Cycles {
         self.simulation.now()
     }
 
-    /// Return the number of messages that have started and not arrived.
     fn under_way(&self) -> u64 {
         self.simulation.under_way()
     }
 
-    /// Start to count the use of the parts of the machine.
     fn count_channels(&mut self) {
         self.simulation.restart_counts();
         self.observer.restart_counts();
     }
 
-    /// Return the use of the parts of the machine since the start of counting.
     fn counts(&self) -> Counts {
         Counts {
             nodes: self.observer.nodes(),
@@ -238,12 +214,10 @@ impl<S: Replication + Send> Simulated for Running<S> {
         }
     }
 
-    /// Return the collapse of the machine, if it has collapsed: no message arrives any more.
     fn collapse(&self) -> Option<Collapse> {
         (self.collapse)(&self.simulation)
     }
 
-    /// Return the phases and messages that have started and not ended.
     fn unended(&self) -> Vec<Unended> {
         self.observer.unended(&self.simulation.open())
     }

@@ -12,9 +12,7 @@ use isthmus_workload::packets::spec::PacketTraffic;
 use super::table::{MachineTable, WorkloadTable};
 
 impl Format for Sci {
-    /// Name of the kind of machine in scenario files.
     const NAME: &'static str = "sci";
-    /// Fields of the scenario tables of this kind of machine.
     const TABLES: Tables = Tables {
         machine: || Rows::of::<MachineTable>("machine"),
         workload: || Rows::of::<WorkloadTable>("workload"),
@@ -31,22 +29,17 @@ impl Format for Sci {
         presets: None,
         faults: Some(&failures::FAULTS),
     };
-    /// Description of the machine.
     type Machine = SciSpec;
-    /// Description of the workload.
     type Work = PacketTraffic;
 
-    /// Return the machine that the scenario file describes.
     fn machine(settings: &Settings) -> Result<SciSpec, Problem> {
         build::build(settings)
     }
 
-    /// Return the workload that the scenario file describes, checked against the machine.
     fn work(settings: &Settings, machine: &SciSpec) -> Result<PacketTraffic, Problem> {
         workload::build(settings, machine)
     }
 
-    /// Return the failure states of the machine in addition to its given faults.
     fn failures(machine: &SciSpec, asked: &Asked) -> Option<Failures> {
         failures::of_fabric(machine, asked)
     }

@@ -53,17 +53,13 @@ pub struct Built {
 }
 
 impl Kind for Sci {
-    /// The machine that is built from its description.
     type Built = Built;
-    /// Summary of the machine for the results.
     type Summary = SciSummary;
 
-    /// Build the machine from its description.
     fn build(spec: &SciSpec) -> Result<Built, Flaw> {
         built(spec)
     }
 
-    /// Return the machine under this workload, which experiments can simulate.
     fn subject(built: &Built, traffic: &PacketTraffic) -> Result<Arc<dyn Subject>, Flaw> {
         let live = built.machine.fabric().live_nodes();
         let is_live = |node: &u32| live.binary_search(node).is_ok();
@@ -83,12 +79,10 @@ impl Kind for Sci {
         }))
     }
 
-    /// Return the summary of the machine for the results.
     fn summary(built: &Built) -> SciSummary {
         figures::summary(&built.machine)
     }
 
-    /// Return the names of all latencies that results contain.
     fn measures(_: &PacketTraffic) -> Vec<String> {
         NAMES.clone()
     }
@@ -177,7 +171,6 @@ impl Point {
 }
 
 impl Subject for Point {
-    /// Start a simulation with the random streams of this seed and replication.
     fn begin(&self, seed: u64, replication: u64) -> Box<dyn Simulated> {
         let machine = Arc::clone(&self.machine);
         Box::new(Running {
@@ -186,12 +179,10 @@ impl Subject for Point {
         })
     }
 
-    /// Return the length of a cycle in microseconds.
     fn cycle_us(&self) -> f64 {
         self.machine.clock().cycle_us()
     }
 
-    /// Return the minimum number of cycles of a run whose stability is judged.
     fn cycles_min(&self) -> Cycles {
         let spec = self.machine.spec();
         let lengths = self.machine.lengths(&self.traffic);
@@ -204,7 +195,6 @@ impl Subject for Point {
         crossing.saturating_mul(CROSSINGS_MIN)
     }
 
-    /// Return the number of nodes that send.
     fn senders(&self) -> u64 {
         self.machine.fabric().live_nodes().len() as u64
     }
@@ -218,17 +208,14 @@ impl Subject for Point {
         links.saturating_mul(each)
     }
 
-    /// Return the names of all latencies that results contain.
     fn measures(&self) -> &[String] {
         &NAMES
     }
 
-    /// Return whether this traffic can produce the latency with this index.
     fn occurs(&self, measure: usize) -> bool {
         measure != RESPONSE || self.traffic.transaction != Transaction::Move
     }
 
-    /// Return the flows whose backlog shows saturation.
     fn flows(&self) -> &[FlowInfo] {
         FLOWS
     }
@@ -254,12 +241,10 @@ impl Subject for Point {
         rates
     }
 
-    /// Return the offered load in the unit of the results; `None` in a closed loop.
     fn load(&self) -> Option<f64> {
         Some(self.load_gb_per_s())
     }
 
-    /// Return the estimates of the analytic model.
     fn overlay(&self) -> Overlay {
         let (machine, traffic, patterns) = (&self.machine, &self.traffic, &self.patterns);
         self.overlay
@@ -267,7 +252,6 @@ impl Subject for Point {
             .clone()
     }
 
-    /// Return the demand on each kind of part of the machine and the supply of the parts.
     fn capacity(&self) -> Capacity {
         // Visiting all pairs of a large fabric is too slow for a check.
         let quick = analysis::is_quick(&self.machine, &self.traffic);
@@ -286,13 +270,11 @@ impl Subject for Point {
         capacity
     }
 
-    /// Return the utilisation of the parts of the machine, and the bottleneck.
     fn uses(&self, counted: &[Counted], overlay: &Overlay) -> Uses {
         let lengths = self.machine.lengths(&self.traffic);
         figures::uses(counted, &self.machine, Some(lengths), Vec::new(), overlay)
     }
 
-    /// Return the offered and accepted load of each node; empty if nodes are not counted.
     fn nodes(&self, counted: &[Counted]) -> Vec<NodeUse> {
         figures::nodes(counted, self.gb_per_s())
     }
@@ -305,28 +287,23 @@ struct Running {
 }
 
 impl Simulated for Running {
-    /// Continue until the recorders have finished, no event is left, or cycle `until` has passed.
     fn run(&mut self, recorders: &mut Recorders, until: Cycles) -> bool {
         self.simulation.advance(&mut Recording(recorders), until);
         true
     }
 
-    /// Return the current cycle.
     fn now(&self) -> Cycles {
         self.simulation.now()
     }
 
-    /// Return the number of messages that have started and not arrived.
     fn under_way(&self) -> u64 {
         self.simulation.under_way()
     }
 
-    /// Start to count the use of the parts of the machine.
     fn count_channels(&mut self) {
         self.simulation.restart_counts();
     }
 
-    /// Return the use of the parts of the machine since the start of counting.
     fn counts(&self) -> Counts {
         let links = self.simulation.links();
         let nodes = self.simulation.nodes().iter();
@@ -337,7 +314,6 @@ impl Simulated for Running {
         }
     }
 
-    /// Return the collapse of the machine, if it has collapsed: no message arrives any more.
     fn collapse(&self) -> Option<Collapse> {
         Some(collapse(self.simulation.stall()?, self.cycle_us))
     }
@@ -361,13 +337,11 @@ pub(super) fn collapse(stall: &Stall, cycle_us: f64) -> Collapse {
 struct Recording<'r>(&'r mut Recorders);
 
 impl Observer for Recording<'_> {
-    /// Record the generation of a message.
     #[inline]
     fn offered(&mut self, _node: u32) {
         self.0.offer(0);
     }
 
-    /// Record the latencies of a message that has arrived.
     #[inline]
     fn arrived(&mut self, arrival: &Arrival) {
         self.0.delivered += 1;
@@ -376,7 +350,6 @@ impl Observer for Recording<'_> {
         self.0.flows[0].retry(arrival.retries.into());
     }
 
-    /// Record the latencies of a demand that is complete.
     #[inline]
     fn completed(&mut self, _node: u32, response: Option<Cycles>) {
         if let Some(response) = response {
@@ -385,13 +358,11 @@ impl Observer for Recording<'_> {
         self.0.flows[0].complete();
     }
 
-    /// Record the drop of a transaction.
     #[inline]
     fn dropped(&mut self, _node: u32) {
         self.0.flows[0].drop_one();
     }
 
-    /// Return whether the run may end, because the recorders have finished.
     #[inline]
     fn finished(&self) -> bool {
         self.0.finished()

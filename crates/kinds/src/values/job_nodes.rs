@@ -12,10 +12,8 @@ use std::collections::BTreeSet;
 pub(crate) struct JobNodeSet;
 
 impl ValueType for JobNodeSet {
-    /// Type of the value after it has been read from a file.
     type Held = JobNodes;
 
-    /// Return the description of the type for the reference and for error messages.
     fn describe(&self) -> TypeInfo {
         let item = json::any_of(&[json::node(), json::text(r"\s*\d+\s*-\s*\d+\s*")]);
         TypeInfo::new(
@@ -29,7 +27,6 @@ impl ValueType for JobNodeSet {
         )
     }
 
-    /// Read a value of the type from a file.
     fn read(&self, node: &Node) -> Result<JobNodes, Problem> {
         match &node.tree {
             Tree::Text(text) if text.trim() == "all" => Ok(JobNodes::All),

@@ -21,10 +21,8 @@ impl RateLoad {
 }
 
 impl ValueType for RateLoad {
-    /// Type of the value after it has been read from a file.
     type Held = RateOrGap;
 
-    /// Return the description of the type for the reference and for error messages.
     fn describe(&self) -> TypeInfo {
         TypeInfo::new(
             "a rate or a time",
@@ -35,7 +33,6 @@ impl ValueType for RateLoad {
         .units("/s, /ms, /us, /ns; or ps, ns, us, ms, s, min, h")
     }
 
-    /// Read a value of the type from a file.
     fn read(&self, node: &Node) -> Result<RateOrGap, Problem> {
         match &node.tree {
             Tree::Text(text) if !text.contains('/') => Self::GAP.read(node).map(RateOrGap::Gap),
@@ -72,10 +69,8 @@ impl LoadOfNode {
 }
 
 impl ValueType for LoadOfNode {
-    /// Type of the value after it has been read from a file.
     type Held = NodeLoad;
 
-    /// Return the description of the type for the reference and for error messages.
     fn describe(&self) -> TypeInfo {
         TypeInfo::new(
             "a bandwidth or a share",
@@ -86,7 +81,6 @@ impl ValueType for LoadOfNode {
         .units("as a bandwidth; none, or % in text, for a share")
     }
 
-    /// Read a value of the type from a file.
     fn read(&self, node: &Node) -> Result<NodeLoad, Problem> {
         match &node.tree {
             Tree::Text(text) if text.trim().parse::<f64>().is_ok() => {
@@ -107,7 +101,6 @@ impl ValueType for LoadOfNode {
         }
     }
 
-    /// Return the value as a number with a dimension, for the axes of a sweep.
     fn amount(&self, value: &NodeLoad) -> Option<Amount> {
         match value {
             NodeLoad::Bandwidth(bandwidth) => Amount::of(bandwidth),

@@ -20,10 +20,8 @@ const ROW: &str = "write [from, to, \"64 KiB\"], or [from, to, \"64 KiB\", times
 pub(crate) struct Messages;
 
 impl ValueType for Messages {
-    /// Type of the value after it has been read from a file.
     type Held = Vec<Listed>;
 
-    /// Return the description of the type for the reference and for error messages.
     fn describe(&self) -> TypeInfo {
         let server = json::text(r"\s*server\s+\d+\s*");
         let item = json::any_of(&[json::node(), server, LENGTH.describe().json]);
@@ -37,7 +35,6 @@ impl ValueType for Messages {
         )
     }
 
-    /// Read a value of the type from a file.
     fn read(&self, node: &Node) -> Result<Vec<Listed>, Problem> {
         let rows = node.items(self)?;
         if rows.is_empty() {

@@ -46,15 +46,12 @@ impl Lanes {
 }
 
 impl ValueType for Lanes {
-    /// Type of the value after it has been read from a file.
     type Held = u32;
 
-    /// Return the description of the type for the reference and for error messages.
     fn describe(&self) -> TypeInfo {
         self.whole().describe()
     }
 
-    /// Read a value of the type from a file.
     fn read(&self, node: &Node) -> Result<u32, Problem> {
         match node.tree {
             Tree::Integer(0) if self.min > 0 => {
@@ -74,10 +71,8 @@ impl MostOutstanding {
 }
 
 impl ValueType for MostOutstanding {
-    /// Type of the value after it has been read from a file.
     type Held = Outstanding;
 
-    /// Return the description of the type for the reference and for error messages.
     fn describe(&self) -> TypeInfo {
         TypeInfo::new(
             "a whole number or \"unlimited\"",
@@ -87,7 +82,6 @@ impl ValueType for MostOutstanding {
         )
     }
 
-    /// Read a value of the type from a file.
     fn read(&self, node: &Node) -> Result<Outstanding, Problem> {
         match &node.tree {
             Tree::Integer(_) => Self::NUMBER.read(node).map(Outstanding::AtMost),
@@ -103,7 +97,6 @@ impl ValueType for MostOutstanding {
         }
     }
 
-    /// Return the value as a number with a dimension, for the axes of a sweep.
     fn amount(&self, value: &Outstanding) -> Option<Amount> {
         match value {
             Outstanding::AtMost(most) => Amount::of(most),

@@ -17,17 +17,14 @@ pub(crate) struct Size {
 }
 
 impl ValueType for Size {
-    /// Type of the value after it has been read from a file.
     type Held = Vec<u32>;
 
-    /// Return the description of the type for the reference and for error messages.
     fn describe(&self) -> TypeInfo {
         let Self { least, nodes, .. } = self;
         let range = format!("nodes in each dimension, {least} or more, {nodes} in all");
         TypeInfo::new("a size", "\"6x6\"", range, json::dimensions(self.least))
     }
 
-    /// Read a value of the type from a file.
     fn read(&self, node: &Node) -> Result<Vec<u32>, Problem> {
         let hint = "write nodes in each dimension, 8 or \"6x6\" or \"4x4x4\"";
         let sizes: Vec<u64> = dimensions(node, self, "not a size", hint)?;
@@ -53,7 +50,6 @@ impl ValueType for Size {
         Ok(sizes.iter().map(small).collect())
     }
 
-    /// Return the value as a number with a dimension, for the axes of a sweep.
     fn amount(&self, sizes: &Vec<u32>) -> Option<Amount> {
         match **sizes {
             [size] => Amount::of(&size),
@@ -66,16 +62,13 @@ impl ValueType for Size {
 pub(crate) struct Grid;
 
 impl ValueType for Grid {
-    /// Type of the value after it has been read from a file.
     type Held = Vec<u32>;
 
-    /// Return the description of the type for the reference and for error messages.
     fn describe(&self) -> TypeInfo {
         let range = "nodes in each dimension, 1 or more";
         TypeInfo::new("a grid", "\"4x4\"", range, json::dimensions(1))
     }
 
-    /// Read a value of the type from a file.
     fn read(&self, node: &Node) -> Result<Vec<u32>, Problem> {
         let hint = "write nodes in each dimension, 16 or \"4x4\"";
         let sizes: Vec<u32> = dimensions(node, self, "no grid", hint)?;
@@ -85,7 +78,6 @@ impl ValueType for Grid {
         }
     }
 
-    /// Return the value as a number with a dimension, for the axes of a sweep.
     fn amount(&self, sizes: &Vec<u32>) -> Option<Amount> {
         match **sizes {
             [size] => Some(Amount::of_grid(size)),
@@ -98,17 +90,14 @@ impl ValueType for Grid {
 pub(crate) struct Levels;
 
 impl ValueType for Levels {
-    /// Type of the value after it has been read from a file.
     type Held = Vec<u32>;
 
-    /// Return the description of the type for the reference and for error messages.
     fn describe(&self) -> TypeInfo {
         let range = "1 or more for each level, that of the leaf switches first";
         let json = json!({"type": "array", "items": {"type": "integer", "minimum": 1}});
         TypeInfo::new("a list of whole numbers", "[4, 4, 4]", range, json)
     }
 
-    /// Read a value of the type from a file.
     fn read(&self, node: &Node) -> Result<Vec<u32>, Problem> {
         let links = |item: &Node| {
             let number = match item.tree {
@@ -158,17 +147,14 @@ impl Rings {
 }
 
 impl ValueType for Rings {
-    /// Type of the value after it has been read from a file.
     type Held = Vec<Vec<u32>>;
 
-    /// Return the description of the type for the reference and for error messages.
     fn describe(&self) -> TypeInfo {
         let range = "lists of two nodes or more, no node left out";
         let json = json!({"type": "array", "items": json::list(&json::node(), 2)});
         TypeInfo::new("a list of rings", "[[0, 1, 2], [2, 3]]", range, json)
     }
 
-    /// Read a value of the type from a file.
     fn read(&self, node: &Node) -> Result<Vec<Vec<u32>>, Problem> {
         let rings = node.items(self)?.iter().map(|item| self.ring(item));
         let rings = rings.collect::<Result<Vec<_>, _>>()?;

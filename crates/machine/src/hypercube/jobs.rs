@@ -164,18 +164,14 @@ impl JobsSimulation {
 }
 
 impl Replication for JobsSimulation {
-    /// Return the current cycle.
     fn now(&self) -> Cycles {
         self.engine.now()
     }
 
-    /// Return the number of messages that are not complete.
     fn under_way(&self) -> u64 {
         (self.state.messages.len() + self.state.errands.len()) as u64
     }
 
-    /// Run until the observer has finished, no event is left, or all events before cycle `until` are handled.
-    /// Return whether anything is still under way.
     fn run_until<O: Observer>(&mut self, observer: &mut O, until: Cycles) -> bool {
         let state = &mut self.state;
         self.engine
@@ -187,12 +183,10 @@ impl Replication for JobsSimulation {
         self.under_way() > 0
     }
 
-    /// Return the phases and messages that have started and not ended.
     fn open(&self) -> Open {
         self.state.jobs.open(self.engine.now())
     }
 
-    /// Reset the counters of channels and devices.
     fn restart_counts(&mut self) {
         let now = self.engine.now();
         self.engine.channels_mut().count(now);
@@ -202,7 +196,6 @@ impl Replication for JobsSimulation {
         }
     }
 
-    /// Return the counts of the servers' devices since [`Replication::restart_counts`].
     fn counted_behind(&self) -> Vec<StationCount> {
         let now = self.engine.now();
         let stores = self.state.stores.as_ref();
@@ -346,10 +339,8 @@ struct Driver<'a, O> {
 }
 
 impl<O: Observer> Handler for Driver<'_, O> {
-    /// Data that the handler attaches to messages and timers of the engine.
     type Tag = ErrandId;
 
-    /// Handle a timer that is due.
     fn timer(&mut self, engine: &mut Engine<ErrandId>, timer: u32) {
         let number = ErrandId::new(timer);
         let errand = self.state.errands[number];
@@ -385,7 +376,6 @@ impl<O: Observer> Handler for Driver<'_, O> {
         self.state.wait(engine, delivered.tail, arriving);
     }
 
-    /// Return whether the run may end, because the observer has finished.
     #[inline]
     fn finished(&self) -> bool {
         self.observer.finished()

@@ -227,10 +227,8 @@ pub(crate) struct Driver<'a, O> {
 }
 
 impl<O: Observer> Handler for Driver<'_, O> {
-    /// Data that the handler attaches to messages and timers of the engine.
     type Tag = Tag;
 
-    /// Handle a timer that is due.
     #[inline]
     fn timer(&mut self, engine: &mut Engine<Tag>, timer: u32) {
         let pes = self.state.pes;
@@ -243,7 +241,6 @@ impl<O: Observer> Handler for Driver<'_, O> {
         }
     }
 
-    /// Handle the arrival of the head of a message.
     #[inline]
     fn delivered(&mut self, engine: &mut Engine<Tag>, delivered: &Delivered<Tag>) {
         self.state.delivered += 1;
@@ -264,13 +261,11 @@ impl<O: Observer> Handler for Driver<'_, O> {
         }
     }
 
-    /// Report the grant of a channel to a message.
     #[inline]
     fn granted(&mut self, number: u64, hop: u32, time: Cycles) {
         self.observer.granted(number, hop, time);
     }
 
-    /// Return whether the run may end, because the observer has finished.
     #[inline]
     fn finished(&self) -> bool {
         self.observer.finished()

@@ -201,12 +201,10 @@ fn walk<W: Routes>(routes: &W, from: u32, to: u32, [first, next]: [u64; 2]) -> V
 struct Idle;
 
 impl LocalView for Idle {
-    /// Return that no virtual channels of a link are occupied.
     fn occupied(&self, _: u32) -> u64 {
         0
     }
 
-    /// Return that no packets wait for a link.
     fn waiting(&self, _: u32) -> u64 {
         0
     }

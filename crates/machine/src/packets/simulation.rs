@@ -120,18 +120,14 @@ impl<W: Routes> Simulation<W> {
 }
 
 impl<W: Routes> Replication for Simulation<W> {
-    /// Return the current cycle.
     fn now(&self) -> Cycles {
         self.engine.now()
     }
 
-    /// Return the number of messages that are not complete.
     fn under_way(&self) -> u64 {
         self.engine.open() + self.state.outside_engine
     }
 
-    /// Run until the observer has finished, no event is left, or all events before cycle `until` are handled.
-    /// Return whether anything is still under way.
     fn run_until<O: Observer>(&mut self, observer: &mut O, until: Cycles) -> bool {
         let mut driver = Driver {
             state: &mut self.state,
@@ -145,12 +141,10 @@ impl<W: Routes> Replication for Simulation<W> {
         self.under_way() > 0
     }
 
-    /// Return the phases and messages that have started and not ended.
     fn open(&self) -> Open {
         self.state.jobs.open(self.engine.now())
     }
 
-    /// Reset the counters of channels and devices.
     fn restart_counts(&mut self) {
         self.engine.count_from_now();
         let now = self.engine.now();
@@ -159,7 +153,6 @@ impl<W: Routes> Replication for Simulation<W> {
         }
     }
 
-    /// Return the counts of the servers' devices since [`Replication::restart_counts`].
     fn counted_behind(&self) -> Vec<StationCount> {
         let devices = self.state.devices.as_ref();
         let now = self.engine.now();
@@ -254,13 +247,11 @@ trait MessageSink {
 }
 
 impl MessageSink for Offers<Demand> {
-    /// Offer a message that is handed to its interface at `time`.
     #[inline]
     fn offer(&mut self, time: Cycles, message: Message<Demand>) {
         self.offer(time, message);
     }
 
-    /// Set a timer at `node` for `time`.
     #[inline]
     fn remind(&mut self, time: Cycles, node: u32, demand: Demand) {
         self.remind(time, node, demand);
@@ -268,12 +259,10 @@ impl MessageSink for Offers<Demand> {
 }
 
 impl<W: Routes> MessageSink for Engine<Demand, W> {
-    /// Offer a message that is handed to its interface at `time`.
     fn offer(&mut self, time: Cycles, message: Message<Demand>) {
         isthmus_kernel::Engine::offer(self, time, message);
     }
 
-    /// Set a timer at `node` for `time`.
     fn remind(&mut self, time: Cycles, node: u32, demand: Demand) {
         self.remind(time, node, demand);
     }
@@ -353,7 +342,6 @@ impl State {
 }
 
 impl<O: Observer> Handler for Driver<'_, O> {
-    /// Data that the handler attaches to messages and timers of the engine.
     type Tag = Demand;
 
     /// Return the time at which the device has read the requested data.
@@ -363,7 +351,6 @@ impl<O: Observer> Handler for Driver<'_, O> {
         done.unwrap_or(time)
     }
 
-    /// Handle the arrival of the last data of a message.
     fn delivered(&mut self, delivery: &Delivery<Demand>, offers: &mut Offers<Demand>) {
         let demand = &delivery.message.tag;
         if self.state.devices.is_some() && self.handle_device_write(delivery, offers) {
@@ -400,7 +387,6 @@ impl<O: Observer> Handler for Driver<'_, O> {
         }
     }
 
-    /// Handle the handover of a message to its interface.
     #[inline]
     fn generated(&mut self, time: Cycles, message: &Message<Demand>, offers: &mut Offers<Demand>) {
         let (demand, state) = (&message.tag, &mut *self.state);
@@ -422,7 +408,6 @@ impl<O: Observer> Handler for Driver<'_, O> {
         self.complete(time, &demand, offers);
     }
 
-    /// Report the arrival of a packet to the observer.
     #[inline]
     fn packet(&mut self, packet: &PacketSeen<'_, Demand>) {
         if !packet.request {
@@ -438,7 +423,6 @@ impl<O: Observer> Handler for Driver<'_, O> {
         }
     }
 
-    /// Return whether the run may end, because the observer has finished.
     #[inline]
     fn finished(&self) -> bool {
         self.observer.finished()

@@ -185,18 +185,14 @@ impl JobsSimulation {
 }
 
 impl Replication for JobsSimulation {
-    /// Return the current cycle.
     fn now(&self) -> Cycles {
         self.rings.now()
     }
 
-    /// Return the number of messages that are not complete.
     fn under_way(&self) -> u64 {
         self.state.messages.len() as u64
     }
 
-    /// Run until the observer has finished, no event is left, or all events before cycle `until` are handled.
-    /// Return whether anything is still under way.
     fn run_until<O: Observer>(&mut self, observer: &mut O, until: Cycles) -> bool {
         while self.rings.stall().is_none()
             && !observer.finished()
@@ -213,12 +209,10 @@ impl Replication for JobsSimulation {
         self.under_way() > 0
     }
 
-    /// Return the phases and messages that have started and not ended.
     fn open(&self) -> Open {
         self.state.jobs.open(self.now())
     }
 
-    /// Reset the counters of channels and devices.
     fn restart_counts(&mut self) {
         self.rings.restart_counts();
         let now = self.now();
@@ -227,7 +221,6 @@ impl Replication for JobsSimulation {
         }
     }
 
-    /// Return the counts of the servers' devices since [`Replication::restart_counts`].
     fn counted_behind(&self) -> Vec<StationCount> {
         let stores = self.state.stores.as_ref();
         stores.map_or_else(Vec::new, |stores| stores.counted(self.now()))
@@ -466,13 +459,10 @@ impl<O: Observer> Driver<'_, O> {
 }
 
 impl<O: Observer> Handler for Driver<'_, O> {
-    /// Data that the handler attaches to messages and timers of the engine.
     type Tag = Tag;
 
-    /// Whether the handler uses timers.
     const REMINDED: bool = true;
 
-    /// Handle the handover of a packet to its interface.
     fn generated(&mut self, _: u32, time: Cycles, tag: Tag, offers: &mut Offers<Tag>) {
         if tag.kind != TagKind::First {
             return;
@@ -484,7 +474,6 @@ impl<O: Observer> Handler for Driver<'_, O> {
         }
     }
 
-    /// Handle the arrival of a request or a response.
     fn delivered(&mut self, delivery: &Delivery<Tag>, offers: &mut Offers<Tag>) {
         match delivery.tag.kind {
             TagKind::First | TagKind::Request => self.request_arrived(delivery, offers),
@@ -519,7 +508,6 @@ impl<O: Observer> Handler for Driver<'_, O> {
         self.report_and_offer(offers);
     }
 
-    /// Return whether the run may end, because the observer has finished.
     #[inline]
     fn finished(&self) -> bool {
         self.observer.finished()

@@ -226,10 +226,8 @@ impl<O: Observer> Driver<'_, O> {
 }
 
 impl<O: Observer> Handler for Driver<'_, O> {
-    /// Data that the handler attaches to messages and timers of the engine.
     type Tag = Tag;
 
-    /// Handle the handover of a packet to its interface.
     #[inline]
     fn generated(&mut self, node: u32, time: Cycles, tag: Tag, offers: &mut Offers<Tag>) {
         if tag.is_response {
@@ -244,7 +242,6 @@ impl<O: Observer> Handler for Driver<'_, O> {
         offers.offer(time, packet);
     }
 
-    /// Handle the arrival of a request or a response.
     #[inline]
     fn delivered(&mut self, delivery: &Delivery<Tag>, offers: &mut Offers<Tag>) {
         let tag = delivery.tag;
@@ -286,7 +283,6 @@ impl<O: Observer> Handler for Driver<'_, O> {
         }
     }
 
-    /// Return whether the run may end, because the observer has finished.
     #[inline]
     fn finished(&self) -> bool {
         self.observer.finished()

@@ -160,7 +160,6 @@ pub(super) struct Circuits {
 impl Holding for Circuits {
     const LANES: bool = true;
 
-    /// Return when the next packet of a message can get a lane of one of these links of its node.
     #[inline]
     fn links_free<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
@@ -174,7 +173,6 @@ impl Holding for Circuits {
         (core.links).free_at(run, class, all, core.holding.in_flight, now)
     }
 
-    /// Grant a new packet a free lane of one of these links. Return the time at which it starts.
     fn inject<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
         packet: PacketId,
@@ -213,8 +211,6 @@ impl Holding for Circuits {
         core.add_waiter(packet, now);
     }
 
-    /// Grant lanes of a group, or schedule that for the end of the tick, because a lane becomes
-    /// free.
     #[inline]
     fn wake<T: Copy, W: Routes>(core: &mut Core<T, W, Self>, group: u32, alone: bool, now: Cycles) {
         let next_check = &mut core.links.get_mut(group).next_check;
@@ -230,7 +226,6 @@ impl Holding for Circuits {
         }
     }
 
-    /// Panic: circuits have no output buffers.
     fn wake_output<T: Copy, W: Routes>(_core: &mut Core<T, W, Self>, _link: u32, _now: Cycles) {
         unreachable!("circuits have no output buffers")
     }
@@ -253,18 +248,15 @@ impl Holding for Circuits {
         }
     }
 
-    /// Return the number of lanes of a link that are in use.
     fn occupied<T: Copy, W: Routes>(core: &Core<T, W, Self>, link: u32) -> u64 {
         let held = core.links.free(link).filter(|&free| free > core.now);
         held.count() as u64
     }
 
-    /// Return 1: each waiting packet counts the same.
     fn weight(_packet: &Packet) -> u64 {
         1
     }
 
-    /// Read nothing: with circuits, the state of the next links is not prefetched.
     fn prefetch(&self, _links: &Links, _lane: LaneId, _run: Run, _class: u16) -> u64 {
         0
     }

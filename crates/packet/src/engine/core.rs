@@ -136,13 +136,10 @@ pub(super) struct Core<T, W, H> {
 }
 
 impl<T: Copy, W: Routes, S: Holding> LocalView for Core<T, W, S> {
-    /// Return the load of a link: spent credits in bytes, or lanes in use with circuits.
     fn occupied(&self, link: u32) -> u64 {
         S::occupied(self, link)
     }
 
-    /// Return the sum of the weights of the packets that wait for the run of links from link
-    /// `first` on.
     fn waiting(&self, first: u32) -> u64 {
         let waiting = self.groups[first as usize].waiting.iter();
         waiting

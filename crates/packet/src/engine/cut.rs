@@ -307,7 +307,6 @@ impl Buffers {
 impl Holding for Buffers {
     const LANES: bool = false;
 
-    /// Return when the next packet of a message can start on one of these links of its node.
     #[inline]
     fn links_free<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
@@ -322,8 +321,6 @@ impl Holding for Buffers {
         (core.holding).room_at(&mut core.links, run, header.class, wire, now)
     }
 
-    /// Grant a new packet one of these links, and space in the buffer behind it. Return the time at
-    /// which the packet starts.
     fn inject<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
         packet: PacketId,
@@ -376,8 +373,6 @@ impl Holding for Buffers {
         core.cut_check(group);
     }
 
-    /// Schedule a check of a group for the end of the tick, because a transmitter or buffer space
-    /// becomes free.
     fn wake<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
         group: u32,
@@ -393,7 +388,6 @@ impl Holding for Buffers {
         }
     }
 
-    /// Check the output buffer of a link, because a transmitter or buffer space becomes free.
     fn wake_output<T: Copy, W: Routes>(core: &mut Core<T, W, Self>, link: u32, now: Cycles) {
         core.output_wake(link, now);
     }
@@ -413,7 +407,6 @@ impl Holding for Buffers {
         }
     }
 
-    /// Return the spent credits of a link in bytes.
     fn occupied<T: Copy, W: Routes>(core: &Core<T, W, Self>, link: u32) -> u64 {
         let buffers = &core.holding;
         let lanes = buffers.numbers.of_link(link);
@@ -428,13 +421,10 @@ impl Holding for Buffers {
                 .sum::<u64>()
     }
 
-    /// Return the number of bytes of a waiting packet on a link.
     fn weight(packet: &Packet) -> u64 {
         packet.wire.into()
     }
 
-    /// Read the state of the next links of a packet, so that the processor caches it. The result
-    /// has no meaning.
     fn prefetch(&self, links: &Links, lane: LaneId, run: Run, class: u16) -> u64 {
         let mut read = links.get(self.numbers.link(lane)).transmitter ^ self.lanes[lane].tail_left;
         for link in run.iter() {

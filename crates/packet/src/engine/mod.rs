@@ -147,12 +147,10 @@ impl<T: Copy, W: Routes> isthmus_kernel::Engine for Engine<T, W> {
         core_of!(&self.0, core => core.now)
     }
 
-    /// Offer a message for generation at `time`.
     fn offer(&mut self, time: Cycles, message: Message<T>) {
         core_of!(&mut self.0, core => core.offer(time, message));
     }
 
-    /// Return the number of messages that are generated and not delivered.
     fn under_way(&self) -> u64 {
         core_of!(&self.0, core => core.under_way())
     }
@@ -160,7 +158,6 @@ impl<T: Copy, W: Routes> isthmus_kernel::Engine for Engine<T, W> {
 
 /// [`Handler::finished`] is called after each tick in which an event happened.
 impl<T: Copy, W: Routes, H: Handler<Tag = T>> RunUntil<H> for Engine<T, W> {
-    /// Run until tick `limit`, until no event is left, or until the handler has finished.
     fn run_until(&mut self, limit: Cycles, handler: &mut H) -> Ran {
         core_of!(&mut self.0, core => core.run_until(limit, handler))
     }

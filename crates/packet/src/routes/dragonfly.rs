@@ -209,7 +209,6 @@ impl Routes for Dragonfly {
         self.wiring.link_count()
     }
 
-    /// Return the number of links of the longest route, including those at the nodes.
     fn longest_route(&self) -> u32 {
         match self.routing {
             Routing::Minimal => 5,
@@ -217,12 +216,10 @@ impl Routes for Dragonfly {
         }
     }
 
-    /// Return the vertex and port to which a link leads.
     fn end(&self, link: u32) -> End {
         End::of(&self.wiring, link)
     }
 
-    /// Return the propagation delay of a link in ticks.
     fn length(&self, link: u32) -> Cycles {
         let nodes = self.node_count();
         let ends = [link, self.wiring.reverse(link)];
@@ -233,7 +230,6 @@ impl Routes for Dragonfly {
         }
     }
 
-    /// Return the number of classes of channels.
     fn classes(&self) -> u32 {
         let most = match self.routing {
             Routing::Minimal => 2,
@@ -244,7 +240,6 @@ impl Routes for Dragonfly {
         most.min(self.shape.groups())
     }
 
-    /// Return all runs of links, each with the number of ports of its switch.
     fn runs(&self) -> impl Iterator<Item = (Run, u32)> {
         let nodes = self.node_count();
         let switches = nodes..nodes + self.wiring.switch_count();
@@ -255,23 +250,19 @@ impl Routes for Dragonfly {
         })
     }
 
-    /// Return the only link out of a node.
     fn node_links(&self, node: u32) -> Run {
         Run::one(node)
     }
 
-    /// Return the state of a packet that passes through no third group.
     fn initial_state(&self, _from: u32, _to: u32) -> u16 {
         NONE
     }
 
-    /// Return the link from the source node to its router.
     #[inline]
     fn first_links(&self, header: &mut Header, _random: impl FnOnce() -> u64) -> Run {
         self.node_links(header.from)
     }
 
-    /// Return the third group through which a packet passes, by the routing method, or `NONE`.
     fn choose_route(
         &self,
         header: &Header,
@@ -293,7 +284,6 @@ impl Routes for Dragonfly {
         NONE
     }
 
-    /// Return the link that a packet takes from the router at `at`.
     #[inline]
     fn next_links(&self, header: &mut Header, at: End, random: impl FnOnce() -> u64) -> Run {
         let router = at.vertex - self.node_count();

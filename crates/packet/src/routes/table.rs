@@ -323,27 +323,22 @@ impl Routes for Table {
         self.wiring.link_count()
     }
 
-    /// Return the number of links of the longest route, including those at the nodes.
     fn longest_route(&self) -> u32 {
         self.longest
     }
 
-    /// Return the vertex and port to which a link leads.
     fn end(&self, link: u32) -> End {
         End::of(&self.wiring, link)
     }
 
-    /// Return the propagation delay of a link in ticks.
     fn length(&self, link: u32) -> Cycles {
         self.lengths[link as usize]
     }
 
-    /// Return the number of classes of channels.
     fn classes(&self) -> u32 {
         self.classes.into()
     }
 
-    /// Return all runs of links, each with the number of ports of its switch.
     fn runs(&self) -> impl Iterator<Item = (Run, u32)> {
         (0..self.wiring.switch_count()).flat_map(|switch| {
             let out = self.wiring.out_of(self.node_count() + switch);
@@ -352,7 +347,6 @@ impl Routes for Table {
         })
     }
 
-    /// Return the links from a node to its switch.
     #[inline]
     fn node_links(&self, node: u32) -> Run {
         let out = self.wiring.out_of(node);
@@ -362,20 +356,16 @@ impl Routes for Table {
         }
     }
 
-    /// Return the state, at the first switch, of packets from one node to another.
     fn initial_state(&self, from: u32, to: u32) -> u16 {
         let [from, to] = [from, to].map(|node| self.nodes[node as usize].0);
         self.start[self.index(0, from, to)]
     }
 
-    /// Return the links from the source node to its switch.
     #[inline]
     fn first_links(&self, header: &mut Header, _random: impl FnOnce() -> u64) -> Run {
         self.node_links(header.from)
     }
 
-    /// Return the links that a packet may take from the switch at `at`, from its entry in the
-    /// table.
     #[inline]
     fn next_links(&self, header: &mut Header, at: End, _random: impl FnOnce() -> u64) -> Run {
         let switch = at.vertex - self.node_count;

@@ -92,17 +92,14 @@ impl Routes for FatTree {
         self.tree.link_count()
     }
 
-    /// Return the number of links of the longest route.
     fn longest_route(&self) -> u32 {
         2 * self.tree.level_count()
     }
 
-    /// Return the vertex and port to which a link leads.
     fn end(&self, link: u32) -> End {
         end(&self.tree, link)
     }
 
-    /// Return all runs of links, each with the number of ports of its switch.
     fn runs(&self) -> impl Iterator<Item = (Run, u32)> {
         let adaptive = self.ascent == Ascent::Adaptive;
         let runs = move |first: u32, count: u32, each: u32| {
@@ -119,7 +116,6 @@ impl Routes for FatTree {
         })
     }
 
-    /// Return all links out of a node.
     #[inline]
     fn node_links(&self, node: u32) -> Run {
         Run {
@@ -128,18 +124,15 @@ impl Routes for FatTree {
         }
     }
 
-    /// Return the level at which routes from one node to another turn downwards.
     fn initial_state(&self, from: u32, to: u32) -> u16 {
         self.tree.level_between(from, to) as u16
     }
 
-    /// Return the upward links among which a packet may choose at its source node.
     #[inline]
     fn first_links(&self, header: &mut Header, random: impl FnOnce() -> u64) -> Run {
         self.up(&self.ports[header.from as usize], header, random)
     }
 
-    /// Return the links among which a packet may choose at the switch at `at`: upward or downward.
     #[inline]
     fn next_links(&self, header: &mut Header, at: End, random: impl FnOnce() -> u64) -> Run {
         let ports = &self.ports[at.vertex as usize];

@@ -19,17 +19,14 @@ pub const SET_WORDS: &[&str] = &["alone", "pairs"];
 pub struct Nodes;
 
 impl ValueType for Nodes {
-    /// Rust type of a value: the numbers of the nodes.
     type Held = Vec<u32>;
 
-    /// Return the description of this type (a list of node numbers) for errors, the reference and editors.
     fn describe(&self) -> TypeInfo {
         let json = json::list(&json::node(), 0);
         let expected = "a list of node numbers";
         TypeInfo::new(expected, "[0, 7]", "node numbers, none twice", json)
     }
 
-    /// Parse a TOML value as a list of node numbers.
     fn read(&self, node: &Node) -> Result<Vec<u32>, Problem> {
         distinct(node.items(self)?, node_number, |&node| node, u32::to_string)
     }
@@ -42,10 +39,8 @@ pub struct Links {
 }
 
 impl ValueType for Links {
-    /// Rust type of a value: for each link, the numbers of the nodes at its ends.
     type Held = Vec<(u32, u32)>;
 
-    /// Return the description of this type (a list of links) for errors, the reference and editors.
     fn describe(&self) -> TypeInfo {
         let range = match self.directed {
             false => "pairs of neighbouring nodes, none twice",
@@ -56,7 +51,6 @@ impl ValueType for Links {
         TypeInfo::new(expected, "[[0, 1], [4, 6]]", range, json::list(&pair, 0))
     }
 
-    /// Parse a TOML value as a list of links.
     fn read(&self, node: &Node) -> Result<Vec<(u32, u32)>, Problem> {
         let link = |item: &Node| match &item.tree {
             Tree::Array(ends) if ends.len() == 2 => {
@@ -77,10 +71,8 @@ impl ValueType for Links {
 pub struct Percentiles;
 
 impl ValueType for Percentiles {
-    /// Rust type of a value: the percentiles, each between 0 and 100.
     type Held = Vec<f64>;
 
-    /// Return the description of this type (a list of percentiles) for errors, the reference and editors.
     fn describe(&self) -> TypeInfo {
         let one = json!({"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 100});
         let range = "between 0 and 100, both excluded; none twice";
@@ -88,7 +80,6 @@ impl ValueType for Percentiles {
         TypeInfo::new("a list of percentiles", "[50, 90, 99]", range, json).units("%")
     }
 
-    /// Parse a TOML value as a list of percentiles.
     fn read(&self, node: &Node) -> Result<Vec<f64>, Problem> {
         let (min, max) = (0.0, 100.0);
         let percentile = |item: &Node| {
@@ -114,11 +105,8 @@ pub struct Measures {
 }
 
 impl ValueType for Measures {
-    /// Rust type of a value: the names of the measures.
     type Held = Vec<String>;
 
-    /// Return the description of this type (a list of names of measures) for errors, the reference and
-    /// editors.
     fn describe(&self) -> TypeInfo {
         let first = if self.named { json::NAME } else { "[a-z0-9_]+" };
         let json = json::list(&json::text(&format!(r"{first}(\.[a-z0-9_]+)*")), 0);
@@ -126,7 +114,6 @@ impl ValueType for Measures {
         TypeInfo::new("a list of measures", self.example, range, json)
     }
 
-    /// Parse a TOML value as a list of names of measures.
     fn read(&self, node: &Node) -> Result<Vec<String>, Problem> {
         let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
         let part = |part: &str| !part.is_empty() && part.chars().all(good);
@@ -155,11 +142,8 @@ impl ValueType for Measures {
 pub struct NameSet;
 
 impl ValueType for NameSet {
-    /// Rust type of a value: the names of the named tables.
     type Held = Vec<String>;
 
-    /// Return the description of this type (a list of names of named tables) for errors, the reference and
-    /// editors.
     fn describe(&self) -> TypeInfo {
         let words = alternatives(SET_WORDS);
         let range = format!("names of jobs, none twice; as an axis also {words}");
@@ -170,7 +154,6 @@ impl ValueType for NameSet {
         }
     }
 
-    /// Parse a TOML value as a list of names of named tables.
     fn read(&self, node: &Node) -> Result<Vec<String>, Problem> {
         let name = |item: &Node| match &item.tree {
             Tree::Text(name) => Ok(name.clone()),

@@ -51,17 +51,14 @@ impl<T> ValueType for Whole<T>
 where
     T: Description + TryFrom<u64>,
 {
-    /// Rust type of a value.
     type Held = T;
 
-    /// Return the description of this type (a whole number) for errors, the reference and editors.
     fn describe(&self) -> TypeInfo {
         let (min, max) = (self.min, self.max);
         let json = json!({"type": "integer", "minimum": min, "maximum": max});
         TypeInfo::new(self.expected, min.max(1).to_string(), self.range(), json)
     }
 
-    /// Parse a TOML value as a whole number.
     fn read(&self, node: &Node) -> Result<T, Problem> {
         let Tree::Integer(number) = node.tree else {
             let hint = node.unquoted_number();
@@ -84,10 +81,8 @@ pub struct Number {
 }
 
 impl ValueType for Number {
-    /// Rust type of a value: a finite number.
     type Held = f64;
 
-    /// Return the description of this type (a finite number) for errors, the reference and editors.
     fn describe(&self) -> TypeInfo {
         let (min, max) = (self.min, self.max);
         let range = match max == f64::MAX {
@@ -98,7 +93,6 @@ impl ValueType for Number {
         TypeInfo::new("a number", "1.5", range, json)
     }
 
-    /// Parse a TOML value as a finite number.
     fn read(&self, node: &Node) -> Result<f64, Problem> {
         let number = float(node, self)?;
         match (self.min..=self.max).contains(&number) {
@@ -132,10 +126,8 @@ impl Share {
 }
 
 impl ValueType for Share {
-    /// Rust type of a value: a share from 0 to 1.
     type Held = f64;
 
-    /// Return the description of this type (a share) for errors, the reference and editors.
     fn describe(&self) -> TypeInfo {
         let range = match (self.above_zero, self.below_one) {
             (false, false) => "0 to 1",
@@ -152,7 +144,6 @@ impl ValueType for Share {
         TypeInfo::new("a share", "0.05 or \"5%\"", range, json).units("none, or % in text")
     }
 
-    /// Parse a TOML value as a share.
     fn read(&self, node: &Node) -> Result<f64, Problem> {
         let share = match &node.tree {
             Tree::Text(text) => percentage(text).ok_or_else(|| {

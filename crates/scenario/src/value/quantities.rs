@@ -33,10 +33,8 @@ impl Span {
 }
 
 impl ValueType for Span {
-    /// Rust type of a value: the span of time.
     type Held = Time;
 
-    /// Return the description of this type (a span of time) for errors, the reference and editors.
     fn describe(&self) -> TypeInfo {
         let range = match self.zero {
             true => "0 s to 24 h",
@@ -46,7 +44,6 @@ impl ValueType for Span {
         TypeInfo::new("a time", "\"0.156 ms\"", range, json).units("ps, ns, us, ms, s, min, h")
     }
 
-    /// Parse a TOML value as a span of time.
     fn read(&self, node: &Node) -> Result<Time, Problem> {
         let time: Time = quantity(node, self, self.usual)?;
         if time == Time::ZERO && !self.zero {
@@ -78,10 +75,8 @@ impl Data {
 }
 
 impl ValueType for Data {
-    /// Rust type of a value: the amount of data.
     type Held = Bytes;
 
-    /// Return the description of this type (an amount of data) for errors, the reference and editors.
     fn describe(&self) -> TypeInfo {
         let (min, max) = (self.min, self.max);
         let range = match max == u64::MAX {
@@ -94,7 +89,6 @@ impl ValueType for Data {
             .units("B, kB, MB, GB, TB, KiB, MiB, GiB, TiB")
     }
 
-    /// Parse a TOML value as an amount of data.
     fn read(&self, node: &Node) -> Result<Bytes, Problem> {
         let bytes: Bytes = quantity(node, self, "B")?;
         match bytes.get() {
@@ -128,10 +122,8 @@ impl Throughput {
 }
 
 impl ValueType for Throughput {
-    /// Rust type of a value: the bandwidth.
     type Held = Bandwidth;
 
-    /// Return the description of this type (a bandwidth) for errors, the reference and editors.
     fn describe(&self) -> TypeInfo {
         let example = format!("\"20 {}\"", self.usual);
         let json = json::quantity(json::BANDWIDTH, false);
@@ -139,7 +131,6 @@ impl ValueType for Throughput {
             .units("B/s, kB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s, bit/s to Tbit/s")
     }
 
-    /// Parse a TOML value as a bandwidth.
     fn read(&self, node: &Node) -> Result<Bandwidth, Problem> {
         let bandwidth: Bandwidth = quantity(node, self, self.usual)?;
         match (bandwidth.bits_per_s(), self.offered) {
@@ -154,17 +145,14 @@ impl ValueType for Throughput {
 pub struct Frequency;
 
 impl ValueType for Frequency {
-    /// Rust type of a value: the rate.
     type Held = Rate;
 
-    /// Return the description of this type (a rate) for errors, the reference and editors.
     fn describe(&self) -> TypeInfo {
         let range = "above 0, a mean gap of 1 ps to 24 h";
         let json = json::quantity(json::RATE, false);
         TypeInfo::new("a rate", "\"6.4 /ms\"", range, json).units("/s, /ms, /us, /ns")
     }
 
-    /// Parse a TOML value as a rate.
     fn read(&self, node: &Node) -> Result<Rate, Problem> {
         let rate: Rate = quantity(node, self, "/ms")?;
         let gap = 1e12 / rate.per_s();

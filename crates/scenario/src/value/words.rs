@@ -15,10 +15,8 @@ pub const LINE_MAX: usize = 200;
 pub struct Choice(pub &'static [&'static str]);
 
 impl ValueType for Choice {
-    /// Rust type of a value: the word.
     type Held = String;
 
-    /// Return the description of this type (a word of the list) for errors, the reference and editors.
     fn describe(&self) -> TypeInfo {
         let words = alternatives(self.0);
         TypeInfo {
@@ -28,7 +26,6 @@ impl ValueType for Choice {
         }
     }
 
-    /// Parse a TOML value as a word of the list.
     fn read(&self, node: &Node) -> Result<String, Problem> {
         let text = node.text(self)?;
         if self.0.contains(&text) {
@@ -47,10 +44,8 @@ impl ValueType for Choice {
 pub struct Name;
 
 impl ValueType for Name {
-    /// Rust type of a value: the name.
     type Held = String;
 
-    /// Return the description of this type (a name) for errors, the reference and editors.
     fn describe(&self) -> TypeInfo {
         let (example, range) = (
             "\"hypercube-128\"",
@@ -62,7 +57,6 @@ impl ValueType for Name {
         }
     }
 
-    /// Parse a TOML value as a name.
     fn read(&self, node: &Node) -> Result<String, Problem> {
         let text = node.text(self)?;
         let good = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
@@ -83,10 +77,8 @@ pub struct Text {
 }
 
 impl ValueType for Text {
-    /// Rust type of a value: the text.
     type Held = String;
 
-    /// Return the description of this type (a text) for errors, the reference and editors.
     fn describe(&self) -> TypeInfo {
         let json = json!({"type": "string", "maxLength": self.max});
         let range = format!("at most {} characters", self.max);
@@ -96,7 +88,6 @@ impl ValueType for Text {
         }
     }
 
-    /// Parse a TOML value as a text.
     fn read(&self, node: &Node) -> Result<String, Problem> {
         let text = node.text(self)?;
         if let Some(control) = control_in(text) {
@@ -117,16 +108,13 @@ impl ValueType for Text {
 pub struct Flag;
 
 impl ValueType for Flag {
-    /// Rust type of a value: the flag.
     type Held = bool;
 
-    /// Return the description of this type (a flag) for errors, the reference and editors.
     fn describe(&self) -> TypeInfo {
         let words = "true or false";
         TypeInfo::new(words, words, words, json!({"type": "boolean"}))
     }
 
-    /// Parse a TOML value as a flag.
     fn read(&self, node: &Node) -> Result<bool, Problem> {
         match node.tree {
             Tree::Flag(flag) => Ok(flag),

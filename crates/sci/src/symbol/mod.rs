@@ -200,7 +200,6 @@ impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
         self.now
     }
 
-    /// Offer a packet for generation in cycle `time`.
     fn offer(&mut self, time: Cycles, packet: Packet<'_, T>) {
         assert!(
             time >= self.now,
@@ -210,15 +209,12 @@ impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
         self.insert(time, &packet);
     }
 
-    /// Return the number of packets that are generated and neither delivered nor dropped.
     fn under_way(&self) -> u64 {
         self.under_way
     }
 }
 
 impl<T: Copy, H: Handler<Tag = T>> RunUntil<H> for Engine<T> {
-    /// Run until cycle `limit` or until the handler has finished; without a limit, also until no
-    /// work is left.
     fn run_until(&mut self, limit: Cycles, handler: &mut H) -> Ran {
         while !handler.finished() {
             if self.now >= limit || (limit == Cycles::MAX && !self.has_work()) {
@@ -243,7 +239,6 @@ impl<T: Copy, H: Handler<Tag = T>> RunUntil<H> for Engine<T> {
 }
 
 impl<T: Copy> RingEngine<T> for Engine<T> {
-    /// Create an idle engine at cycle 0.
     fn new(fabric: &Fabric, rules: Rules) -> Result<Self, Error> {
         rules.check()?;
         let interfaces = fabric.interfaces().values().len();
@@ -269,7 +264,6 @@ impl<T: Copy> RingEngine<T> for Engine<T> {
         })
     }
 
-    /// Return the counters of all links, interfaces and nodes.
     fn counters(&self) -> Counters {
         let mut counters = self.counters.clone();
         for (link, output) in self.outputs.iter().enumerate() {
@@ -279,7 +273,6 @@ impl<T: Copy> RingEngine<T> for Engine<T> {
         counters
     }
 
-    /// Set all counters to 0.
     fn reset_counters(&mut self) {
         self.counters.reset();
         for decoder in &mut self.decoders {
@@ -287,13 +280,10 @@ impl<T: Copy> RingEngine<T> for Engine<T> {
         }
     }
 
-    /// Return the stall if no packet has been delivered for `limit` cycles although packets are
-    /// under way.
     fn stalled(&self, limit: Cycles) -> Option<Stall> {
         self.find_stall(limit)
     }
 
-    /// Return the nodes whose full queues wait for one another and can never move again.
     fn wedged(&self) -> Vec<u32> {
         self.waiting().wedged(&self.fabric)
     }

@@ -96,8 +96,6 @@ struct Came {
 }
 
 impl Look for Came {
-    /// Check that the received triangles come in order and from the lines of their rank, and count
-    /// them.
     fn look(&mut self, header: &Header, data: &[u8]) -> Result<(), String> {
         let adu = header.adu;
         let (all, rest) = data.as_chunks::<TRIANGLE_BYTES>();

@@ -65,7 +65,6 @@ pub(crate) struct ResumableDrain {
 }
 
 impl Default for ResumableDrain {
-    /// Returns a half without a socket and without unconfirmed bytes.
     fn default() -> Self {
         Self {
             socket: None,

@@ -174,7 +174,6 @@ impl FileTransport {
 }
 
 impl Drop for FileTransport {
-    /// Makes the thread remove its file, unless the file was ended.
     fn drop(&mut self) {
         // The thread removes its file when it can. No caller waits for it.
         if !self.ending {

@@ -72,7 +72,6 @@ impl Slot {
 }
 
 impl Drop for Slot {
-    /// Frees the slot, also in the journal.
     fn drop(&mut self) {
         if let Some(journal) = &self.journal {
             journal.clear(self.number);

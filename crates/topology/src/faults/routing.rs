@@ -206,7 +206,6 @@ enum Steps<'a> {
 impl Iterator for FaultyRoute<'_> {
     type Item = Hop;
 
-    /// Return the next hop of the route, or `None` at the destination.
     fn next(&mut self) -> Option<Hop> {
         let dimension = match &mut self.steps {
             Steps::Own(route) => route.next()?.dimension,

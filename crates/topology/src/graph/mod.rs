@@ -227,12 +227,10 @@ impl Graph {
 }
 
 impl Adjacency for Graph {
-    /// Return the number of nodes of the graph.
     fn node_count(&self) -> u32 {
         Graph::node_count(self)
     }
 
-    /// Return the neighbours of a node, ascending, each once.
     fn neighbors(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
         Graph::neighbors(self, node).iter().copied()
     }

@@ -58,7 +58,6 @@ impl Failure {
 }
 
 impl fmt::Display for Failure {
-    /// Write the failed link or node and the rings that it stops.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.cause {
             Cause::Link { from, to } => write!(f, "link {from}-{to}")?,

@@ -62,7 +62,6 @@ impl WaitCycle {
 }
 
 impl fmt::Display for WaitCycle {
-    /// Write the queues of the cycle as pairs of a ring and a node.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "input queues can wait for one another in a circle: ")?;
         for (ring, node) in &self.places {

@@ -67,7 +67,6 @@ pub enum Nodes {
 }
 
 impl From<u32> for Nodes {
-    /// Return a distribution of `each` nodes to every switch.
     fn from(each: u32) -> Self {
         Self::Each(each)
     }
@@ -335,7 +334,6 @@ fn grid(sizes: &[u32], closed: bool) -> Vec<(u32, u32)> {
 }
 
 impl fmt::Display for Form {
-    /// Write a short description of the network, such as "4 x 2 torus".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let by = |sizes: &[u32]| {
             let sizes: Vec<String> = sizes.iter().map(u32::to_string).collect();

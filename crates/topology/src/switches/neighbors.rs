@@ -88,12 +88,10 @@ impl Neighbors {
 }
 
 impl Adjacency for Neighbors {
-    /// Return the number of switches.
     fn node_count(&self) -> u32 {
         self.switches()
     }
 
-    /// Return the neighbours of a switch.
     fn neighbors(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
         self.of(node).iter().copied()
     }

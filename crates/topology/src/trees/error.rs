@@ -155,7 +155,6 @@ impl TreesError {
 }
 
 impl fmt::Display for TreesError {
-    /// Write the problem and a suggestion how to fix it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}; {}", self.problem(), self.hint())
     }

@@ -265,7 +265,6 @@ impl Joint {
 }
 
 impl fmt::Display for Shape {
-    /// Write the usual name of the tree, such as "4-ary 3-tree".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::KAry { arity, levels } => write!(f, "{arity}-ary {levels}-tree"),

@@ -18,17 +18,13 @@ use isthmus_workload::storage::StorageSpec;
 use std::sync::Arc;
 
 impl Kind for HypercubeJobs {
-    /// The machine that is built from its description.
     type Built = Built;
-    /// Summary of the machine for the results.
     type Summary = HypercubeSummary;
 
-    /// Build the machine from its description.
     fn build(spec: &HypercubeSpec) -> Result<Built, Flaw> {
         Hypercube::build(spec)
     }
 
-    /// Return the machine under this workload, which experiments can simulate.
     fn subject(built: &Built, work: &JobsOnCube) -> Result<Arc<dyn Subject>, Flaw> {
         let traffic = JobsTraffic {
             servers: Servers::Apart {
@@ -44,12 +40,10 @@ impl Kind for HypercubeJobs {
         jobs::subject(CubeForJobs { built, transfer }, &traffic)
     }
 
-    /// Return the summary of the machine for the results.
     fn summary(built: &Built) -> HypercubeSummary {
         Hypercube::summary(built)
     }
 
-    /// Return the names of all latencies that results contain under this workload.
     fn measures(work: &JobsOnCube) -> Vec<String> {
         jobs::names(&work.jobs)
     }
@@ -70,7 +64,6 @@ impl CubeForJobs {
 }
 
 impl Runs for CubeForJobs {
-    /// Start a simulation with the random streams of this seed and replication.
     fn begin(&self, jobs: &Measured, seed: u64, replication: u64) -> Box<dyn Simulated> {
         Box::new(Running {
             simulation: JobsSimulation::new(
@@ -87,22 +80,18 @@ impl Runs for CubeForJobs {
         })
     }
 
-    /// Return the length of a cycle in microseconds.
     fn cycle_us(&self) -> f64 {
         self.machine().clock().cycle_us()
     }
 
-    /// Return the number of nodes.
     fn node_count(&self) -> u32 {
         self.machine().cube().node_count()
     }
 
-    /// Return the number of nodes that send.
     fn senders(&self) -> u64 {
         self.machine().working_pes().into()
     }
 
-    /// Return the devices behind the I/O servers, if any.
     fn devices(&self, jobs: &Measured) -> Option<Devices> {
         let devices = Devices::of(self.cycle_us(), &jobs.traffic.storage)?;
         Some(devices.asked_in(self.transfer.unit, self.transfer.worms))
@@ -120,13 +109,11 @@ impl Runs for CubeForJobs {
         rounds.max(1.0) * (worms * worm) as f64 * self.cycle_us() * 1e3
     }
 
-    /// Return the demand on each kind of part of the machine and the supply of the parts.
     fn capacity(&self, jobs: &Measured) -> Capacity {
         let devices = self.devices(jobs);
         capacity::capacity(&self.built, self.transfer, jobs, devices.as_ref())
     }
 
-    /// Return the utilisation of the parts of the machine, and the bottleneck.
     fn uses(&self, jobs: &Measured, counted: &[Counted], overlay: &Overlay) -> Uses {
         let storage = &jobs.traffic.storage;
         let devices = match storage {

@@ -16,28 +16,22 @@ use isthmus_machine::sci::{JobsSimulation, Machine};
 use std::sync::Arc;
 
 impl Kind for SciJobs {
-    /// The machine that is built from its description.
     type Built = Built;
-    /// Summary of the machine for the results.
     type Summary = SciSummary;
 
-    /// Build the machine from its description.
     fn build(spec: &SciSpec) -> Result<Built, Flaw> {
         built(spec)
     }
 
-    /// Return the machine under this workload, which experiments can simulate.
     fn subject(built: &Built, work: &JobsOnRings) -> Result<Arc<dyn Subject>, Flaw> {
         let (machine, transfer) = (built.shared(), work.transfer);
         jobs::subject(FabricForJobs { machine, transfer }, &work.jobs)
     }
 
-    /// Return the summary of the machine for the results.
     fn summary(built: &Built) -> SciSummary {
         figures::summary(built.machine())
     }
 
-    /// Return the names of all latencies that results contain under this workload.
     fn measures(work: &JobsOnRings) -> Vec<String> {
         jobs::names(&work.jobs)
     }
@@ -51,7 +45,6 @@ struct FabricForJobs {
 }
 
 impl Runs for FabricForJobs {
-    /// Start a simulation with the random streams of this seed and replication.
     fn begin(&self, jobs: &Measured, seed: u64, replication: u64) -> Box<dyn Simulated> {
         Box::new(Running {
             simulation: JobsSimulation::new(
@@ -71,33 +64,27 @@ impl Runs for FabricForJobs {
         })
     }
 
-    /// Return the length of a cycle in microseconds.
     fn cycle_us(&self) -> f64 {
         self.machine.clock().cycle_us()
     }
 
-    /// Return the number of nodes.
     fn node_count(&self) -> u32 {
         self.machine.fabric().node_count()
     }
 
-    /// Return the number of nodes that send.
     fn senders(&self) -> u64 {
         self.machine.fabric().live_nodes().len() as u64
     }
 
-    /// Return the time that a message of a job spends outside its device on an idle machine, in ns.
     fn alone_ns(&self, jobs: &Measured, asks: &Foretold<'_>) -> f64 {
         capacity::alone_ns(&self.machine, self.transfer, jobs, asks, None)
     }
 
-    /// Return the demand on each kind of part of the machine and the supply of the parts.
     fn capacity(&self, jobs: &Measured) -> Capacity {
         let devices = self.devices(jobs);
         capacity::capacity(&self.machine, self.transfer, jobs, devices.as_ref())
     }
 
-    /// Return the utilisation of the parts of the machine, and the bottleneck.
     fn uses(&self, jobs: &Measured, counted: &[Counted], overlay: &Overlay) -> Uses {
         let (servers, storage) = (&jobs.layout.servers, &jobs.traffic.storage);
         let devices = behind::parts(counted, 0, servers, self.cycle_us(), storage);
