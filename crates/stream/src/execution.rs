@@ -214,7 +214,7 @@ impl Manager {
     }
 
     /// Begins the next ADU of a stream, if the resolver and the scheduler permit it. Returns
-    /// whether an ADU was begun.
+    /// whether an ADU was started.
     fn begin_adu(&mut self, id: StreamId) -> bool {
         if !self.view().may_begin(id) {
             return false;
