@@ -283,7 +283,7 @@ def run_part(spec: RunSpec, part: Part) -> Done:
             f"is of isthmus {spec.version}; install the same where the workers are"
         )
     try:
-        experiment = _prepared(spec)
+        experiment = _cached_experiment(spec)
         # Reading the scenario once must not count for the duration of points.
         began = _now()
         entries, report = experiment.compute(part)
@@ -306,8 +306,8 @@ def _now() -> tuple[float, float]:
 _of_thread = threading.local()
 
 
-def _prepared(spec: RunSpec) -> Any:
-    """Return the run of this worker thread, cached between parts."""
+def _cached_experiment(spec: RunSpec) -> Any:
+    """Return the experiment of a run; each worker thread keeps its last one for further parts."""
     known, experiment = getattr(_of_thread, "prepared", None) or (None, None)
     if known == spec:
         return experiment

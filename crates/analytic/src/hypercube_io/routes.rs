@@ -101,14 +101,14 @@ impl Routes<'_> {
         let path = self.path_probability(counted);
         let mut stages = vec![certain_stage(Layout::PE_INJECT, SOURCE)];
         stages.extend(self.dimensions_descending().map(|dimension| {
-            let start = self.links_by_kind(first_of_uniform(dimension));
+            let start = self.link_probabilities(first_of_uniform(dimension));
             let mut given = self.uniform_onward(0.0);
             given.push((SOURCE, start, self.states_after()));
             let given = self.if_blocking(given);
             self.dimension_stage(
                 dimension,
-                self.links_by_kind(rate),
-                self.links_by_kind(path),
+                self.link_probabilities(rate),
+                self.link_probabilities(path),
                 given,
             )
         }));
@@ -259,7 +259,7 @@ impl Routes<'_> {
         let split = |crossing: f64| {
             let first = crossing * above;
             let last = (crossing * ends).min(crossing - first);
-            let mut links = self.links_by_kind(crossing - first - last);
+            let mut links = self.link_probabilities(crossing - first - last);
             links[0] += first;
             links[self.inward_index()] += last;
             links
@@ -362,9 +362,9 @@ impl Routes<'_> {
         }
     }
 
-    /// Return the probabilities of the links of a path that crosses the dimension with probability
-    /// `crossing`, in proportion to the numbers of links of each kind.
-    fn links_by_kind(&self, crossing: f64) -> Links {
+    /// Return for each kind of link the probability that a path uses a link of this kind in one dimension, which the
+    /// path crosses with probability `crossing`. The kinds share this probability by their numbers of links.
+    fn link_probabilities(&self, crossing: f64) -> Links {
         self.shares.map(|share| share * crossing)
     }
 
@@ -374,7 +374,7 @@ impl Routes<'_> {
         if self.shares[2] > 1e-12 {
             [0.0, 0.0, crossing.max(0.0)]
         } else {
-            self.links_by_kind(crossing.max(0.0))
+            self.link_probabilities(crossing.max(0.0))
         }
     }
 

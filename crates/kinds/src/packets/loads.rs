@@ -66,8 +66,8 @@ pub(super) struct Asked {
     pub written: Vec<f64>,
     /// Data that clients read from each node, in GB/s.
     pub read: Vec<f64>,
-    /// Load of each bundle of links in GB/s, by the class of channels. Empty in networks of more than [`NODES_MAX`]
-    /// nodes.
+    /// Load in GB/s by bundle (the parallel links between two switches, named by their first link) and then by class of
+    /// channels. Empty in networks of more than [`NODES_MAX`] nodes.
     bundles: BTreeMap<u32, BTreeMap<u16, f64>>,
 }
 

@@ -27,8 +27,8 @@ pub struct Pair {
 }
 
 impl Layout {
-    /// Return the clients of job number `number` and their partners. The result is empty for
-    /// collective operations, which have no clients.
+    /// Return for each client (a process that sends requests) of `job`, the job with this number, the nodes with
+    /// which it exchanges data. The result is empty for collective operations and listed messages.
     ///
     /// # Panics
     /// If there is no such job.
