@@ -379,7 +379,7 @@ def main() -> None:
     parser.add_argument(
         "--quick",
         action="store_true",
-        help=f"shorter runs, told in {QUICK.relative_to(ROOT)} only",  # codespell:ignore told
+        help=f"shorter runs, kept in {QUICK.relative_to(ROOT)} only",
     )
     parser.add_argument(
         "--booksim", metavar="PATH", help="source of BookSim2, a second peer; BOOKSIM says the same"
