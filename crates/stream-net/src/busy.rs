@@ -4,8 +4,7 @@
 use isthmus_stream::Instant;
 use std::collections::BTreeMap;
 
-/// Time for which a link or connection is tried in each round after data moved on it, in
-/// nanoseconds.
+/// Time in nanoseconds for which a link or connection stays busy after data last moved on it.
 const BUSY_NS: u64 = 10_000_000;
 
 /// The set of busy links or connections, each with the time after which it is idle.
@@ -34,12 +33,12 @@ impl<Id: Ord + Copy> Busy<Id> {
         self.0.is_empty()
     }
 
-    /// Returns whether this link or connection is tried in each round.
+    /// Returns whether this link or connection is busy.
     pub fn contains(&self, id: Id) -> bool {
         self.0.contains_key(&id)
     }
 
-    /// Returns the busy links or connections, which this round tries.
+    /// Returns the IDs of all busy links or connections.
     pub fn ids(&self) -> Vec<Id> {
         self.0.keys().copied().collect()
     }

@@ -1,5 +1,5 @@
-//! Claims on the data of TUs and packets that stays in the ring memory of links until it is sent,
-//! in the order of the TU or packet.
+//! Claims on ring memory: data of transfer units (TUs) and packets stays in the shared-memory rings
+//! of links until it is sent from there. The claims are stored in the order of the data.
 
 use crate::sum::Sum;
 use isthmus_ring::Claim;
@@ -13,7 +13,8 @@ use std::io;
 /// cache.
 const SUM_STEP: usize = 16 << 10;
 
-/// A claim on contiguous bytes in the ring of one link, with the number of the link.
+/// A claim: contiguous bytes in the shared-memory ring of one link that must not be overwritten
+/// yet.
 #[derive(Debug)]
 pub(crate) struct Part {
     pub link: LinkId,
@@ -26,7 +27,7 @@ pub(crate) struct Part {
 pub(crate) struct SumBuffer(Vec<u8>);
 
 impl SumBuffer {
-    /// Adds the data of a claim to the checksum `sum`.
+    /// Adds the claimed bytes to the checksum `sum`.
     pub fn sum(&mut self, claim: &Claim, checksum: Checksum, sum: &mut Sum) {
         if checksum == Checksum::None {
             return;
@@ -56,7 +57,7 @@ pub(crate) fn write_claim(socket: &Socket, claim: &Claim, from: usize) -> io::Re
     }
 }
 
-/// The claims on the data of one packet, in order.
+/// The ring memory that holds the data of one packet, as claims in the order of the data.
 #[derive(Debug, Default)]
 pub(crate) struct Claims {
     parts: Vec<Part>,
@@ -64,7 +65,7 @@ pub(crate) struct Claims {
 }
 
 impl Claims {
-    /// Appends the claim on the next data of the packet.
+    /// Appends a claim, which holds the data that follows in the packet.
     fn push(&mut self, part: Part) {
         self.len += part.claim.len();
         let Some(last) = self.parts.last_mut() else {
@@ -116,26 +117,27 @@ impl Claims {
     }
 }
 
-/// The claims on the data of a TU, by the first byte of each claim in the TU. They do not overlap.
+/// The data of a transfer unit (TU) that is still in rings: claims by the position of their first
+/// byte in the TU. They do not overlap.
 #[derive(Debug, Default)]
 pub(crate) struct Claimed(BTreeMap<usize, Part>);
 
 impl Claimed {
-    /// Returns whether no data of the TU is claimed.
+    /// Returns whether no data of the TU is in rings.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Drops all claims on the data of the TU.
+    /// Releases all claims on ring memory of the TU.
     pub fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// Drops the claims on bytes `at .. at + bytes` of the TU, which are an SU that the rank sends
-    /// again.
+    /// Releases the claims on bytes `at .. at + bytes` of the TU: a striping unit (SU) that the
+    /// rank sends again.
     pub fn clear_range(&mut self, at: usize, bytes: usize) {
         self.0.retain(|begin, _| !(at..at + bytes).contains(begin));
-        // The claim on the SU may have been joined to the claim before it.
+        // `put` may have joined the claim on this SU to the claim before it.
         if let Some((begin, before)) = self.0.range_mut(..at).next_back() {
             drop(before.claim.split_off(at - begin));
         }
@@ -190,7 +192,7 @@ impl Claimed {
         Some(claims)
     }
 
-    /// Returns whether all bytes `at .. end` of the TU are claimed.
+    /// Returns whether all bytes `at .. end` of the TU are in rings.
     fn covers(&self, at: usize, end: usize) -> bool {
         let mut next = at;
         let first = self

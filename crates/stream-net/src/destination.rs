@@ -20,16 +20,16 @@ use isthmus_wire::address::numeric;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// The parsed destination of a connection.
+/// The destination of a connection, parsed from its text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Destination {
-    /// Packets over TCP.
+    /// Packets over TCP to this address.
     RawTcp(SocketAddr),
     /// Packets over a Unix socket at this path or with this abstract name.
     RawUnix(String),
     /// Packets over a socket that the application provides under this name.
     RawProvided(String),
-    /// Plain bytes over TCP.
+    /// Plain bytes over TCP to this address.
     Tcp(SocketAddr),
     /// Plain bytes over a socket that the application provides under this name.
     TcpProvided(String),
@@ -37,9 +37,9 @@ pub enum Destination {
     File(PathBuf),
     /// The screen with this name.
     Framebuffer(String),
-    /// Packets in datagrams, with an optional limit in bytes per second.
+    /// Packets in UDP datagrams to this address, with an optional rate limit in bytes per second.
     Udp(SocketAddr, Option<u64>),
-    /// Packets in datagrams over a UDP socket that the application provides under this name.
+    /// Packets in datagrams, over a UDP socket that the application provides under this name.
     UdpProvided(String),
 }
 

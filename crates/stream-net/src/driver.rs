@@ -30,7 +30,7 @@ const FREE_MAX: u64 = 160 << 20;
 /// Time for which a driver that is dropped waits for writers to remove unfinished files.
 const FILES_END: time::Duration = time::Duration::from_secs(2);
 
-/// The driver's state of a connection.
+/// Settings and state of one connection, from its opening to its end.
 #[derive(Debug)]
 pub(crate) struct Spec {
     pub checksum: Checksum,
@@ -87,9 +87,10 @@ pub struct Driver {
     pub(crate) transports: BTreeMap<ConnectionId, Transport>,
     pub(crate) streams: BTreeMap<StreamId, StreamState>,
     pub(crate) connections: BTreeMap<ConnectionId, Spec>,
-    /// Links whose ranks have left, and the time at which the data in their rings is copied.
+    /// Links whose ranks have left, each with the time at which the driver copies the data out of
+    /// its ring.
     pub(crate) departed: VecDeque<(LinkId, time::Instant)>,
-    /// The link on which the fetch or delivery of each order runs.
+    /// The link on which each fetch or delivery that the manager ordered runs.
     pub(crate) order_links: BTreeMap<OrderId, LinkId>,
     /// Sockets that the application provided before it opened the connection that uses them.
     pub(crate) provided_sockets: BTreeMap<String, Socket>,
@@ -111,9 +112,11 @@ pub struct Driver {
     /// its end.
     pub(crate) incarnations: u64,
     origin: time::Instant,
-    /// Time at the start of the round. Reading the clock costs as much as a small copy.
+    /// Time at the start of the current round, read once because reading the clock costs as much as
+    /// a small copy.
     pub(crate) round_at: Instant,
-    /// The time at which all links and connections are tried next.
+    /// Time of the next full round, which tries all links and connections and not only the busy
+    /// ones.
     pub(crate) full_round_at: Instant,
     pub(crate) busy_links: Busy<LinkId>,
     pub(crate) busy_transports: Busy<ConnectionId>,
@@ -501,11 +504,13 @@ impl Driver {
         screens.draw(name).map_err(refuse)
     }
 
-    /// Ends the file writers, and waits a limited time until they have removed unfinished files.
+    /// Asks the threads that write files to end, and waits a limited time until they have removed
+    /// unfinished files.
     fn end_files(&mut self) {
         self.transports.clear();
         self.ending_files.clear();
-        // On a disk that hangs, the file remains under its temporary name.
+        // Ignore a timeout: on a disk that hangs, the unfinished file remains under its temporary
+        // name.
         let _ = self.writers.wait(FILES_END);
     }
 
@@ -518,6 +523,7 @@ impl Driver {
 }
 
 impl Drop for Driver {
+    /// Ends the writing of files; unfinished files are removed.
     fn drop(&mut self) {
         self.end_files();
     }

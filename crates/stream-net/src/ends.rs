@@ -18,7 +18,8 @@ impl Driver {
     pub(crate) fn attach_ends(&mut self, id: LinkId, ends: Ends) {
         let now = self.now();
         let link = self.links.entry(id).or_default();
-        // A second ring of the link does not start a new incarnation.
+        // Start a new incarnation only with the first end: the second ring of a link belongs to the
+        // same one.
         if link.input.is_none() && link.output.is_none() {
             self.incarnations += 1;
             link.incarnation = self.incarnations;

@@ -3,7 +3,7 @@
 use isthmus_stream::LinkId;
 use std::io;
 
-/// An error of a driver.
+/// An error of a driver, which moves the data of streams.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// An error of the stream manager.
@@ -18,7 +18,7 @@ pub enum Error {
     /// An error of the operating system: the operation, and the error.
     #[error("{0}: {1}")]
     System(String, #[source] io::Error),
-    /// The link is not cut and has its ends already.
+    /// The caller attached ends to a link that has them already and is not cut.
     #[error("link {0} has its ends: cut it before others are given to it")]
     Attached(LinkId),
     /// An invalid request for a resumable link: the link, and the problem.
@@ -36,7 +36,7 @@ pub enum Error {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// Creates an error of the system: `what` is the operation.
+    /// Creates an error of the operating system; `what` names the failed operation.
     pub(crate) fn system(what: impl Into<String>, error: impl Into<io::Error>) -> Self {
         Self::System(what.into(), error.into())
     }

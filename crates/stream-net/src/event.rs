@@ -92,21 +92,25 @@ pub enum Event {
 /// Counters of a driver since its start, and its current state.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Figures {
-    /// Number of completed orders of the kinds whose completion is reported.
+    /// Number of orders (tasks from the stream manager) to fetch, store, send, load or deliver
+    /// data.
     pub orders: u64,
-    /// Number of stores that turned the buffer's memory block into the packet without copying.
+    /// Number of packets that were stored without copying, because the buffer's memory block became
+    /// the packet.
     pub handed_over: u64,
-    /// Number of stores that copied a packet because its TU has several packets.
+    /// Number of packets that were copied from a buffer because the transfer unit (TU) has several
+    /// packets.
     pub copied: u64,
-    /// Number of stores whose checksum could not be combined from the checksums of SUs.
+    /// Number of stored packets whose data was read again for the checksum, because the checksums
+    /// of its pieces could not be combined.
     pub summed_again: u64,
-    /// Number of stores that left the packet's data in rings of links.
+    /// Number of stored packets whose data stayed in the rings of links until it was sent.
     pub left_in_rings: u64,
     /// Number of bytes that were copied out of rings because ranks needed the room.
     pub spilled_bytes: u64,
-    /// Number of loads that turned the packet's memory block into the buffer without copying.
+    /// Number of received packets that became a buffer without copying.
     pub handed_back: u64,
-    /// Number of loads that copied a packet's data to a buffer.
+    /// Number of received packets whose data was copied to a buffer.
     pub loaded: u64,
     /// Number of times that the driver slept because no data could move.
     pub sleeps: u64,

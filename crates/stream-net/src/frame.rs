@@ -24,7 +24,8 @@ use crate::error::{Error, Result};
 use isthmus_stream::checksum::{Checksum, crc32c};
 use isthmus_stream::{StreamId, Su, Tu};
 
-/// The kind of a frame on a link.
+/// The kind of a frame on a link: data with or without checksums, or a control message such as the
+/// end of a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// A striping unit (SU) with its data.
@@ -47,11 +48,11 @@ pub enum Kind {
     Internet,
 }
 
-/// Size of the blocks that ranks sum, the larger of the paper's sizes (4.1). A block stays in the
-/// L1 cache between its sum and its copy.
+/// Size in bytes of the blocks for which ranks compute checksums, the larger of the paper's sizes
+/// (4.1). A block stays in the L1 cache between its sum and its copy.
 pub const BLOCK_BYTES: usize = 16 << 10;
 
-/// The header of a frame.
+/// The header of a frame on a link: the kind, and the stream and position of the data that follows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Frame {
     /// The kind of the frame.
@@ -77,8 +78,8 @@ impl Frame {
     /// Size of an encoded frame header in bytes.
     pub const BYTES: usize = 32;
 
-    /// Creates the header of an SU's frame. SUs must be below 4 GiB; for a larger SU the header has
-    /// 0 bytes, which decoding refuses.
+    /// Creates the header of a frame with the data of a striping unit (SU). SUs must be below 4
+    /// GiB; for a larger SU the header has 0 bytes, which decoding refuses.
     #[must_use]
     pub fn su(kind: Kind, stream: StreamId, tu: &Tu, su: &Su) -> Self {
         Self {

@@ -34,7 +34,7 @@ impl Driver {
                 link.output = None;
             }
             match &mut link.output {
-                // A later check determines whether the ranks left that end too.
+                // Make a later check determine whether the ranks left the other ring too.
                 Some(output) => output.peer_active = true,
                 None => self.events.push_back(event),
             }
@@ -85,7 +85,8 @@ impl Driver {
     pub(crate) fn rank_lost(&mut self, id: LinkId) {
         let now = self.now();
         let users = self.users(id);
-        // Cutting and restoring the link ends every operation that is under way on it.
+        // Report a cut of the link, and below that it is restored: this ends every operation that
+        // is under way on it.
         self.cut(id, None);
         for stream in users {
             self.manager.handle_rank_lost(now, stream, id);
@@ -123,7 +124,7 @@ impl Driver {
                     self.manager.handle_completed(now, order, 0);
                 }
                 LinkEvent::Offered(stream, bytes) => {
-                    // The stream may have ended since.
+                    // Ignore an error: the stream may have ended since.
                     let _ = self.manager.handle_offered(now, stream, id, bytes);
                     self.refuse_sent(id, stream);
                 }
@@ -139,7 +140,7 @@ impl Driver {
                 }
                 LinkEvent::Gone(why) => self.link_gone(id, &why, reading),
                 LinkEvent::Garbled(why) => {
-                    // A new socket would not repair invalid data.
+                    // Do not wait for another socket, because it would not repair invalid data.
                     self.end_resumption(id);
                     self.link_gone(id, &why, reading);
                 }

@@ -71,7 +71,7 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Creates memory without blocks that retains at most `most` bytes of free blocks.
+    /// Creates an empty pool that retains at most `most` bytes of free blocks.
     pub fn new(most: u64) -> Self {
         Self {
             free_max: usize::try_from(most).unwrap_or(usize::MAX),
@@ -173,7 +173,8 @@ impl Memory {
         }
     }
 
-    /// Leaves the data of a packet in rings, if all of it is there, and returns the claims on it.
+    /// Makes a packet from data that stays in rings, if all of it is there, and returns the claims
+    /// on that memory.
     pub fn keep_in_rings(
         &mut self,
         buffer: BufferId,
@@ -234,7 +235,7 @@ impl Memory {
         self.settle(id, Location::Here(block));
     }
 
-    /// Releases the claims on data of a stream that has ended.
+    /// Releases ring memory that still holds data of a stream that has ended.
     pub fn forget(&mut self, stream: StreamId) {
         for buffer in self.buffers.values_mut() {
             if buffer.pieces.are_of(stream) {

@@ -1,4 +1,5 @@
-//! Carries out the stream manager's orders, and handles its events.
+//! Carries out the stream manager's orders (tasks such as fetching, storing or sending data) and
+//! handles its events.
 
 use crate::destination::Destination;
 use crate::driver::Driver;
@@ -25,7 +26,8 @@ impl Driver {
     pub(crate) fn carry_out(&mut self) -> bool {
         let mut any = false;
         loop {
-            // The end of a stream must be known before its connection is closed.
+            // Handle events first: the end of a stream must be known before its connection is
+            // closed.
             while let Some(event) = self.manager.poll_event() {
                 any = true;
                 self.pass_on(event);
@@ -153,7 +155,7 @@ impl Driver {
                         file.send(id, packet, self.memory.take_block(packet))
                     }
                     Some(Transport::Datagrams(datagrams)) => datagrams.send(id, packet, &header),
-                    // There is no connection that could send the packet.
+                    // Drop the packet: its connection is gone.
                     _ => {}
                 }
             }
@@ -162,7 +164,7 @@ impl Driver {
                 match self.transports.get_mut(&connection) {
                     Some(Transport::Framed(framed)) => framed.control(&header),
                     Some(Transport::Datagrams(datagrams)) => datagrams.control(&header),
-                    // Files and plain bytes carry no headers.
+                    // Drop the header: files and connections of plain bytes carry none.
                     _ => {}
                 }
             }
@@ -264,7 +266,7 @@ impl Driver {
         self.memory.copy_in(packet, from, buffer, to, bytes);
     }
 
-    /// Ends an order that is not completed yet, if it can still be ended.
+    /// Cancels an order that is not completed yet, if it can still be cancelled.
     fn withdraw(&mut self, order: OrderId) {
         let link = self
             .order_links
@@ -292,7 +294,7 @@ impl Driver {
         }
     }
 
-    /// Starts to connect a connection to the destination in the text `words`.
+    /// Parses the destination `words` of a connection and starts to connect to it.
     fn connect(&mut self, id: ConnectionId, words: &str) -> Result<(), String> {
         let said = |error: crate::Error| error.to_string();
         let refused = |to: &dyn Display, error: &io::Error| format!("connecting to {to}: {error}");
@@ -365,12 +367,12 @@ impl Driver {
         }
     }
 
-    /// Returns how a socket is used that carries packets of this connection.
+    /// Returns the socket use "packets", with the connection's checksum.
     fn packets(&self, id: ConnectionId) -> SocketUse {
         SocketUse::Framed(self.checksum_of(id))
     }
 
-    /// Returns how a socket is used that carries plain bytes of this connection.
+    /// Returns the socket use "plain bytes", with the connection's channel number if it receives.
     fn plain_bytes(&self, id: ConnectionId) -> SocketUse {
         let window = self.connections.get(&id).and_then(|one| one.plain_window);
         let window = window.filter(|(_, bytes)| *bytes > 0);
@@ -404,7 +406,8 @@ impl Driver {
                 });
                 self.ending_files.push((id, file));
             }
-            // The system sends the data that was already written to a plain socket.
+            // Only close the writing side: the system still sends the data that was already
+            // written.
             Some(Transport::Plain(plain)) => plain.socket.finish(),
             Some(Transport::Datagrams(mut datagrams)) => {
                 // The peer waits for this header before it closes its side. If the header is lost,

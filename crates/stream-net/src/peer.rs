@@ -1,4 +1,4 @@
-//! The trait of sockets that a sink reads from and writes to.
+//! The trait of the sockets over which a sink (a receiver that checks packets) reads and writes.
 
 use rustix::io::Errno;
 use rustix::net::RecvFlags;

@@ -1,4 +1,5 @@
-//! The end of links that ranks use, which writes SUs in the order of the data format.
+//! The ranks' end of links: it writes the striping units (SUs) of a stream in the order of the data
+//! format.
 //!
 //! Each call has a deadline. It writes all its data before the deadline, or fails. A sender owns
 //! its data until the ADU is reported as moved: after a cut, it writes SUs again from the position
@@ -15,7 +16,7 @@ use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// Number of bytes of a frame, header included, that the first write to a ring may have.
+/// Maximum size in bytes of the first write of a frame to a ring: the header and the first data.
 const FIRST_WRITE: usize = 32 << 10;
 
 /// The pipe that a rank writes to: a ring or a blocking socket.
@@ -131,14 +132,14 @@ impl Sums {
         }
     }
 
-    /// Removes the checksums of the previous SU, before the next one.
+    /// Clears the checksums of the previous SU before the next one starts.
     fn begin(&mut self) {
         self.words.clear();
         (self.sum, self.bytes) = (Sum::new(self.checksum), 0);
     }
 
-    /// Returns how many of `bytes` complete the current blocks. All of them, if they complete no
-    /// block or no checksums are computed.
+    /// Returns the length of the whole blocks in the next `bytes` bytes of data, or `bytes` if
+    /// there is no whole block or no checksum is computed.
     fn whole_blocks(&self, bytes: usize) -> usize {
         match bytes - bytes % BLOCK_BYTES {
             0 => bytes,
@@ -179,7 +180,7 @@ impl Sums {
     }
 }
 
-/// Writes SUs to one link.
+/// The writing end of a rank: it sends striping units (SUs) over one link.
 #[derive(Debug)]
 pub struct Sender {
     pipe: Pipe,

@@ -29,7 +29,7 @@ impl Driver {
         let ends = Ends {
             source: Some(Source::Resumable(ResumableSource::default())),
             drain: Some(Drain::Resumable(ResumableDrain::default())),
-            // The grace period applies to the socket, not to the link.
+            // The ends have no grace period of their own: that of the resumable link applies.
             grace: Duration::ZERO,
         };
         self.attach_ends(id, ends);
@@ -109,7 +109,7 @@ impl Driver {
     pub fn confirm(&mut self, id: LinkId, received: u64) -> Result<()> {
         let link = self.links.get_mut(&id);
         let Some(parts) = link.and_then(parts) else {
-            // The link may have been removed since the rank sent the confirmation.
+            // Not an error: the link may have been removed since the rank sent the confirmation.
             return Ok(());
         };
         let Err(invalid) = parts.drain.unconfirmed.confirm(received) else {

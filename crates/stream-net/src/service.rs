@@ -75,7 +75,8 @@ impl Service {
         let Some(thread) = self.thread.take() else {
             return Ok(());
         };
-        // If the thread has already ended, the message is lost, and its result is still returned.
+        // Ask the thread to end. If it has ended already, the message is lost, and `join` still
+        // returns its result.
         let _ = self.client.calls.send(None);
         self.client.waker.wake();
         thread.join().unwrap_or(Err(Error::Ended))
@@ -83,8 +84,9 @@ impl Service {
 }
 
 impl Drop for Service {
+    /// Ends the driver's thread and waits for it.
     fn drop(&mut self) {
-        // The error is lost here; a caller that needs it calls `stop`.
+        // Ignore the error; a caller that needs it calls `stop` instead.
         let _ = self.end();
     }
 }
@@ -100,7 +102,7 @@ impl Client {
     ) -> Result<T> {
         let (answer, answered) = channel();
         let call: Call = Box::new(move |driver| {
-            // The caller may have ended before the result is sent.
+            // Ignore an error: the caller may have ended before the result is sent.
             let _ = answer.send(what(driver));
         });
         self.calls.send(Some(call)).map_err(|_| Error::Ended)?;
@@ -122,7 +124,7 @@ fn run(
     mut on_event: impl FnMut(&mut Driver, Event),
 ) -> Result<()> {
     loop {
-        // A caller that calls without pause must not block the driver.
+        // Limit the calls per round, so that a caller that never pauses does not block the driver.
         let mut done = 0;
         for call in called.try_iter().take(CALLS) {
             match call {
@@ -131,7 +133,7 @@ fn run(
             }
             done += 1;
         }
-        // More calls may be queued whose wake-up was consumed, so the driver must not sleep now.
+        // Do not sleep if more calls may be queued: their wake-up may have been consumed.
         driver.turn((done == CALLS).then(Instant::now))?;
         while let Some(event) = driver.poll_event() {
             on_event(&mut driver, event);

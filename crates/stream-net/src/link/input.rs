@@ -17,7 +17,8 @@ use std::time::{Duration, Instant};
 
 /// Maximum number of bytes moved on a link per call, so that other links are served too.
 const TURN: usize = 1 << 20;
-/// Size of an SU with its frame up to which a system call costs more than the SU.
+/// Maximum size in bytes of a small SU, frame included: for these, a system call costs more than
+/// the copy.
 const SMALL: u64 = 4 << 10;
 /// Maximum number of small SUs that the driver collects in a link before it reads them.
 const COLLECT_MAX: u64 = 64;
@@ -29,15 +30,15 @@ pub(crate) const CLAIM_TIMEOUT: Duration = Duration::from_millis(20);
 /// Interval of the checks for a blocked rank after `CLAIM_TIMEOUT`.
 const RECHECK: Duration = Duration::from_millis(5);
 
-/// An SU that is being read from a link.
+/// A striping unit (SU) that is being read from a link, with the progress so far.
 #[derive(Debug)]
 struct Reading {
     order: OrderId,
     stream: StreamId,
     adu: u64,
     buffer: BufferId,
-    /// First byte of the SU in the buffer. `bytes` is its total length, `done` and `summed` are the
-    /// numbers of its bytes read and summed.
+    /// Position of the SU's first byte in the buffer. `bytes` is the length of the SU; `done` and
+    /// `summed` count its bytes that were read and checksummed.
     at: usize,
     bytes: usize,
     done: usize,
@@ -46,8 +47,8 @@ struct Reading {
     sum: Sum,
     /// Whether the data of the SU stays in the ring until it is sent.
     stays: bool,
-    /// The checksums that the rank sends after the data: the bytes of them that were read, and in
-    /// `sums_bytes` their total length.
+    /// The part of the rank's checksums that was read so far. They follow the data and have
+    /// `sums_bytes` bytes in all.
     sums: Vec<u8>,
     sums_bytes: usize,
     /// Whether the rank sends checksums of the kind that the connection uses.
@@ -127,7 +128,7 @@ impl Input {
         Some(if first > now { first } else { now + RECHECK })
     }
 
-    /// Drops the data of a stream that has ended, without a fetch.
+    /// Discards unread data of a stream that has ended.
     pub fn forget(&mut self, stream: StreamId) {
         if let Some(frame) = self.frame.take_if(|frame| frame.stream == stream) {
             self.skip = frame.follow();
@@ -147,8 +148,9 @@ impl Input {
         }
     }
 
-    /// Returns whether the first SU waits for a fetch and nothing else can move. `oldest` is up to
-    /// date, since a link is tried for some rounds after data moved on it.
+    /// Returns whether nothing can be read before the manager orders a fetch of the first SU.
+    /// `oldest` is up to date, because the driver keeps trying a link for some rounds after data
+    /// moved on it.
     pub fn is_blocked(&self) -> bool {
         let idle = self.reading.is_none() && self.skip == 0 && self.oldest.is_none();
         self.frame.is_some() && idle
@@ -190,7 +192,7 @@ impl Input {
         matches!(self.source, Source::Ring(_))
     }
 
-    /// Returns the descriptor to poll. None while the link has no socket.
+    /// Returns the file descriptor to poll for readable data. None while the link has no socket.
     pub fn fd(&self) -> Option<BorrowedFd<'_>> {
         match &self.source {
             Source::Ring(ring) => Some(ring.as_fd()),
@@ -216,7 +218,7 @@ impl Input {
     /// Records that a poll found the link readable.
     pub fn mark_ready(&mut self) {
         if let Source::Ring(ring) = &mut self.source {
-            // The next read reports an error.
+            // Ignore an error here: the next read reports it.
             let _ = ring.mark_ready();
         }
     }
@@ -270,8 +272,8 @@ impl Input {
         any
     }
 
-    /// Passes an SU to the fetch that was ordered for it. Returns false if there is no such fetch
-    /// yet.
+    /// Starts to read an SU into the buffer of the pending fetch of its stream. Returns false if no
+    /// fetch is pending.
     fn begin(
         &mut self,
         frame: &Frame,
@@ -290,7 +292,8 @@ impl Input {
         let fetch = &fetches[index];
         let asked = Frame::su(frame.kind, fetch.stream, &fetch.tu, &fetch.su);
         if asked != *frame {
-            // The following frames may be out of step too.
+            // Report only, do not end the link: the frame is skipped, and the following ones may be
+            // out of step too.
             events.push(LinkEvent::OutOfStep(
                 frame.stream,
                 format!(
@@ -468,8 +471,8 @@ impl Reading {
 
     /// Claims the bytes of the next step of the SU, once all of them are in the ring.
     fn claim(&self, ring: &mut Consumer, full: &mut bool) -> Result<Claiming, String> {
-        // The end of the ring is checked first, so that the bytes in the ring are then the last
-        // ones.
+        // Check first whether the rank has closed the ring: if so, the bytes found next are its
+        // last ones.
         let over = ring.is_over();
         let there = match ring.available() {
             Ok(Some(there)) => there,
@@ -491,12 +494,12 @@ impl Reading {
         Ok(claim.map_or(Claiming::Nothing, Claiming::Part))
     }
 
-    /// Copies bytes of the SU to its buffer, up to the position at which they are summed.
+    /// Copies bytes of the SU to its buffer, up to the end of the next step, whose checksum is then
+    /// computed.
     fn copy(&mut self, source: &mut Source, memory: &mut Memory) -> Result<Moved, String> {
         let buffer = memory.buffer(self.buffer, self.at + self.bytes);
         let room = &mut buffer.block.bytes[self.at..self.at + self.bytes];
-        // A copy ends where the next sum ends, so that bytes are summed while they are in the
-        // cache.
+        // Copy at most one step, so that its checksum is computed while the bytes are in the cache.
         let end = self.bytes.min(self.summed + STEP);
         let moved = read(source, &mut room[self.done..end])?;
         let Moved::Some(bytes) = moved else {

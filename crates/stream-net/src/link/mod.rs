@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The two ends of a link that the driver uses: one to read from ranks, one to write to them.
+/// The driver's two ends of a link to ranks: one to read from and one to write to.
 #[derive(Debug)]
 pub struct Ends {
     pub(crate) source: Option<Source>,
@@ -96,7 +96,7 @@ pub(crate) enum LinkEvent {
     Garbled(String),
 }
 
-/// The state of a running stream that a link needs.
+/// The state of a running stream that a link reads when it receives data of the stream.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LiveStream {
     pub checksum: Checksum,
@@ -105,7 +105,7 @@ pub(crate) struct LiveStream {
     pub in_ring: Option<u64>,
 }
 
-/// An order to fetch an SU that is under way.
+/// An order of the manager to read a striping unit (SU) from a link, not yet completed.
 #[derive(Clone, Debug)]
 pub(crate) struct PendingFetch {
     pub order: OrderId,
@@ -158,7 +158,7 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// Returns whether no data can move on the link before an order arrives: no stream fetches the
+    /// Returns whether no data can be read before an order arrives, because no fetch exists for the
     /// first SU.
     pub fn is_blocked(&self) -> bool {
         let input = self.input.as_ref().is_some_and(Input::is_blocked);
@@ -170,7 +170,7 @@ impl Link {
             && self.cut_until.is_none()
     }
 
-    /// Drops the link's state of a stream that has ended.
+    /// Drops everything that the link stores for a stream that has ended.
     pub fn forget(&mut self, stream: StreamId) {
         self.progress.remove(&stream);
         if let Some(input) = &mut self.input {

@@ -46,7 +46,7 @@ pub(crate) struct Output {
     queue: VecDeque<Out>,
     /// Number of bytes of the first queued frame that were written, header included.
     written: usize,
-    /// Zeros, which are written as the data of void SUs.
+    /// Zeros to write in place of the data of SUs that did not arrive completely.
     nothing: Vec<u8>,
     /// Whether the rank was active since the last check for its presence.
     pub peer_active: bool,
@@ -125,7 +125,7 @@ impl Output {
         }
     }
 
-    /// Returns the descriptor to poll. None while the link has no socket.
+    /// Returns the file descriptor to poll for room to write. None while the link has no socket.
     pub fn fd(&self) -> Option<BorrowedFd<'_>> {
         match &self.drain {
             Drain::Ring(ring) => Some(ring.as_fd()),
@@ -159,7 +159,7 @@ impl Output {
                 Moved::End => Some(CLOSED.into()),
                 _ => None,
             }),
-            // The reading half of a socket detects that the peer has left.
+            // Nothing to check: the reading half of a socket detects that the peer has left.
             Drain::Socket(_) | Drain::Resumable(_) => None,
         }
     }
@@ -168,7 +168,7 @@ impl Output {
     pub fn mark_ready(&mut self) {
         self.peer_active = true;
         if let Drain::Ring(ring) = &mut self.drain {
-            // The next write reports an error.
+            // Ignore an error here: the next write reports it.
             let _ = ring.mark_ready();
         }
     }

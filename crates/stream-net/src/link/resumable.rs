@@ -17,7 +17,8 @@ pub(crate) struct Resumable {
 }
 
 impl Resumable {
-    /// Returns the end of a grace period that begins now. None if it is too far in the future.
+    /// Returns the time at which a grace period that starts now ends. None if it is too far in the
+    /// future.
     pub fn until(&self) -> Option<Instant> {
         Instant::now().checked_add(self.grace)
     }
@@ -65,6 +66,7 @@ pub(crate) struct ResumableDrain {
 }
 
 impl Default for ResumableDrain {
+    /// Creates the writing half of a new link, without a socket or unconfirmed bytes.
     fn default() -> Self {
         Self {
             socket: None,
