@@ -1,4 +1,5 @@
-//! Backlog: the number of demands that are offered and not yet served, over time.
+//! Backlog: the number of demands (requests to the simulated system) that are offered and not yet
+//! served, over time.
 
 use crate::error::{Error, at_least};
 use serde::{Deserialize, Serialize};
@@ -18,7 +19,7 @@ const CAPACITY: usize = 512;
 pub struct Backlog {
     points: Vec<Point>,
     latest: Option<Point>,
-    /// Number of samples to skip after each stored sample, and of those still to skip.
+    /// Number of samples to skip after each stored sample. `skip_left` counts the remaining ones.
     skip: u64,
     skip_left: u64,
 }
@@ -62,8 +63,8 @@ impl Backlog {
                 index += 1;
                 index % 2 == 1
             });
-            // The last sample was dropped, since the number of samples is even. The next sample to
-            // store follows after the old number of skips.
+            // Halving dropped the last of an even number of samples, so the next stored sample
+            // follows after the old interval.
             self.skip_left = self.skip;
             self.skip = 2 * self.skip + 1;
         } else {

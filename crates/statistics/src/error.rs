@@ -46,7 +46,7 @@ pub enum Error {
         /// Number of observations in the replication.
         observations: u64,
     },
-    /// The warm-up rule needs a mark, but the caller never set one.
+    /// The warm-up rule needs a mark at the end of the warm-up, but the caller never set one.
     #[error("replication {replication}: the end of its warm-up was never marked")]
     NotMarked {
         /// Index of the replication with this error, from 0.
@@ -54,7 +54,7 @@ pub enum Error {
     },
 }
 
-/// Check that the number `got` of data is at least `needed`.
+/// Return an error if `got`, the number of data called `what`, is below `needed`.
 pub(crate) fn at_least(needed: usize, what: &'static str, got: usize) -> Result<(), Error> {
     if got < needed {
         return Err(Error::TooFew { what, got, needed });
@@ -62,7 +62,7 @@ pub(crate) fn at_least(needed: usize, what: &'static str, got: usize) -> Result<
     Ok(())
 }
 
-/// Check that all values are finite.
+/// Return an error if a value is NaN or infinite. `what` names the values.
 pub(crate) fn all_finite(what: &'static str, values: &[f64]) -> Result<(), Error> {
     match values.iter().position(|value| !value.is_finite()) {
         Some(index) => Err(Error::NotFinite {
@@ -74,7 +74,7 @@ pub(crate) fn all_finite(what: &'static str, values: &[f64]) -> Result<(), Error
     }
 }
 
-/// Check that a probability is strictly between 0 and 1.
+/// Return an error unless the probability `value` is strictly between 0 and 1. `what` names it.
 pub(crate) fn open_unit(what: &'static str, value: f64) -> Result<(), Error> {
     if value > 0.0 && value < 1.0 {
         Ok(())

@@ -11,12 +11,12 @@ const SIGNIFICANT_DIGITS: u8 = 2;
 /// per power of two, for the whole range of `u64`. The memory grows with the largest value (1 KiB
 /// per power of two).
 ///
-/// To record a value takes about 2 ns.
+/// Recording a value takes about 2 ns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Stored", into = "Stored")]
 pub struct Histogram {
     counts: Hdr<u64>,
-    /// The exact smallest and largest recorded value.
+    /// Smallest recorded value, exact. `max` is the largest.
     min: u64,
     max: u64,
 }
@@ -31,6 +31,7 @@ struct Stored {
 }
 
 impl From<Histogram> for Stored {
+    /// Convert a histogram to its serialized form.
     fn from(histogram: Histogram) -> Self {
         Self {
             buckets: histogram.buckets().map(|b| (b.lower, b.count)).collect(),
@@ -41,6 +42,7 @@ impl From<Histogram> for Stored {
 }
 
 impl From<Stored> for Histogram {
+    /// Restore a histogram from its serialized form.
     fn from(stored: Stored) -> Self {
         let mut histogram = Self::new();
         for (value, count) in stored.buckets {
@@ -64,6 +66,7 @@ pub struct Bucket {
 }
 
 impl Default for Histogram {
+    /// Return an empty histogram.
     fn default() -> Self {
         Self::new()
     }

@@ -212,8 +212,8 @@ impl Distributions {
         (0..last).find(is_reached).unwrap_or(last)
     }
 
-    /// Return two lists of shares of the replications at the point where the mean distribution
-    /// reaches `p`: the shares below and above a step, or the same interpolated shares twice.
+    /// Return each replication's share of observations below, and at or below, the value where the
+    /// mean distribution reaches `p`. The two differ only if the distribution has a step there.
     fn shares_around(&self, here: usize, p: f64) -> (Vec<f64>, Vec<f64>) {
         let after = &self.shares[here];
         let before = here.checked_sub(1).map_or_else(

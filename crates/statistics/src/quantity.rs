@@ -68,8 +68,9 @@ impl Quantity {
         Ok((down, up))
     }
 
-    /// Create a quantity with those of these ends that are finite. A quantity without any end or
-    /// replication gets a single replication, so that it does not count as exact.
+    /// Create a quantity whose interval has the given ends; an infinite end counts as missing. A
+    /// quantity without any end or replication gets a single replication, so that it does not count
+    /// as exact.
     fn with_ends(value: f64, (low, high): (f64, f64), mut each: Vec<f64>) -> Self {
         let finite = |end: f64| end.is_finite().then_some(end);
         let (low, high) = (finite(low.min(value)), finite(high.max(value)));
@@ -179,7 +180,7 @@ fn replications(operand: &Quantity, count: usize) -> Vec<f64> {
     }
 }
 
-/// Return the largest number of replications of an operand.
+/// Return the largest number of replications among the operands.
 fn replication_count(operands: &[Quantity]) -> usize {
     let lengths = operands.iter().map(|operand| operand.each.len());
     lengths.max().filter(|most| *most > 1).unwrap_or(0)
@@ -204,7 +205,7 @@ fn weighted_sum(
         } else {
             (above, below)
         };
-        // A weight of zero excludes an infinite arm.
+        // Skip an operand of weight zero: zero times an infinite arm would be NaN.
         if weight != 0.0 {
             down += weight.abs() * below;
             up += weight.abs() * above;

@@ -22,11 +22,12 @@ pub struct Recorder {
     current_left: u64,
     segment_size: u64,
     closed: Vec<Histogram>,
-    /// Number of observations before the first segment, which are those before the mark.
+    /// Number of observations before the mark, which no segment contains any more.
     forgotten: u64,
 }
 
 impl Default for Recorder {
+    /// Return a recorder without observations.
     fn default() -> Self {
         Self::new()
     }

@@ -1,4 +1,5 @@
-//! Summary of one measure over all replications of a point.
+//! Summary of one measure over all replications of a point, which is one parameter setting of an
+//! experiment.
 
 use crate::error::{Error, all_finite};
 use crate::estimate::Estimate;

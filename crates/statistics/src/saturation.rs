@@ -18,10 +18,11 @@ const PERIODS_MIN: usize = 4;
 /// run is short against the relaxation (reflected Brownian motion), and flattens afterwards. One
 /// half separates the two.
 const PERSISTENCE: f64 = 0.5;
-/// Limits of the factor by which the test advises to lengthen the runs.
+/// Minimum and maximum of the factor by which the test advises to lengthen the runs.
 const LENGTHEN: (f64, f64) = (1.5, 4.0);
 
-/// Verdict on the steady state of a point of an experiment.
+/// Verdict on whether the system has a steady state at a point (one parameter setting) of an
+/// experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Verdict {
     /// The backlog grows by less than the threshold, so the point has a steady state.
@@ -72,7 +73,7 @@ pub enum Verdict {
 pub struct SaturationTest {
     /// Backlog growth per offered demand that separates the verdicts, between 0 and 1.
     pub threshold: f64,
-    /// Probability of a wrong verdict over all looks, between 0 and 1/2.
+    /// Probability of a wrong verdict over all evaluations of one point, between 0 and 1/2.
     pub alpha: f64,
     /// Maximum number of times that the test judges the point, on runs of increasing length.
     pub looks: u32,

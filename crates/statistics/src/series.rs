@@ -32,6 +32,7 @@ struct Mark {
 }
 
 impl Default for Series {
+    /// Return an empty series of at most 1024 batches.
     fn default() -> Self {
         Self::new()
     }
@@ -183,6 +184,7 @@ impl Series {
 
 #[cfg(test)]
 impl Extend<f64> for Series {
+    /// Record all values, in order.
     fn extend<T: IntoIterator<Item = f64>>(&mut self, values: T) {
         for value in values {
             self.push(value);

@@ -38,7 +38,7 @@ pub struct Sink {
     pub repair: bool,
 }
 
-/// The action of a sink on a packet, before it checks the packet. A caller can block in its
+/// The treatment of a packet before a sink checks it, to inject faults. A caller can block in its
 /// callback to slow the sink down.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Action {
@@ -55,13 +55,13 @@ pub enum Action {
 pub struct Counts {
     /// Number of correct packets with data, in order.
     pub packets: u64,
-    /// Number of data bytes of these packets.
+    /// Number of data bytes in the correct packets.
     pub bytes: u64,
     /// Number of complete ADUs.
     pub adus: u64,
     /// Number of streams that ended completely.
     pub ended: u64,
-    /// Number of streams that were cut short, by a mark or because the sender left.
+    /// Number of streams that were cut short, by a cut mark in a header or because the sender left.
     pub cut: u64,
     /// Position at which the first stream was cut short: stream, ADU, byte of that ADU.
     pub cut_at: Option<(u32, u64, u64)>,
@@ -87,7 +87,7 @@ struct State {
     /// Streams of the packets that were not accepted and that the sender will send again, by
     /// sequence number.
     resent: BTreeMap<u64, u32>,
-    /// Number of bytes, out of `freed`, that were confirmed to the sender.
+    /// Number of bytes of the receive window that were reported to the sender as free again.
     confirmed: u64,
     /// Bytes that were read from the socket beyond the current packet.
     read_ahead: VecDeque<u8>,
@@ -272,7 +272,8 @@ impl Sink {
     /// Returns whether the sink must confirm received data now, although more bytes may be
     /// readable.
     fn is_due(&self, state: &mut State) -> bool {
-        // Within an ADU the sender waits only for room in the window.
+        // Count a packet only at the end of an ADU: within an ADU the sender waits only for room in
+        // the window.
         state.delayed += u64::from(state.next.2 == 0);
         let unconfirmed = state.freed - state.confirmed;
         let most = self.window / 4;
@@ -334,7 +335,7 @@ impl Sink {
             match self.read(socket, state, &mut buffer.head[buffer.got..])? {
                 Some(read) => buffer.got += read,
                 None if buffer.got > 0 && state.first_cut().is_none() => {
-                    // The stream of an incomplete header is unknown.
+                    // Report an incomplete header without a stream, because its stream is unknown.
                     return Err(Error::Garbled(format!(
                         "the sender left in the midst of a header: {} packets were taken before",
                         state.expected
@@ -444,7 +445,7 @@ impl State {
             }
         }
         if header.cut {
-            // A stream of which no data arrived still has a number.
+            // A cut stream of which no data arrived still takes its number.
             if header.stream > self.next.0 {
                 self.next = (header.stream, 0, 0);
             }
@@ -486,7 +487,7 @@ impl State {
         self.counts.cut_at.get_or_insert(self.next);
     }
 
-    /// Checks that the packet continues at the next expected byte.
+    /// Checks that the packet starts at the next expected byte.
     fn is_next(&self, header: &Header) -> Result<()> {
         let (stream, adu, offset) = self.next;
         if (header.stream, header.adu, header.offset) != self.next {

@@ -74,7 +74,8 @@ impl SinkServer {
 
     /// Returns the connections that have sent no packet, locked.
     fn idle(&self) -> MutexGuard<'_, IdleConnections> {
-        // A thread that panicked left the list consistent: every operation on it is a single step.
+        // Ignore a poisoned lock: each operation on the list is a single step, so a panic leaves it
+        // consistent.
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -100,7 +101,7 @@ impl SinkServer {
             idle.wait(&self.listener, remaining);
         };
         socket.set_nonblocking(false).map_err(refused)?;
-        // If this fails, packets are only slower.
+        // Ignore an error: without this option, packets are only slower.
         let _ = socket.set_nodelay(true);
         let mut reader = socket.try_clone().map_err(refused)?;
         let out = out.map(|path| Out::Path(path.to_owned()));
@@ -172,7 +173,7 @@ impl IdleConnections {
             matches!(socket.peek(&mut [0]), Err(error) if error.kind() == ErrorKind::WouldBlock)
         });
         fds.extend(silent.map(|(socket, _)| PollFd::new(socket, PollFlags::IN)));
-        // The caller checks everything again, even after an interrupt.
+        // Ignore the result, even an interrupt: the caller checks all connections again.
         let _ = poll(
             &mut fds,
             Timespec::try_from(remaining.min(TICK)).ok().as_ref(),
@@ -180,7 +181,7 @@ impl IdleConnections {
     }
 }
 
-/// The file to which the server writes correct data of a sender.
+/// The output file for the correct data of a sender, created when the first data arrives.
 #[derive(Debug)]
 enum Out {
     /// The path of a file that is created when the first data arrives.
@@ -199,7 +200,7 @@ impl Out {
             return Ok(());
         };
         file.write_all(data).map_err(|error| {
-            // Removes unconfirmed data. If that fails too, the first error is enough.
+            // Remove unconfirmed data. Ignore a second error, because the first one is returned.
             let _ = file.set_len(before);
             Error::system("writing what came", error)
         })
@@ -255,7 +256,7 @@ impl SinkSession {
     /// Invalid data, with its position; an error of the socket or of the file.
     pub fn end(self) -> Result<Counts> {
         if !self.thread.is_finished() {
-            // Closing a connection that is closed already fails without harm.
+            // Ignore an error: the connection may be closed already.
             let _ = self.socket.shutdown(Shutdown::Both);
         }
         self.thread.join().unwrap_or(Err(Error::Ended))

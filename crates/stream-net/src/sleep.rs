@@ -99,20 +99,22 @@ impl Driver {
         let deadline = [round, soon, until].into_iter().flatten().min();
         let remaining = deadline.map(|at| at.saturating_duration_since(Instant::now()));
         self.poll(remaining, &polled)?;
-        // Rounds without sleep leave the signal set: the caller works when a turn ends.
+        // Clear the signal only after a sleep. Without one, it stays set: the caller runs when the
+        // turn ends in any case.
         let woken = self.wake_signal().clear();
         let now = self.now();
         if woken {
             self.full_round_at = now;
         } else if idle {
-            // The poll included everything: ready links and connections are busy now.
+            // Delay the next full round: the poll included everything, so all ready links and
+            // connections are busy now.
             self.full_round_at = self.next_full_round(now);
         }
         self.figures.sleeps += 1;
         Ok(woken)
     }
 
-    /// Returns the busy links and connections, as those to poll.
+    /// Returns the set of links and connections to poll that contains only the busy ones.
     fn busy(&self) -> Polled {
         Polled {
             links: self.busy_links.ids(),
@@ -120,7 +122,7 @@ impl Driver {
         }
     }
 
-    /// Returns all links and connections, as those to poll.
+    /// Returns the set of links and connections to poll that contains all of them.
     pub(crate) fn everything(&self) -> Polled {
         Polled {
             links: self.links.keys().copied().collect(),
@@ -205,7 +207,8 @@ impl Driver {
             if let Some(output) = &link.output
                 && let Some(fd) = output.fd()
             {
-                // The peer of a ring wakes the driver with a byte in either case.
+                // The reader of a ring signals both events, room and its departure, with a byte to
+                // the driver.
                 let what = if output.is_ring() {
                     PollFlags::IN
                 } else {
@@ -227,7 +230,8 @@ impl Driver {
                     when(reads, PollFlags::IN) | when(writes, PollFlags::OUT)
                 }
                 Transport::Plain(plain) => {
-                    // Looking up the state of each connection costs more than polling its socket.
+                    // Look up the state only if the connection receives, because that costs more
+                    // than polling its socket.
                     let spec = plain.receives().then(|| self.connections.get(id)).flatten();
                     let reads = spec.is_none_or(|spec| plain.wants_read(&spec.expects));
                     when(reads, PollFlags::IN) | when(plain.wants_write(), PollFlags::OUT)

@@ -1,4 +1,4 @@
-//! The driver's state of streams.
+//! The state of each running stream in the driver.
 
 use crate::link::{LiveStream, Progress};
 use isthmus_stream::checksum::Checksum;
@@ -22,7 +22,7 @@ pub(crate) struct StreamState {
     in_rings: Option<Vec<u64>>,
     /// Number of ADUs of the stream that were moved to ranks or to network memory.
     pub moved: u64,
-    /// Number of ADUs of the stream that are done.
+    /// Number of ADUs of the stream that are completely sent or delivered.
     pub done: u64,
     /// The number of the newest ADU of which a TU was sent over links, and the number of bytes of
     /// the ADU up to the end of that TU.

@@ -32,13 +32,13 @@ impl Sum {
     pub fn from_word(checksum: Checksum, word: u32, bytes: u64) -> Self {
         match checksum {
             Checksum::None => Self::None,
-            // Only the lower 16 bits are ever set.
+            // The cast loses nothing: only the lower 16 bits are ever set.
             Checksum::Internet => Self::Internet(Partial::from_word(word as u16, bytes)),
             Checksum::Crc32c => Self::Crc(word),
         }
     }
 
-    /// Extends the piece of data by `data`.
+    /// Updates the checksum for further `data` at the end of the piece.
     pub fn add(&mut self, data: &[u8]) {
         let more = match self {
             Self::None => Self::None,

@@ -51,8 +51,8 @@ impl Driver {
         if any || !self.events.is_empty() {
             return Ok(true);
         }
-        // A rank that is about to write often does so as soon as it has the processor. For a full
-        // socket, the driver polls instead.
+        // Yield the processor before sleeping: a rank that is about to write often does so then.
+        // For a full socket, the driver polls instead.
         let yields = if self.has_full_socket() { 0 } else { YIELDS };
         for _ in 0..yields {
             std::thread::yield_now();
@@ -61,7 +61,8 @@ impl Driver {
                 return Ok(true);
             }
         }
-        // A caller that woke the driver runs first. The next round looks at everything.
+        // If a caller woke the driver, end the turn so that the caller runs. The next round then
+        // tries everything.
         let woken = self.sleep(until)?;
         Ok(!woken && self.round())
     }
@@ -86,7 +87,7 @@ impl Driver {
             return moved || !self.has_busy() && self.full_round();
         }
         self.full_round_at = self.next_full_round(now);
-        // If the poll fails, the next sleep returns the same error.
+        // Ignore an error: the next sleep returns the same one.
         let _ = self.poll(Some(time::Duration::ZERO), &self.everything());
         self.full_round()
     }
@@ -116,7 +117,8 @@ impl Driver {
     /// whether there was work.
     fn try_to_move(&mut self, all: bool) -> bool {
         let mut any = self.carry_out();
-        // Small SUs are collected, so that one system call sends many.
+        // Try the links again for a short time to collect small SUs, so that one system call sends
+        // many.
         while self.move_links(all) {
             any = true;
             if !self.carry_out() || self.now() >= self.round_at.after_ns(COLLECT_NS) {
@@ -265,7 +267,7 @@ impl Driver {
         }
     }
 
-    /// Checks whether the system has connected a socket. Returns whether it has.
+    /// Checks whether the system has finished connecting a socket. Returns whether it is connected.
     fn connecting(&mut self, id: ConnectionId) -> std::result::Result<bool, String> {
         let Some(Transport::Connecting(socket, socket_use)) = self.transports.get(&id) else {
             return Ok(false);

@@ -41,7 +41,7 @@ struct Out {
     bytes: usize,
 }
 
-/// The header that is repeated until the peer has sent something.
+/// The first header of a connection, which is repeated until the peer has sent something.
 #[derive(Debug)]
 enum First {
     None,
@@ -83,7 +83,8 @@ impl Datagrams {
 
     /// Creates the transport over a connected socket.
     fn new(socket: OwnedFd, rate: Option<u64>, checksum: Checksum) -> Self {
-        // With a smaller buffer more datagrams are lost, which are repaired or reported.
+        // Ignore an error: with a smaller buffer more datagrams are lost, and losses are repaired
+        // or reported.
         let _ = sockopt::set_socket_recv_buffer_size(&socket, KEPT);
         let _ = sockopt::set_socket_send_buffer_size(&socket, KEPT);
         Self {

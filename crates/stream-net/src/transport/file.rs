@@ -63,9 +63,10 @@ pub(crate) enum FileEnd {
 struct RequestQueue(Mutex<Requests>, Condvar);
 
 impl RequestQueue {
-    /// Changes the queue with `what`, and wakes the writing thread.
+    /// Passes the queue to `what`, which changes it, and wakes the writing thread.
     fn put(&self, what: impl FnOnce(&mut Requests)) {
-        // The queue is consistent even if another thread panicked with the lock.
+        // Ignore a poisoned lock: the queue is consistent even if another thread panicked while it
+        // held the lock.
         what(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
         self.1.notify_one();
     }
@@ -174,15 +175,16 @@ impl FileTransport {
 }
 
 impl Drop for FileTransport {
+    /// Ends the file as failed unless it has been ended already.
     fn drop(&mut self) {
-        // The thread removes its file when it can. No caller waits for it.
+        // Ask the thread to remove its unfinished file. No caller waits for that.
         if !self.ending {
             self.end(FileEnd::Failed);
         }
     }
 }
 
-/// Runs the writing thread.
+/// Runs the thread that creates and writes one file, and then renames or removes it.
 fn work(
     place: PathBuf,
     directory: Option<OwnedFd>,
@@ -191,7 +193,7 @@ fn work(
     wake: &dyn Fn(),
 ) {
     let send_event = |event| {
-        // If the driver is gone, the receiver is gone too, and the event does not matter.
+        // Ignore an error: if the driver is gone, no receiver exists and the event does not matter.
         let _ = send_event.send(event);
         wake();
     };
@@ -241,7 +243,7 @@ impl Writer {
         // The next daemon does not remove a temporary file that is locked. Where the file system
         // has no locks, the next daemon cannot lock the file either, and does not remove it.
         let _ = flock(&file, FlockOperation::NonBlockingLockExclusive);
-        // The file gets the mode that the umask allows at its end.
+        // Note the mode that the umask allows now; the file gets it when it is complete.
         let made = fstat(&file)?;
         fchmod(&file, Mode::RUSR | Mode::WUSR)?;
         Ok(Self {
@@ -320,7 +322,7 @@ impl Writer {
             ));
         }
         self.rename(name)?;
-        // A descriptor opened with `O_PATH` cannot be synced.
+        // Open the directory again to sync it: a descriptor opened with `O_PATH` cannot be synced.
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(fsync(openat(of, ".", flags, Mode::empty())?)?)
     }
@@ -363,7 +365,7 @@ mod tests {
         let folder = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&folder).unwrap();
         let writers = Writers::default();
-        // Each writer hangs in its first event.
+        // Make each writer hang when it sends its first event.
         let (hangs, hung) = sync_channel(WRITERS_MAX);
         let gate = Arc::new(Mutex::new(()));
         let shut = gate.lock().unwrap();

@@ -257,7 +257,8 @@ impl Framed {
         }
         if self.got == Header::BYTES {
             self.got = 0;
-            // After an invalid header the position of the next one is unknown.
+            // An invalid header ends the connection, because the position of the next header is
+            // unknown.
             let header = Header::decode(&self.head);
             let header = header.map_err(|why| format!("what the peer sends is no packet: {why}"));
             self.waiting = Some(header?);
@@ -271,7 +272,7 @@ impl Framed {
             return Ok(Moved::None);
         };
         let Some(block) = incoming.memory.packet_mut(it.packet) else {
-            // The manager released the packet while its data arrived.
+            // Skip the rest of the packet: the manager released it while its data arrived.
             self.skip = (it.bytes - it.done) as u64;
             self.reading = None;
             return Ok(Moved::None);

@@ -29,7 +29,7 @@ impl Journal {
     pub fn new(file: File) -> io::Result<Self> {
         let bytes = (WRITERS_MAX * SLOT) as u64;
         match fallocate(&file, FallocateFlags::empty(), 0, bytes) {
-            // Some file systems cannot reserve space.
+            // Accept a file system that cannot reserve space.
             Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(Self(file)),
             Err(error) => Err(error.into()),
         }
@@ -70,7 +70,7 @@ impl Journal {
 
     /// Empties a slot of the journal.
     pub(super) fn clear(&self, slot: usize) {
-        // If this fails, the slot names a file that no longer exists, which does no harm.
+        // Ignore an error: the slot then names a file that no longer exists, which does no harm.
         let _ = self.0.write_all_at(&[0], (slot * SLOT) as u64);
     }
 }

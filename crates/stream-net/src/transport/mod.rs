@@ -27,7 +27,8 @@ use isthmus_stream::{ConnectionId, Manager, Offer, PacketId};
 use isthmus_wire::Socket;
 use std::time::Instant;
 
-/// Access of a transport to the manager for received packets, in one round.
+/// The manager and the packet memory, lent to a transport for one round so that it can pass on
+/// received packets.
 pub(crate) struct Incoming<'a> {
     pub now: isthmus_stream::Instant,
     pub id: ConnectionId,
@@ -50,9 +51,10 @@ impl Incoming<'_> {
 /// How a socket is used once it is connected: for packets or for plain bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SocketUse {
-    /// Packets with this checksum.
+    /// The socket carries packets with headers and this checksum.
     Framed(Checksum),
-    /// Plain bytes. The field is the channel number, if the connection receives.
+    /// The socket carries bytes without headers. The field is the channel number of the connection,
+    /// if it receives.
     Plain(Option<u32>),
 }
 

@@ -111,7 +111,7 @@ impl Plain {
         let mut any = false;
         while let Some(front) = self.queue.front() {
             let moved = match memory.data(front.packet) {
-                // End marks carry no data.
+                // Nothing to write: an end mark has no data.
                 _ if front.bytes == 0 => Moved::Some(0),
                 Data::Here(_) => self.write_batch(memory)?,
                 Data::InRings(claims) => match claims.at(self.front) {
@@ -138,7 +138,7 @@ impl Plain {
             }
         }
         if any {
-            // The peer accepts bytes, so acknowledgements are likely.
+            // Check again soon: the peer accepts bytes, so acknowledgements are likely.
             self.check_soon();
         }
         Ok(any | self.check_acknowledged(over)?)

@@ -259,7 +259,7 @@ impl PlainReceive {
             return Ok(Moved::None);
         };
         let Some(block) = incoming.memory.packet_mut(it.packet) else {
-            // The manager released the packet while its data arrived.
+            // Skip the rest of the packet: the manager released it while its data arrived.
             self.skip = (it.bytes - it.done) as u64;
             self.reading = None;
             return Ok(Moved::None);
@@ -279,7 +279,7 @@ impl PlainReceive {
             let packet = it.packet;
             self.reading = None;
             self.packet_done();
-            // Plain bytes carry no checksum to compare with.
+            // Pass 0 as the checksum, because plain bytes carry none to compare with.
             incoming.arrived(packet, 0);
         }
         Ok(moved)

@@ -52,7 +52,7 @@ impl Drawing {
         let mut any = false;
         while let Some(out) = self.queue.pop_front() {
             any = true;
-            // End marks carry no data.
+            // Draw nothing for an end mark, which has no data.
             if out.bytes > 0 {
                 let data = memory.packet(out.packet).get(..out.bytes as usize);
                 let data = data.ok_or("a packet is not where it was stored")?;

@@ -1,4 +1,5 @@
-//! The number of threads that write the files of a driver, and their slots in its journal.
+//! Limits the number of threads that write the files of a driver, and assigns them slots in its
+//! journal.
 
 use super::journal::Journal;
 use std::collections::BTreeSet;
@@ -39,7 +40,7 @@ impl Writers {
         self.slots().journal = Some(Arc::new(journal));
     }
 
-    /// Returns a free slot for a writing thread. None if all slots are in use.
+    /// Reserves a free slot for a writing thread. Returns None if all slots are in use.
     pub(super) fn enter(&self) -> Option<Slot> {
         let mut slots = self.slots();
         let number = (0..WRITERS_MAX).find(|number| !slots.taken.contains(number))?;
@@ -72,6 +73,7 @@ impl Slot {
 }
 
 impl Drop for Slot {
+    /// Frees the slot, and removes the thread's file from the journal.
     fn drop(&mut self) {
         if let Some(journal) = &self.journal {
             journal.clear(self.number);
