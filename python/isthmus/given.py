@@ -30,7 +30,7 @@ _UNITS = {
     "a time": ("s", '"10 us"', 86_400),
     "a bandwidth": ("B/s", '"5 GB/s"', 1e18),
 }
-"""Kinds of quantities with their base unit, an example, and the maximum."""
+"""Physical quantities, each with its base unit, an example, and the maximum."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Given:
     field: str
     """Dotted key of the field."""
     kind: str
-    """Kind of the value: ``table``, ``list``, ``text``, ``integer``, ``number``, ``flag`` or
+    """Type of the value: ``table``, ``list``, ``text``, ``integer``, ``number``, ``flag`` or
     ``other``.
     """
     value: Any
@@ -63,14 +63,14 @@ class Given:
         return {"table": "a table", "list": "a list"}.get(self.kind, str(self.value))
 
     def expected(self, what: str, example: str) -> IsthmusError:
-        """Return an error on a value of the wrong kind."""
+        """Return the error that the value has the wrong type: `what` is expected."""
         return self.wrong(f"{self.described()} where {what} is expected", f"write {example}")
 
     def items(self, what: str, example: str) -> list[Given]:
         """Return the items of the value, which must be a list.
 
         Raises:
-            IsthmusError: it is not a list, or too long.
+            IsthmusError: the value is not a list, or has too many items.
 
         """
         if self.kind != "list":
@@ -83,7 +83,7 @@ class Given:
         """Return the value, which must be a whole number in a range.
 
         Raises:
-            IsthmusError: it is not a whole number, or outside.
+            IsthmusError: the value is not a whole number, or is outside the range.
 
         """
         to = f"{least} or more" if most == WHOLE_MAX else f"{least} to {most}"
@@ -97,7 +97,7 @@ class Given:
         """Return the value, which must be a non-empty list of whole numbers.
 
         Raises:
-            IsthmusError: it is not such a list, or a number is too small.
+            IsthmusError: the value is not such a list, or a number is below `least`.
 
         """
         found = [each.whole(least) for each in self.items("a list of whole numbers", example)]
@@ -106,10 +106,10 @@ class Given:
         return found
 
     def word(self, words: Sequence[str]) -> str:
-        """Return the value, which must be one of some words.
+        """Return the value, which must be one of `words`.
 
         Raises:
-            IsthmusError: it is another value.
+            IsthmusError: the value is not one of these words.
 
         """
         known = ", ".join(f'"{word}"' for word in words)
@@ -170,23 +170,23 @@ class Given:
         """Return the value, which must be an amount of data, in whole bytes.
 
         Raises:
-            IsthmusError: it is not an amount of data, or too small.
+            IsthmusError: the value is not an amount of data, or is below `least`.
 
         """
         return round(self.quantity("an amount of data", least))
 
 
 def given(node: dict[str, Any], field: str) -> Given:
-    """Return a node of the core's tree as the value of a field."""
+    """Convert a node of the TOML tree that the core parsed to the value of `field`."""
     (kind,) = (key for key in node if key != "at")
     return Given(node["at"], field, kind, node[kind])
 
 
 class Table:
-    """A table of a TOML file; its fields are read one after another."""
+    """A table of a TOML file, with methods that read its fields and report unknown ones."""
 
     def __init__(self, table: Given, at: str) -> None:
-        """Read a table; `at` is the position of its key.
+        """Create a table from a value; `at` is the position of its key for errors.
 
         Raises:
             IsthmusError: the value is not a table.
@@ -204,7 +204,7 @@ class Table:
             self._fields[key] = (place, given(node, self.key(key)))
 
     def key(self, name: str) -> str:
-        """Return the dotted key of a field."""
+        """Return the dotted key of a field of the table, such as ``device.disks``."""
         return f"{self.field}.{name}" if self.field else name
 
     def get(self, name: str) -> Given | None:
@@ -234,13 +234,13 @@ class Table:
         return None if found is None else Table(found, self._fields[name][0])
 
     def wrong(self, name: str, problem: str, right: str = "") -> IsthmusError:
-        """Return an error on a field, at the table if the field is not given."""
+        """Return an error on a field, at the position of the table if the field is missing."""
         place = self._fields[name][0] if name in self._fields else self.at
         end = f"; {right}" if right else ""
         return IsthmusError(f"{place}: {self.key(name) if name else self.field}: {problem}{end}")
 
     def at_field(self, error: IsthmusError) -> IsthmusError:
-        """Return an error with the position of the field that it names."""
+        """Add the position in the file to an error whose message begins with a field name."""
         words = str(error)
         found = re.match(r"(\w+): ", words)
         if found and found[1] in self._fields:
@@ -263,10 +263,10 @@ class Table:
 
 
 def read(text: str, file: str, changes: Sequence[str]) -> Table:
-    """Read a TOML file and overrides ``key=value``.
+    """Parse the text of a TOML file and apply changes of the form ``key=value``.
 
     Raises:
-        IsthmusError: it is not TOML, or a change is invalid.
+        IsthmusError: the text is not TOML, or a change is invalid.
 
     """
     tree = json.loads(ask(_core.placed, text, file, list(changes)))

@@ -17,25 +17,25 @@ from isthmus.errors import IsthmusError
 IMAGES_MAX = 1000
 """Maximum number of images of a run."""
 RANKS = 32
-"""Number of ranks; each computes some lines of every slice."""
+"""Number of ranks (processes); each computes the triangles of some lines of every slice."""
 
 
 @dataclass(frozen=True)
 class Sent:
-    """The result of a run of medical imaging."""
+    """The result of a run of the medical imaging example: counts and times."""
 
     images: int
     """Number of images whose triangles have all arrived at the sink."""
     triangles: int
-    """Number of triangles that arrived, all checked."""
+    """Number of triangles that arrived. Each was compared with the sent one."""
     bytes: int
     """Number of bytes of the triangles that arrived."""
     seconds: float
     """Seconds until the sink confirmed the last data."""
     sending_seconds: float
-    """Seconds in which a rank with control was sending."""
+    """Seconds during which some rank had control, the right to send, and was sending."""
     of_rank: tuple[int, int]
-    """Minimum and maximum number of triangles of a rank in an image."""
+    """Minimum and maximum number of triangles that one rank computed for an image."""
     ranks: tuple[float, float, float]
     """Fractions of time in which ranks computed, waited for control, and sent."""
 

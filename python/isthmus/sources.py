@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 FOLDERS = ("report", "charts", "scenes", "plots", "answer", "results", "faults", "papers")
 MODULES = ("columns.py", "looks.py", "value.py", "wording.py")
-"""Modules that, with the folders below, determine the content of tables, plots and pages."""
+"""Modules that, with the modules in `FOLDERS`, generate tables, plots and pages."""
 
 
 def digest_of(*parts: str) -> str:
@@ -30,7 +30,7 @@ def digest_of(*parts: str) -> str:
 
 @cache
 def source_digest() -> str:
-    """Return a digest of all generating code of the package."""
+    """Return a digest of the package's code that generates tables, plots and pages."""
     total = hashlib.sha256()
     for name in FOLDERS:
         for path in sorted(_all_files(files("isthmus") / name), key=lambda each: each.name):

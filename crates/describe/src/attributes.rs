@@ -29,6 +29,7 @@ impl Other {
 }
 
 impl Parse for Other {
+    /// Parse an identifier as a field of the same table, or a string as the full key of any field.
     fn parse(input: ParseStream<'_>) -> Result<Self> {
         if input.peek(LitStr) {
             return Ok(Self::Whole(input.parse::<LitStr>()?.value()));
@@ -58,7 +59,7 @@ pub(crate) enum Missing {
         /// Pairs of a word of the selector and the default word that follows from it.
         words: Vec<(String, String)>,
     },
-    /// Each kind of machine defines the default.
+    /// Each machine type (such as hypercube or fat tree) defines the default.
     OfKind,
 }
 
@@ -78,7 +79,8 @@ pub(crate) enum Role {
     Words,
 }
 
-/// Content of `#[describe(...)]` and of the doc comment of a field or a variant.
+/// Parsed content of the attribute `#[describe(...)]` and of the doc comment of a field or a
+/// variant.
 #[derive(Default)]
 pub(crate) struct Said {
     pub(crate) role: Role,
@@ -175,7 +177,8 @@ fn names(meta: &ParseNestedMeta<'_>) -> Result<Vec<String>> {
     Ok(names.iter().map(Ident::to_string).collect())
 }
 
-/// Parse `selector, given(field = "word"), "word" => "word", ...`.
+/// Parse the arguments of `follows`, a default that depends on other fields: `selector, given(field
+/// = "word"), "word" => "word", ...`.
 fn follows(meta: &ParseNestedMeta<'_>) -> Result<Missing> {
     let content;
     parenthesized!(content in meta.input);
@@ -265,6 +268,8 @@ mod tests {
         Said::read(&field.attrs).unwrap_or_else(|error| panic!("{error}"))
     }
 
+    /// Checks that a doc comment of several lines becomes one line without the full stop at its
+    /// end.
     #[test]
     fn the_doc_comment_is_the_meaning_in_one_line() {
         let field = parse_quote! {
@@ -279,6 +284,7 @@ mod tests {
         assert!(matches!(said.missing, Missing::Value(value) if value == "\"5 ms\""));
     }
 
+    /// Checks that default values in Rust syntax are converted to TOML text.
     #[test]
     fn defaults_are_converted_to_toml() {
         let value = |field: Field| match said(&field).missing {
@@ -297,6 +303,7 @@ mod tests {
         );
     }
 
+    /// Checks that `only` and `instead_of` accept identifiers and full keys of fields.
     #[test]
     fn conditions_name_a_field_of_the_same_table_or_a_full_key() {
         let field = parse_quote! {
@@ -311,6 +318,7 @@ mod tests {
         assert!(matches!(&said.instead_of[..], [Other::Sibling(name)] if name == "rate"));
     }
 
+    /// Checks that an unknown item of `#[describe(...)]` gives an error.
     #[test]
     fn an_unknown_item_of_the_attribute_is_an_error() {
         let field: Field = parse_quote!(#[describe(defualt = 1)] x: X);

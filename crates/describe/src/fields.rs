@@ -15,11 +15,13 @@ pub(crate) fn of_struct(name: &Ident, said: &Said, fields: &Fields) -> Result<To
     let order = (!names.is_empty()).then(|| quote!(rows.order(path, &[#(#names),*]);));
     Ok(quote! {
         impl ::isthmus_scenario::format::Describe for #name {
+            // Adds the descriptions of the fields to the reference of scenario files.
             fn rows(path: &str, rows: &mut ::isthmus_scenario::format::Rows) {
                 #rows
                 #order
             }
 
+            // Reads the values of the fields from the table at `path`.
             fn read(settings: &::isthmus_scenario::format::Settings, path: &str) -> Self {
                 Self { #reads }
             }

@@ -11,7 +11,7 @@
 //! | `default = VALUE` | the value if the file leaves the field out |
 //! | `derived = "..."`, `absent = "..."` | the effect of leaving the field out, in words; the field is an `Option` |
 //! | `follows(selector, given(field = "word"), "word" => "word", ...)` | a default word that depends on other fields |
-//! | `of_kind` | each kind of machine sets the type and the default of the field |
+//! | `of_kind` | each machine type (such as hypercube or fat tree) sets the type and the default of the field |
 //! | `example = "..."` | an example value, if the example of the type would mislead |
 //! | `only(selector = "word", ...)` | the field applies only if another field holds one of these words |
 //! | `instead_of(field, ...)` | alternative fields: the file gives only one of them |

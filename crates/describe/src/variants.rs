@@ -42,10 +42,13 @@ pub(crate) fn of_enum(name: &Ident, data: &DataEnum) -> Result<TokenStream> {
         impl ::isthmus_scenario::format::Selector for #name {
             const WORDS: &'static [&'static str] = &[#(#words),*];
 
+            // Adds the descriptions of the fields of all variants to the reference of scenario
+            // files.
             fn rows(path: &str, selector: &str, rows: &mut ::isthmus_scenario::format::Rows) {
                 #(#rows)*
             }
 
+            // Reads the word of the selector and the values of the fields of its variant.
             fn read(settings: &::isthmus_scenario::format::Settings, path: &str, selector: &str) -> Self {
                 match settings.text(selector).as_str() {
                     #(#reads)*
@@ -72,6 +75,7 @@ fn kebab(name: &str) -> String {
 mod tests {
     use super::kebab;
 
+    /// Checks that names of variants are converted to words in lower case with hyphens.
     #[test]
     fn words_are_names_of_variants_in_lower_case_with_hyphens() {
         let words = ["Ring", "CounterRotating", "Mser5"].map(kebab);

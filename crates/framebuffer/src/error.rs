@@ -18,7 +18,7 @@ pub enum Error {
     /// The screen with this name already has a painter.
     #[error("screen {0}: another connection draws on it")]
     Drawn(String),
-    /// The maximum number of screens, which is the field, is reached.
+    /// Another screen would exceed the maximum number of screens. The field is the maximum.
     #[error("{0} screens are the most")]
     Screens(usize),
     /// Bytes arrived out of order. The fields are the screen and the problem.

@@ -36,8 +36,8 @@ pub struct Geometry {
     pub height: u32,
     /// The format of a pixel.
     pub pixel: Pixel,
-    /// Whether an ADU is a field of every second line. The field with the first line comes first,
-    /// and two fields are a frame.
+    /// Whether the screen is interlaced: each application data unit (ADU) is a field of every
+    /// second line. The field with the first line comes first, and two fields are a frame.
     pub interlaced: bool,
 }
 
@@ -80,19 +80,22 @@ impl Geometry {
         self.line_bytes() * u64::from(self.height)
     }
 
-    /// Return the number of bytes of an ADU: a frame, or a field of it.
+    /// Return the number of bytes of an application data unit (ADU), the unit in which streams
+    /// draw: a frame, or a field of an interlaced screen.
     #[must_use]
     pub fn adu_bytes(&self) -> u64 {
         self.frame_bytes() / self.fields()
     }
 
-    /// Return the number of ADUs of a frame.
+    /// Return the number of application data units (ADUs) of a frame: 2 fields if interlaced,
+    /// otherwise 1.
     #[must_use]
     pub fn fields(&self) -> u64 {
         1 + u64::from(self.interlaced)
     }
 
-    /// Copy bytes of a field, from byte `at` of the field, to their offsets in a frame.
+    /// Copy bytes of an interlaced field (every second line) to their positions in a frame. `at` is
+    /// the position of the first byte in the field.
     pub(crate) fn weave(&self, field: u64, at: u64, mut data: &[u8], frame: &mut [u8]) {
         if !self.interlaced {
             let at = at as usize;

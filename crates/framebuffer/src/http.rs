@@ -24,7 +24,7 @@ pub(crate) struct Request {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Refused(pub &'static str, pub String);
 
-/// Return the refusal of an invalid HTTP request, for this reason.
+/// Return the refusal "400 Bad Request", with this reason.
 fn bad(why: impl Into<String>) -> Refused {
     Refused("400 Bad Request", why.into())
 }
@@ -98,8 +98,8 @@ fn parse(bytes: &[u8]) -> Result<Option<Request>, Refused> {
     }))
 }
 
-/// Refuse requests of pages of other sites: pages that resolve their own name to this machine's
-/// address, and WebSockets of other pages.
+/// Refuse requests from pages of other sites: `host` must be an address of this machine, not a name
+/// that another site resolves to it, and `origin` of a WebSocket must be this page.
 fn here(host: Option<&str>, origin: Option<&str>) -> Result<(), Refused> {
     let Some(host) = host else {
         return Err(bad("a request without Host"));

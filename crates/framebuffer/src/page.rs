@@ -85,17 +85,18 @@ impl Page {
 }
 
 impl Drop for Page {
+    /// Closes all connections and stops the thread that accepts them.
     fn drop(&mut self) {
         self.shared.over.store(true, Ordering::Release);
         self.screens.close();
         for stream in self.shared.connections().values() {
-            // The connection may be closed already.
+            // Ignore an error: the connection may be closed already.
             let _ = stream.shutdown(Shutdown::Both);
         }
-        // This connection wakes the accepting thread, which then detects the end.
+        // Connect to the page itself to wake the accepting thread, which then detects the end.
         let woken = TcpStream::connect_timeout(&self.address, WRITE_TIMEOUT);
         if let Some(thread) = self.thread.take().filter(|_| woken.is_ok()) {
-            // A panic of the thread is printed already.
+            // Ignore a panic of the thread, which is printed already.
             let _ = thread.join();
         }
     }
@@ -137,7 +138,7 @@ fn accept(listener: &TcpListener, screens: &Screens, shared: &Arc<Shared>) {
         }
         threads.retain(|thread| !thread.is_finished());
         let Ok(mut stream) = stream else {
-            // The process may have no free descriptor now, but later.
+            // Wait and accept again: the process may have run out of descriptors for the moment.
             thread::sleep(Duration::from_millis(50));
             continue;
         };
@@ -152,7 +153,7 @@ fn accept(listener: &TcpListener, screens: &Screens, shared: &Arc<Shared>) {
         let spawned = thread.spawn(move || {
             answer(&mut stream, &looked);
             with.connections().remove(&id);
-            // The other end may be closed already.
+            // Ignore an error: the other end may be closed already.
             let _ = stream.shutdown(Shutdown::Both);
         });
         match spawned {
@@ -161,7 +162,7 @@ fn accept(listener: &TcpListener, screens: &Screens, shared: &Arc<Shared>) {
         }
     }
     for thread in threads {
-        // A panic of the thread is printed already.
+        // Ignore a panic of the thread, which is printed already.
         let _ = thread.join();
     }
 }
@@ -203,6 +204,6 @@ fn write(stream: &mut TcpStream, status: &str, kind: &str, text: &str) {
          X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n",
         text.len()
     );
-    // The other end may be gone.
+    // Ignore an error: the other end may be gone.
     let _ = stream.write_all(format!("{head}{text}").as_bytes());
 }

@@ -22,7 +22,8 @@ pub struct Painter {
 }
 
 impl Painter {
-    /// Create a painter for a screen whose geometry has the number `form`.
+    /// Create a painter for a screen. `form` is the number of the screen's current geometry, to
+    /// detect a change of geometry.
     pub(crate) fn new(
         screens: Screens,
         name: &str,
@@ -93,6 +94,7 @@ impl Painter {
 }
 
 impl Drop for Painter {
+    /// Release the screen for another painter.
     fn drop(&mut self) {
         let bytes = self.geometry.frame_bytes();
         self.screens.leave(&self.name, self.form, bytes);
@@ -100,10 +102,12 @@ impl Drop for Painter {
 }
 
 impl isthmus_stream_net::Screen for Painter {
+    /// Return the size in bytes of each application data unit (ADU) to draw.
     fn adu_bytes(&self) -> u64 {
         self.geometry.adu_bytes()
     }
 
+    /// Draw bytes as [`Painter::put`] does, with the error as text.
     fn put(&mut self, adu: u64, at: u64, data: &[u8]) -> Result<(), String> {
         Self::put(self, adu, at, data).map_err(|error| error.to_string())
     }

@@ -20,7 +20,7 @@ const SET_TIMEOUT: Duration = Duration::from_millis(250);
 #[derive(Clone, Debug)]
 pub struct Screens(Arc<Hub>);
 
-/// The state of the screens and its condition variable.
+/// The state of all screens behind its lock, with the condition variable that signals changes.
 #[derive(Debug)]
 struct Hub {
     state: Mutex<State>,
@@ -28,7 +28,7 @@ struct Hub {
     origin: Instant,
 }
 
-/// The part of the screens' state that the lock protects.
+/// The screens and viewers of a frame buffer, protected by the lock in `Hub`.
 #[derive(Debug, Default)]
 struct State {
     screens: BTreeMap<String, Screen>,
@@ -37,7 +37,8 @@ struct State {
     painting_bytes: BTreeMap<String, u64>,
     next_id: u32,
     next_form: u64,
-    /// Number of changes to the list of screens since the start.
+    /// Number of changes to the list of screens, with which a viewer's copy of the list is
+    /// compared.
     edition: u64,
     /// The newest complete set of frames: those of all screens with a painter that have the same
     /// number.
@@ -49,7 +50,7 @@ struct State {
     closed: bool,
 }
 
-/// A screen of a frame buffer.
+/// A screen: its geometry, its newest frame, and counts of frames.
 #[derive(Debug)]
 struct Screen {
     id: u32,
@@ -62,7 +63,7 @@ struct Screen {
     newest: Bytes,
 }
 
-/// A viewer of the page.
+/// The state of a viewer, which is a browser that shows the screens: queued and unconfirmed frames.
 #[derive(Debug, Default)]
 struct Viewer {
     edition: u64,
@@ -98,6 +99,7 @@ pub struct Figures {
 }
 
 impl Default for Screens {
+    /// Create an empty set of screens.
     fn default() -> Self {
         Self(Arc::new(Hub {
             state: Mutex::default(),
@@ -107,7 +109,7 @@ impl Default for Screens {
     }
 }
 
-/// Check that a screen may have this name.
+/// Return an error unless this is a valid name of a screen.
 fn named(name: &str) -> Result<(), Error> {
     let fits = |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c);
     match (1..=64).contains(&name.len()) && name.chars().all(fits) {
@@ -125,7 +127,8 @@ impl Screens {
 
     /// Return the state of the screens, locked.
     fn state(&self) -> MutexGuard<'_, State> {
-        // A thread that panics with the lock leaves the state consistent.
+        // Ignore a poisoned lock: a thread that panics while it holds the lock leaves the state
+        // consistent.
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -179,7 +182,8 @@ impl Screens {
         let mut sizes = state.painting_bytes.clone();
         for (name, screen) in &state.screens {
             let frame = screen.geometry.frame_bytes();
-            // For a screen with a painter, `painting_bytes` includes the frame that is being drawn.
+            // Count the frame that is being drawn once: for a screen with a painter,
+            // `painting_bytes` includes it.
             let more = if screen.drawn { frame } else { 2 * frame };
             *sizes.entry(name.clone()).or_default() += more;
         }
@@ -274,7 +278,7 @@ impl Screens {
         stamp(&mut frame, screen.number, ns);
         screen.newest = frame.into();
         let number = screen.number;
-        // Screens without a painter do not change, so a set of frames does not wait for them.
+        // Wait only for the frames of screens with a painter: other screens do not change.
         let drawn = || state.screens.values().filter(|one| one.drawn);
         if drawn().all(|one| one.number == number) {
             let all = drawn().map(|one| (one.id, one.newest.clone()));
@@ -345,7 +349,7 @@ impl Screens {
         });
     }
 
-    /// Record that a viewer has left or violated the protocol.
+    /// Record that a viewer has left, or has violated the protocol and must be disconnected.
     pub(crate) fn gone(&self, viewer: u64) {
         self.update_viewer(viewer, |it| {
             it.gone = true;
@@ -399,7 +403,7 @@ impl State {
         self.set = None;
         for viewer in self.viewers.values_mut() {
             viewer.sent.remove(&id);
-            // Old frames of the screen may be queued for viewers.
+            // Remove old frames of the screen that are queued for viewers.
             viewer.line.retain(|(of, _)| *of != id);
         }
     }
@@ -474,6 +478,7 @@ impl Viewer {
 }
 
 impl isthmus_stream_net::Screens for Screens {
+    /// Return the painter of a screen for a stream connection, as [`Screens::draw`] does.
     fn draw(&self, name: &str) -> Result<Box<dyn isthmus_stream_net::Screen>, String> {
         let painter = Self::draw(self, name).map_err(|error| error.to_string())?;
         Ok(Box::new(painter))

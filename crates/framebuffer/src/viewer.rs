@@ -17,22 +17,25 @@ const MAX_MESSAGE_BYTES: usize = 256;
 struct ReadHalf(TcpStream);
 
 impl Read for ReadHalf {
+    /// Reads from the socket of the viewer.
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         self.0.read(bytes)
     }
 }
 
 impl Write for ReadHalf {
+    /// Discards the bytes and reports them as written.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         Ok(bytes.len())
     }
 
+    /// Does nothing, as nothing is ever written.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }
 
-/// Return the limits of the WebSocket of a viewer.
+/// Return the settings of a viewer's WebSocket: the limits on messages and the sizes of buffers.
 fn config() -> WebSocketConfig {
     WebSocketConfig::default()
         .max_message_size(Some(MAX_MESSAGE_BYTES))
@@ -49,7 +52,7 @@ pub(crate) fn serve(
     key: &str,
     rest: Vec<u8>,
 ) {
-    // An error of the socket ends this viewer only.
+    // Ignore an error of the socket: it ends this viewer only.
     let _ = talk(stream, screens, viewer, key, rest);
     let _ = stream.shutdown(Shutdown::Both);
     screens.exit(viewer);
@@ -79,7 +82,7 @@ fn talk(
         let receiver = receiver.spawn_scoped(scope, || receive(reader, screens, viewer));
         let written = receiver.map(|_| send_messages(writer, screens, viewer));
         if let Ok(socket) = &written {
-            // The reading thread gets the end of the socket.
+            // Shut down the socket, so that the reading thread ends too.
             let _ = socket.shutdown(Shutdown::Both);
         }
         written.map(drop)
@@ -103,7 +106,7 @@ fn send_messages<'s>(
             break;
         }
     }
-    // The other end may be closed already.
+    // Ignore an error: the other end may be closed already.
     let _ = socket.close(None);
     let _ = socket.flush();
     // Return the socket, so that the caller closes it.

@@ -172,8 +172,8 @@ fn check_links(machine: &Machine, work: &Work) -> Result<(), Error> {
     let Some(reserved) = work.reservation_bytes_per_s else {
         return Ok(());
     };
-    // Number of cells that send over one link at a time: the cells that have the parts of a
-    // striping unit.
+    // Number of cells that send over one link at a time: those that hold the parts of one striping
+    // unit.
     let together = u64::from(machine.columns / links);
     let most = machine.link_bytes_per_s / together;
     if reserved == 0 {

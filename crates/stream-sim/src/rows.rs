@@ -27,18 +27,18 @@ pub(crate) struct Row {
     pub per_adu: u64,
     /// Number of transfer units of the row in the whole run.
     pub total: u64,
-    /// Number of transfer units that are reshuffled, and number of transfer units that the
+    /// Number of transfer units whose reshuffling is complete. `sent` counts those that the
     /// interface has received.
     pub ready: u64,
     pub sent: u64,
-    /// Start of the reshuffling of the next transfer unit; `None` if it has not started.
+    /// Time at which the reshuffling of the next transfer unit started; `None` before that.
     began: Option<Cycles>,
-    /// For the transfer unit that is being reshuffled: the number of messages that the cell of each
-    /// column has started, and the number of messages of all cells that have not arrived.
+    /// Messages of the transfer unit that is being reshuffled: for each column, the number that its
+    /// cell has started. `left` counts the messages of all cells that have not arrived.
     next: Vec<usize>,
     left: usize,
-    /// Times at which the transfer units that are ready and not sent became ready; time at which
-    /// the transfer of the first of them started.
+    /// Times at which the ready, unsent transfer units became ready, oldest first. `sending` is the
+    /// time at which the transfer of the oldest started.
     readied: std::collections::VecDeque<Cycles>,
     sending: Option<Cycles>,
     /// Striping units (SUs) that wait until their transfer unit (TU) is ready: the number of the TU

@@ -10,7 +10,8 @@ use crate::error::Error;
 use crate::spec::{Machine, Routing};
 use isthmus_flow::Rate;
 
-/// Return a number of bytes per second as a rate of the engine.
+/// Convert bytes per second to a rate of the flow engine. `field` names the scenario field in an
+/// error.
 pub(crate) fn rate(field: &'static str, bytes_per_s: u64) -> Result<Rate, Error> {
     Rate::new(bytes_per_s, SECOND_NS).map_err(|_| {
         let problem = format!("{bytes_per_s} B/s is too slow to be counted");

@@ -229,8 +229,8 @@ impl World {
             let spec = StreamSpec::new(connection, direction, format, work.adus);
             let id = self.manager.submit(now, app, &spec).map_err(refused)?;
             for link in links {
-                // The rows delay orders of the manager for data that are not ready. So all data of
-                // the run can be offered to the manager now.
+                // Offer all data of the run to the manager now: the rows delay its orders for data
+                // that are not ready.
                 let offered = self.manager.handle_offered(now, id, link, u64::MAX);
                 offered.map_err(refused)?;
             }
@@ -294,8 +294,8 @@ impl World {
                 let stored = self.servers.store.take(now, ns);
                 self.at(engine, stored, Due::Done(order.id));
             }
-            // An end mark of the manager without data takes no time. The protocols here do not have
-            // one.
+            // Only packets with data take time. An end mark without data takes none, and the
+            // protocols here have no such mark.
             stream::Work::Send { header, .. }
                 if self.work.to == To::Network && header.bytes > 0 =>
             {
@@ -543,8 +543,10 @@ impl World {
 }
 
 impl Handler for World {
+    /// Transfers of the flow engine carry the purpose of the transfer.
     type Tag = Tag;
 
+    /// Handle the expiry of a timer: carry out the event for which it was set.
     fn timer(&mut self, engine: &mut Engine<Tag>, timer: u32) {
         match self.due.remove(&timer) {
             Some(Due::SetUp(su)) => self.set_up(engine, su),
@@ -563,6 +565,8 @@ impl Handler for World {
         }
     }
 
+    /// Handle the end of a transfer: a part of a striping unit, or a message between cells, has
+    /// arrived.
     fn delivered(&mut self, engine: &mut Engine<Tag>, delivered: &Delivered<Tag>) {
         match delivered.tag {
             Tag::Su(su) => self.su_part_came(engine, su),
@@ -574,6 +578,7 @@ impl Handler for World {
         }
     }
 
+    /// Return whether the run stops: enough application data units are complete, or it has failed.
     fn finished(&self) -> bool {
         self.adus >= self.limit || self.failed.is_some()
     }

@@ -47,8 +47,10 @@ impl Bandwidth {
 }
 
 impl FromStr for Bandwidth {
+    /// The error for a text that is not a bandwidth with a unit.
     type Err = UnitError;
 
+    /// Parse a bandwidth, such as `20 MB/s`.
     fn from_str(text: &str) -> Result<Self, UnitError> {
         parse::exact(text, "a bandwidth", "20 MB/s", "bits per second", UNITS)
             .map(Self::from_bits_per_s)
@@ -56,6 +58,7 @@ impl FromStr for Bandwidth {
 }
 
 impl fmt::Display for Bandwidth {
+    /// Write the bandwidth in MB/s.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} MB/s", self.bits_per_s as f64 / 8e6)
     }

@@ -34,14 +34,17 @@ impl Bytes {
 }
 
 impl FromStr for Bytes {
+    /// The error for a text that is not an amount of data with a unit.
     type Err = UnitError;
 
+    /// Parse an amount of data, such as `32 B`.
     fn from_str(text: &str) -> Result<Self, UnitError> {
         parse::exact(text, "an amount of data", "4096 B", "bytes", UNITS).map(Self)
     }
 }
 
 impl fmt::Display for Bytes {
+    /// Write the amount in bytes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} B", self.0)
     }

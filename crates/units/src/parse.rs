@@ -35,6 +35,7 @@ impl UnitError {
 }
 
 impl fmt::Display for UnitError {
+    /// Write the text, the problem and the advice.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}`: {}; {}", self.text, self.problem, self.hint)
     }
@@ -197,7 +198,7 @@ fn near<'a>(unit: &str, names: &[&'a str]) -> Option<&'a str> {
         .replace("Bps", "B/s")
         .replace("/sec", "/s");
     let bits = match unit.find("b/") {
-        // A small b means bit in a bandwidth.
+        // Read a small `b` in a bandwidth as bits.
         Some(at) => format!("{}bit/{}", &unit[..at], &unit[at + 2..]),
         None => unit.clone(),
     };
@@ -256,6 +257,7 @@ mod tests {
         Some(rest.split_once('`')?.0.to_owned())
     }
 
+    /// Checks that the error for a misspelled unit, such as `Gbps`, suggests the valid one.
     #[test]
     fn misspelled_units_have_a_suggestion() {
         for (text, unit) in [
@@ -277,6 +279,7 @@ mod tests {
         assert_eq!(meant::<Rate>("4 /MS").as_deref(), Some("/ms"));
     }
 
+    /// Checks that the error for a unit that resembles no valid one suggests none.
     #[test]
     fn units_of_another_dimension_have_no_suggestion() {
         for text in ["20 MB", "3 /ms", "3 furlongs", "3 xB/s"] {

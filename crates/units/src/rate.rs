@@ -36,8 +36,10 @@ impl Rate {
 }
 
 impl FromStr for Rate {
+    /// The error for a text that is not a rate with a unit.
     type Err = UnitError;
 
+    /// Parse a rate, such as `6.4 /ms`.
     fn from_str(text: &str) -> Result<Self, UnitError> {
         let (number, unit) = parse::split(text, "a rate", "6.4 /ms")?;
         let (numerator, denominator) = parse::scale(text, unit, "a rate", UNITS)?;
@@ -48,6 +50,7 @@ impl FromStr for Rate {
 }
 
 impl fmt::Display for Rate {
+    /// Write the rate in events per millisecond.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} /ms", self.per_ms())
     }

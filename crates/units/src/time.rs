@@ -57,8 +57,10 @@ impl Time {
 }
 
 impl FromStr for Time {
+    /// The error for a text that is not a span of time with a unit.
     type Err = UnitError;
 
+    /// Parse a span of time, such as `0.156 ms`.
     fn from_str(text: &str) -> Result<Self, UnitError> {
         parse::exact(text, "a time", "0.156 ms", "picoseconds", UNITS).map(Self::from_ps)
     }
