@@ -27,7 +27,7 @@ class Sent:
     images: int
     """Number of images whose triangles have all arrived at the sink."""
     triangles: int
-    """Number of triangles that arrived. Each was compared with the sent one."""
+    """Number of triangles that arrived, verified by a checksum."""
     bytes: int
     """Number of bytes of the triangles that arrived."""
     seconds: float

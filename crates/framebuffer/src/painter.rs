@@ -48,10 +48,10 @@ impl Painter {
         &self.geometry
     }
 
-    /// Draw bytes of ADU number `adu` of a stream, from byte `at` of the ADU. ADUs must arrive one
-    /// after the other, each from its first byte to its last; the last ADU of a frame completes it.
-    /// If a frame starts again before it is complete, the incomplete frame counts as broken and is
-    /// never shown.
+    /// Draw bytes of application data unit (ADU) number `adu` of a stream, from byte `at` of the
+    /// ADU. ADUs must arrive one after the other, each from its first byte to its last; the last
+    /// ADU of a frame completes it. If a frame starts again before it is complete, the incomplete
+    /// frame counts as broken and is never shown.
     ///
     /// # Errors
     /// [`Error::Bytes`]: these are not the next bytes of the frame. [`Error::Changed`]: the

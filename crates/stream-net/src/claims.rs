@@ -123,18 +123,18 @@ impl Claims {
 pub(crate) struct Claimed(BTreeMap<usize, Part>);
 
 impl Claimed {
-    /// Returns whether no data of the TU is in rings.
+    /// Returns whether no data of the transfer unit is in rings.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Releases all claims on ring memory of the TU.
+    /// Releases all claims on ring memory of the transfer unit.
     pub fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// Releases the claims on bytes `at .. at + bytes` of the TU: a striping unit (SU) that the
-    /// rank sends again.
+    /// Releases the claims on bytes `at .. at + bytes` of the transfer unit: a striping unit (SU)
+    /// that the rank sends again.
     pub fn clear_range(&mut self, at: usize, bytes: usize) {
         self.0.retain(|begin, _| !(at..at + bytes).contains(begin));
         // `put` may have joined the claim on this SU to the claim before it.
@@ -143,8 +143,8 @@ impl Claimed {
         }
     }
 
-    /// Adds a claim at byte `at` of the TU. It is joined to the previous claim if the two are
-    /// adjacent in the ring.
+    /// Adds a claim at byte `at` of the transfer unit. It is joined to the previous claim if the
+    /// two are adjacent in the ring.
     pub fn put(&mut self, at: usize, part: Part) {
         let before = self.0.range_mut(..at).next_back();
         let claim = match before {
@@ -159,8 +159,8 @@ impl Claimed {
         self.0.insert(at, Part { claim, ..part });
     }
 
-    /// Removes and returns the claims on bytes `at .. at + bytes` of the TU. None if some of the
-    /// bytes are not claimed.
+    /// Removes and returns the claims on bytes `at .. at + bytes` of the transfer unit. None if
+    /// some of the bytes are not claimed.
     pub fn take(&mut self, at: usize, bytes: usize) -> Option<Claims> {
         let end = at + bytes;
         if bytes == 0 || !self.covers(at, end) {
@@ -192,7 +192,7 @@ impl Claimed {
         Some(claims)
     }
 
-    /// Returns whether all bytes `at .. end` of the TU are in rings.
+    /// Returns whether all bytes `at .. end` of the transfer unit are in rings.
     fn covers(&self, at: usize, end: usize) -> bool {
         let mut next = at;
         let first = self
@@ -209,8 +209,8 @@ impl Claimed {
         next >= end
     }
 
-    /// Copies the data of the TU that is in the ring of this link, or of all links if `link` is
-    /// None, to its position in `bytes`, and releases the claims.
+    /// Copies the data of the transfer unit that is in the ring of this link, or of all links if
+    /// `link` is None, to its position in `bytes`, and releases the claims.
     ///
     /// # Returns
     /// The number of copied bytes.

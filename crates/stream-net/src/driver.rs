@@ -38,7 +38,7 @@ pub(crate) struct Spec {
     pub packet_max: u64,
     /// Whether data can be sent straight from a ring, because it is not needed for retransmission.
     pub from_rings: bool,
-    /// Size of each ADU in bytes, if the connection accepts only one size.
+    /// Size of each application data unit in bytes, if the connection accepts only one size.
     pub adu_bytes: Option<u64>,
     /// For a connection of plain bytes: the channel and the receive window in bytes. A window of 0
     /// means that the connection only sends.
@@ -76,9 +76,9 @@ impl Waker {
 /// calls; [`Service`](crate::Service) runs such a thread.
 ///
 /// # Memory
-/// A TU of one packet is copied once from its link to the manager's memory, summed on the way, and
-/// sent from there. A TU of several packets is copied once more. Large packets from large rings are
-/// sent straight from the ring.
+/// A transfer unit (TU) of one packet is copied once from its link to the manager's memory, summed
+/// on the way, and sent from there. A TU of several packets is copied once more. Large packets from
+/// large rings are sent straight from the ring.
 #[derive(Debug)]
 pub struct Driver {
     pub(crate) manager: Manager,
@@ -340,9 +340,9 @@ impl Driver {
     /// Registers streams, all or none: [`Manager::submit_all`].
     ///
     /// # Errors
-    /// The format has SUs of 4 GiB or more; the ADUs are not frames of the screen; the connection
-    /// of plain bytes would receive ADUs of variable size, or packets larger than the window.
-    /// Otherwise as [`Manager::submit_all`].
+    /// The format has striping units of 4 GiB or more; the application data units (ADUs) are not
+    /// frames of the screen; the connection of plain bytes would receive ADUs of variable size, or
+    /// packets larger than the window. Otherwise as [`Manager::submit_all`].
     pub fn submit_all(&mut self, app: AppId, specs: &[StreamSpec]) -> Result<Vec<StreamId>> {
         for spec in specs {
             spec.format.check()?;
@@ -397,7 +397,8 @@ impl Driver {
         Ok(ids)
     }
 
-    /// Announces the next ADU of a stream with ADUs of variable size: [`Manager::announce`].
+    /// Announces the next application data unit (ADU) of a stream with ADUs of variable size:
+    /// [`Manager::announce`].
     ///
     /// # Errors
     /// As [`Manager::announce`].
@@ -405,7 +406,7 @@ impl Driver {
         Ok(self.manager.announce(self.now(), id, bytes)?)
     }
 
-    /// Sets the number of ADUs of a running stream: [`Manager::finish`].
+    /// Sets the number of application data units of a running stream: [`Manager::finish`].
     ///
     /// # Errors
     /// As [`Manager::finish`].

@@ -53,13 +53,14 @@ pub enum Event {
         /// Number of bytes received over all sockets of the link.
         bytes: u64,
     },
-    /// A rank sent an SU that is not the next one of its stream on its link. The stream fails.
+    /// A rank sent a striping unit that is not the next one of its stream on its link. The stream
+    /// fails.
     OutOfStep {
-        /// The link over which the SU arrived.
+        /// The link over which the striping unit arrived.
         link: LinkId,
         /// The stream that fails.
         stream: StreamId,
-        /// The SU that the rank sent and the SU that was expected.
+        /// The striping unit (SU) that the rank sent and the SU that was expected.
         reason: String,
     },
     /// A file was completed and synced, and has its final name.

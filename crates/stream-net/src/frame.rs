@@ -30,21 +30,21 @@ use isthmus_stream::{StreamId, Su, Tu};
 pub enum Kind {
     /// A striping unit (SU) with its data.
     Data,
-    /// To ranks: an SU that did not arrive completely. The same number of bytes follows, none of
-    /// them valid.
+    /// To ranks: a striping unit that did not arrive completely. The same number of bytes follows,
+    /// none of them valid.
     Void,
-    /// The rest of the stream is missing. From ranks: they abandon the stream, even within an ADU.
-    /// To ranks: the stream failed or was cancelled.
+    /// The rest of the stream is missing. From ranks: they abandon the stream, even within an
+    /// application data unit. To ranks: the stream failed or was cancelled.
     Cut,
-    /// To ranks: the stream is done; `adu` is its number of ADUs.
+    /// To ranks: the stream is done; `adu` is its number of application data units.
     End,
     /// To ranks after a cut: `offset` bytes of this stream on this link were received. The rank
     /// must write all later bytes again.
     Resume,
-    /// From ranks: an SU with its data and the CRC32C of each block of the data.
+    /// From ranks: a striping unit with its data and the CRC32C of each block of the data.
     Crc32c,
-    /// From ranks: an SU with its data and the Internet checksum of each block of the data, not
-    /// inverted.
+    /// From ranks: a striping unit with its data and the Internet checksum of each block of the
+    /// data, not inverted.
     Internet,
 }
 
@@ -59,9 +59,10 @@ pub struct Frame {
     pub kind: Kind,
     /// The stream to which the frame belongs.
     pub stream: StreamId,
-    /// Number of the frame's ADU, counted from 0 in the stream.
+    /// Number of the frame's application data unit, counted from 0 in the stream.
     pub adu: u64,
-    /// First byte of the frame's SU, counted from the start of the ADU.
+    /// First byte of the frame's striping unit, counted from the start of the application data
+    /// unit.
     pub offset: u64,
     /// Number of data bytes after the header.
     pub bytes: u32,

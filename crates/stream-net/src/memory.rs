@@ -27,15 +27,15 @@ impl Block {
     }
 }
 
-/// A buffer of staging memory, into which a TU is fetched or loaded.
+/// A buffer of staging memory, into which a transfer unit is fetched or loaded.
 #[derive(Debug, Default)]
 pub(crate) struct Buffer {
     pub block: Block,
     /// The checksums of the data that was fetched into the buffer.
     pub pieces: Pieces,
-    /// Size in bytes of the TU that is fetched into the buffer.
+    /// Size in bytes of the transfer unit that is fetched into the buffer.
     pub tu_bytes: usize,
-    /// Claims on data of the TU that is still in the rings of links.
+    /// Claims on data of the transfer unit that is still in the rings of links.
     pub claimed: Claimed,
 }
 
@@ -190,8 +190,8 @@ impl Memory {
         }
     }
 
-    /// Copies the data of a buffer's TU that is in the ring of this link, or in any ring, to the
-    /// buffer.
+    /// Copies the data of a buffer's transfer unit that is in the ring of this link, or in any
+    /// ring, to the buffer.
     pub fn gather(&mut self, buffer: BufferId, link: Option<LinkId>) {
         let there = |it: &Buffer| match link {
             Some(link) => it.claimed.lies_on(link),

@@ -204,7 +204,7 @@ impl Driver {
         }
     }
 
-    /// Records the link on which an order to fetch or deliver an SU runs.
+    /// Records the link on which an order to fetch or deliver a striping unit runs.
     fn note_order_link(&mut self, order: OrderId, stream: StreamId, tu: &Tu, link: LinkId) {
         self.order_links.insert(order, link);
         if let Some(state) = self.streams.get_mut(&stream) {

@@ -100,7 +100,7 @@ impl Pipe {
     }
 }
 
-/// The checksums of an SU, one per block, in the form in which they follow its data.
+/// The checksums of a striping unit, one per block, in the form in which they follow its data.
 #[derive(Debug)]
 pub struct Sums {
     checksum: Checksum,
@@ -111,7 +111,7 @@ pub struct Sums {
 }
 
 impl Sums {
-    /// Creates the checksums of an empty SU.
+    /// Creates the checksums of an empty striping unit.
     #[must_use]
     pub fn new(checksum: Checksum) -> Self {
         Self {
@@ -132,7 +132,7 @@ impl Sums {
         }
     }
 
-    /// Clears the checksums of the previous SU before the next one starts.
+    /// Clears the checksums of the previous striping unit before the next one starts.
     fn begin(&mut self) {
         self.words.clear();
         (self.sum, self.bytes) = (Sum::new(self.checksum), 0);
@@ -148,7 +148,7 @@ impl Sums {
         }
     }
 
-    /// Adds the next `data` of the SU to the checksums.
+    /// Adds the next `data` of the striping unit to the checksums.
     pub fn add(&mut self, mut data: &[u8]) {
         if self.checksum == Checksum::None {
             return;
@@ -204,7 +204,7 @@ impl Sender {
         self
     }
 
-    /// Writes one SU with this data.
+    /// Writes one striping unit (SU) with this data.
     ///
     /// # Errors
     /// The data does not have the length of the SU; the link is closed, or does not accept all
@@ -231,9 +231,9 @@ impl Sender {
         self.pipe.write_frame(&head, data, sums, deadline)
     }
 
-    /// Writes the SUs of an ADU that go over this link. Writing starts at byte `from` of the stream
-    /// on this link: 0, or the position in [`Kind::Resume`] after a cut. `before` is the number of
-    /// bytes that all previous ADUs have on this link.
+    /// Writes the striping units of an application data unit (ADU) that go over this link. Writing
+    /// starts at byte `from` of the stream on this link: 0, or the position in [`Kind::Resume`]
+    /// after a cut. `before` is the number of bytes that all previous ADUs have on this link.
     ///
     /// # Returns
     /// `before` for the next ADU.

@@ -14,11 +14,12 @@ pub trait Screens: Debug + Send {
 
 /// A screen on which a connection draws. Dropping it allows another connection to draw.
 pub trait Screen: Debug + Send {
-    /// Returns the size in bytes of each ADU that is drawn: a frame or a field of the screen.
+    /// Returns the size in bytes of each application data unit that is drawn: a frame or a field of
+    /// the screen.
     fn adu_bytes(&self) -> u64;
 
-    /// Draws bytes of ADU number `adu` of a stream, from byte `at` of the ADU. The bytes arrive in
-    /// order. The call must not block.
+    /// Draws bytes of application data unit (ADU) number `adu` of a stream, from byte `at` of the
+    /// ADU. The bytes arrive in order. The call must not block.
     ///
     /// # Errors
     /// The reason for which the screen refuses the bytes.

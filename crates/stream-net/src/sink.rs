@@ -18,10 +18,10 @@ use std::time::{Duration, Instant};
 const STEP: usize = 256 << 10;
 /// Number of bytes that the sink reads ahead, so that one read returns several small packets.
 const READ_AHEAD: usize = 4 << 10;
-/// Maximum number of ADUs that the sink confirms together.
+/// Maximum number of application data units that the sink confirms together.
 const CONFIRM_ADUS_MAX: u64 = 64;
-/// Maximum time for which an ADU waits to be confirmed together with others. The packet that is
-/// being received may exceed it.
+/// Maximum time for which an application data unit waits to be confirmed together with others. The
+/// packet that is being received may exceed it.
 const CONFIRM_DELAY: Duration = Duration::from_millis(1);
 
 /// The settings of a sink, which receives packets and checks them.
@@ -57,13 +57,14 @@ pub struct Counts {
     pub packets: u64,
     /// Number of data bytes in the correct packets.
     pub bytes: u64,
-    /// Number of complete ADUs.
+    /// Number of complete application data units.
     pub adus: u64,
     /// Number of streams that ended completely.
     pub ended: u64,
     /// Number of streams that were cut short, by a cut mark in a header or because the sender left.
     pub cut: u64,
-    /// Position at which the first stream was cut short: stream, ADU, byte of that ADU.
+    /// Position at which the first stream was cut short: stream, application data unit (ADU), byte
+    /// of that ADU.
     pub cut_at: Option<(u32, u64, u64)>,
     /// Number of packets with corrupted data.
     pub corrupted: u64,
@@ -79,7 +80,7 @@ struct State {
     counts: Counts,
     expected: u64,
     freed: u64,
-    /// Position of the next expected byte: stream, ADU, byte of that ADU.
+    /// Position of the next expected byte: stream, application data unit (ADU), byte of that ADU.
     next: (u32, u64, u64),
     early: BTreeMap<u64, (Header, Vec<u8>)>,
     /// Number of bytes of the receive window that the early packets use.
@@ -93,8 +94,8 @@ struct State {
     read_ahead: VecDeque<u8>,
     /// Whether data was received that the sink has not confirmed.
     has_unconfirmed: bool,
-    /// Number of unconfirmed ADUs and ends of streams. `since` is the time of the first of
-    /// them.
+    /// Number of unconfirmed application data units and ends of streams. `since` is the time of the
+    /// first of them.
     delayed: u64,
     since: Option<Instant>,
 }
@@ -116,8 +117,8 @@ impl Sink {
     /// `taken` in order.
     ///
     /// The sink delays confirmations while more bytes can be read, up to a quarter of the window,
-    /// 64 ADUs or 1 ms. It confirms everything before it waits for bytes and before it returns. It
-    /// confirms a packet only after `taken` has returned.
+    /// 64 application data units or 1 ms. It confirms everything before it waits for bytes and
+    /// before it returns. It confirms a packet only after `taken` has returned.
     ///
     /// # Errors
     /// [`Error::Garbled`] with the position of invalid data; errors of the socket.

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
-/// Maximum time for which small SUs are collected before they are sent.
+/// Maximum time for which small striping units are collected before they are sent.
 const COLLECT_TIME: Duration = Duration::from_micros(100);
 
 /// The links and connections whose descriptors the driver polls.

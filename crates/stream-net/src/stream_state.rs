@@ -20,12 +20,13 @@ pub(crate) struct StreamState {
     /// For each link, the bytes that its ring may have to hold at once. None if data must not stay
     /// in rings.
     in_rings: Option<Vec<u64>>,
-    /// Number of ADUs of the stream that were moved to ranks or to network memory.
+    /// Number of application data units of the stream that were moved to ranks or to network
+    /// memory.
     pub moved: u64,
-    /// Number of ADUs of the stream that are completely sent or delivered.
+    /// Number of application data units of the stream that are completely sent or delivered.
     pub done: u64,
-    /// The number of the newest ADU of which a TU was sent over links, and the number of bytes of
-    /// the ADU up to the end of that TU.
+    /// The number of the newest application data unit (ADU) of which a transfer unit (TU) was sent
+    /// over links, and the number of bytes of the ADU up to the end of that TU.
     newest: Option<(u64, u64)>,
 }
 
@@ -51,9 +52,9 @@ impl StreamState {
     }
 }
 
-/// Returns for each link the number of bytes that its ring must contain before the first of them
-/// can be sent: those of a TU. With cut-through they are at most those of a packet and an SU that
-/// extends beyond the packet.
+/// Returns for each link the number of bytes that its ring must hold before the first of them can
+/// be sent: those of a transfer unit, or with cut-through those of a packet and of a striping unit
+/// that extends beyond the packet.
 fn ring_needs(spec: &StreamSpec, links: &[LinkId]) -> Vec<u64> {
     let format = &spec.format;
     let su = format.su_bytes(format.tu_bytes);
@@ -78,7 +79,7 @@ impl StreamState {
         })
     }
 
-    /// Records that a TU starts to move over links.
+    /// Records that a transfer unit starts to move over links.
     pub fn note_tu(&mut self, tu: &Tu) {
         self.newest = self.newest.max(Some((tu.adu, tu.bytes)));
     }
@@ -101,7 +102,7 @@ impl StreamState {
         }
     }
 
-    /// Returns how many bytes of an ADU of `bytes` bytes move over a link.
+    /// Returns how many bytes of an application data unit of `bytes` bytes move over a link.
     fn share(&self, link: LinkId, bytes: u64) -> u64 {
         let of = |tu: u64| -> u64 {
             let sus = self.format.sus(tu).filter(|su| su.link == link);

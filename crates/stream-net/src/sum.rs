@@ -81,18 +81,18 @@ impl Sum {
     }
 }
 
-/// The checksums of the pieces of a TU in a buffer.
+/// The checksums of the pieces of a transfer unit in a buffer.
 #[derive(Debug, Default)]
 pub(crate) struct Pieces {
-    /// The stream, the ADU and the TU to which the pieces belong.
+    /// The stream, the application data unit and the transfer unit to which the pieces belong.
     of: Option<(StreamId, u64, u64)>,
     /// Length and checksum of each piece, by its first byte.
     sums: BTreeMap<u64, (u64, Sum)>,
 }
 
 impl Pieces {
-    /// Starts to collect the checksums of a TU, and drops those of any other TU. Returns whether
-    /// there were pieces of another TU.
+    /// Starts to collect the checksums of a transfer unit (TU), and drops those of any other TU.
+    /// Returns whether there were pieces of another TU.
     pub fn begin(&mut self, of: (StreamId, u64, u64)) -> bool {
         let other = self.of != Some(of);
         if other {
@@ -102,7 +102,7 @@ impl Pieces {
         other
     }
 
-    /// Returns whether the pieces belong to a TU of this stream.
+    /// Returns whether the pieces belong to a transfer unit of this stream.
     pub fn are_of(&self, stream: StreamId) -> bool {
         self.of.is_some_and(|(of, ..)| of == stream)
     }

@@ -17,10 +17,10 @@ use std::time::{Duration, Instant};
 
 /// Maximum number of bytes moved on a link per call, so that other links are served too.
 const TURN: usize = 1 << 20;
-/// Maximum size in bytes of a small SU, frame included: for these, a system call costs more than
-/// the copy.
+/// Maximum size in bytes of a small striping unit, frame included: for these, a system call costs
+/// more than the copy.
 const SMALL: u64 = 4 << 10;
-/// Maximum number of small SUs that the driver collects in a link before it reads them.
+/// Maximum number of small striping units that the driver collects in a link before it reads them.
 const COLLECT_MAX: u64 = 64;
 /// Number of bytes that are copied before their checksum is computed, while they are in the L2
 /// cache.
@@ -37,15 +37,15 @@ struct Reading {
     stream: StreamId,
     adu: u64,
     buffer: BufferId,
-    /// Position of the SU's first byte in the buffer. `bytes` is the length of the SU; `done` and
-    /// `summed` count its bytes that were read and checksummed.
+    /// Position in the buffer of the first byte of the striping unit (SU). `bytes` is the length of
+    /// the SU; `done` and `summed` count its bytes that were read and checksummed.
     at: usize,
     bytes: usize,
     done: usize,
     summed: usize,
     checksum: Checksum,
     sum: Sum,
-    /// Whether the data of the SU stays in the ring until it is sent.
+    /// Whether the data of the striping unit stays in the ring until it is sent.
     stays: bool,
     /// The part of the rank's checksums that was read so far. They follow the data and have
     /// `sums_bytes` bytes in all.
@@ -61,10 +61,10 @@ pub(crate) struct Input {
     source: Source,
     head: [u8; Frame::BYTES],
     got: usize,
-    /// The header of an SU for which no order to fetch exists yet.
+    /// The header of a striping unit for which no order to fetch exists yet.
     frame: Option<Frame>,
     reading: Option<Reading>,
-    /// Number of bytes of an unwanted SU that are still to be skipped.
+    /// Number of bytes of an unwanted striping unit that are still to be skipped.
     skip: u64,
     /// Number of frames of streams that have ended or never existed.
     pub stray: u64,
@@ -74,7 +74,7 @@ pub(crate) struct Input {
     /// Position of the oldest claimed byte in the ring, and the time since which it is the oldest.
     oldest: Option<(u64, Instant)>,
     sum_buffer: SumBuffer,
-    /// Stream and size of the last small SU since the last sleep.
+    /// Stream and size of the last small striping unit since the last sleep.
     small: Option<(StreamId, u64)>,
 }
 
@@ -135,8 +135,8 @@ impl Input {
         }
     }
 
-    /// Skips the SU that is being read if it belongs to this order. Returns whether it belongs to
-    /// the order.
+    /// Skips the striping unit that is being read if it belongs to this order. Returns whether it
+    /// belongs to the order.
     pub fn withdraw(&mut self, order: OrderId) -> bool {
         match self.reading.take_if(|reading| reading.order == order) {
             Some(reading) => {
@@ -148,9 +148,9 @@ impl Input {
         }
     }
 
-    /// Returns whether nothing can be read before the manager orders a fetch of the first SU.
-    /// `oldest` is up to date, because the driver keeps trying a link for some rounds after data
-    /// moved on it.
+    /// Returns whether nothing can be read before the manager orders a fetch of the first striping
+    /// unit. `oldest` is up to date, because the driver keeps trying a link for some rounds after
+    /// data moved on it.
     pub fn is_blocked(&self) -> bool {
         let idle = self.reading.is_none() && self.skip == 0 && self.oldest.is_none();
         self.frame.is_some() && idle
@@ -169,7 +169,7 @@ impl Input {
         }
     }
 
-    /// Returns the stream of the small SUs that were read since the driver last slept.
+    /// Returns the stream of the small striping units that were read since the driver last slept.
     pub fn small_stream(&self) -> Option<StreamId> {
         let collects = self
             .small
@@ -202,7 +202,7 @@ impl Input {
     }
 
     /// Prepares the link for a poll. Returns whether the driver may sleep on the descriptor.
-    /// `collects` says whether the driver waits to collect several SUs of a stream.
+    /// `collects` says whether the driver waits to collect several striping units of a stream.
     pub fn arm(&mut self, collects: bool) -> bool {
         let small = self.small.take().filter(|_| collects);
         let threshold = small.map_or(self.wake_threshold(), |(_, bytes)| bytes * COLLECT_MAX);
@@ -272,8 +272,8 @@ impl Input {
         any
     }
 
-    /// Starts to read an SU into the buffer of the pending fetch of its stream. Returns false if no
-    /// fetch is pending.
+    /// Starts to read a striping unit into the buffer of the pending fetch of its stream. Returns
+    /// false if no fetch is pending.
     fn begin(
         &mut self,
         frame: &Frame,
@@ -344,7 +344,7 @@ impl Input {
         true
     }
 
-    /// Reads or claims data of the SU that is being read.
+    /// Reads or claims data of the striping unit that is being read.
     fn read(
         &mut self,
         link: LinkId,
@@ -388,7 +388,7 @@ impl Input {
         Ok(moved)
     }
 
-    /// Reads and discards bytes of an unwanted SU.
+    /// Reads and discards bytes of an unwanted striping unit.
     fn skip_bytes(&mut self) -> Result<Moved, String> {
         let mut waste = [0; 16 << 10];
         let most = self.skip.min(waste.len() as u64) as usize;
@@ -459,8 +459,9 @@ enum Claiming {
 }
 
 impl Reading {
-    /// Returns the number of bytes to claim in one step: all remaining bytes of the SU if the rank
-    /// has summed them, otherwise a part, which is summed while the rank writes the next part.
+    /// Returns the number of bytes to claim in one step: all remaining bytes of the striping unit
+    /// if the rank has summed them, otherwise a part, which is summed while the rank writes the
+    /// next part.
     fn step(&self, ring: &Consumer) -> u64 {
         let remaining = (self.bytes - self.done) as u64;
         match self.summed_by_rank {
@@ -469,7 +470,7 @@ impl Reading {
         }
     }
 
-    /// Claims the bytes of the next step of the SU, once all of them are in the ring.
+    /// Claims the bytes of the next step of the striping unit, once all of them are in the ring.
     fn claim(&self, ring: &mut Consumer, full: &mut bool) -> Result<Claiming, String> {
         // Check first whether the rank has closed the ring: if so, the bytes found next are its
         // last ones.
@@ -494,8 +495,8 @@ impl Reading {
         Ok(claim.map_or(Claiming::Nothing, Claiming::Part))
     }
 
-    /// Copies bytes of the SU to its buffer, up to the end of the next step, whose checksum is then
-    /// computed.
+    /// Copies bytes of the striping unit to its buffer, up to the end of the next step, whose
+    /// checksum is then computed.
     fn copy(&mut self, source: &mut Source, memory: &mut Memory) -> Result<Moved, String> {
         let buffer = memory.buffer(self.buffer, self.at + self.bytes);
         let room = &mut buffer.block.bytes[self.at..self.at + self.bytes];
@@ -526,7 +527,7 @@ impl Reading {
         Ok(moved)
     }
 
-    /// Records the checksum of the SU, or the checksums of its blocks, in the buffer.
+    /// Records the checksum of the striping unit, or the checksums of its blocks, in the buffer.
     fn set_sums(&self, memory: &mut Memory) {
         let pieces = &mut memory.buffer(self.buffer, 0).pieces;
         if !self.summed_by_rank {

@@ -29,7 +29,7 @@ pub struct Ends {
     pub(crate) grace: Duration,
 }
 
-/// The end of a link from which the driver reads SUs.
+/// The end of a link from which the driver reads striping units.
 #[derive(Debug)]
 pub(crate) enum Source {
     Ring(Consumer),
@@ -37,7 +37,7 @@ pub(crate) enum Source {
     Resumable(ResumableSource),
 }
 
-/// The end of a link to which the driver writes SUs.
+/// The end of a link to which the driver writes striping units.
 #[derive(Debug)]
 pub(crate) enum Drain {
     Ring(Producer),
@@ -115,17 +115,18 @@ pub(crate) struct PendingFetch {
     pub buffer: BufferId,
 }
 
-/// Progress of a stream on a link: the bytes of SUs that were read completely from ranks or written
-/// completely to them.
+/// Progress of a stream on a link: the bytes of striping units that were read completely from ranks
+/// or written completely to them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Progress {
     pub bytes: u64,
-    /// The number of the newest ADU, and the number of its bytes that moved on the link.
+    /// The number of the newest application data unit, and the number of its bytes that moved on
+    /// the link.
     pub newest_adu: (u64, u64),
 }
 
 impl Progress {
-    /// Adds the bytes of an SU of this ADU to the progress.
+    /// Adds the bytes of a striping unit of this application data unit to the progress.
     pub fn add(&mut self, adu: u64, bytes: u64) {
         self.bytes += bytes;
         if self.newest_adu.0 != adu {
@@ -144,8 +145,8 @@ pub(crate) struct Link {
     pub incarnation: u64,
     /// Pending fetches in the order in which the driver polled them.
     pub fetches: VecDeque<PendingFetch>,
-    /// SUs for ranks that are not attached yet: order, frame header, buffer, and first byte in the
-    /// buffer.
+    /// Striping units for ranks that are not attached yet: order, frame header, buffer, and
+    /// position of the first byte in the buffer.
     pub undelivered: Vec<(OrderId, Frame, BufferId, u64)>,
     /// Progress of each stream on the link.
     pub progress: BTreeMap<StreamId, Progress>,
@@ -159,7 +160,7 @@ pub(crate) struct Link {
 
 impl Link {
     /// Returns whether no data can be read before an order arrives, because no fetch exists for the
-    /// first SU.
+    /// first striping unit.
     pub fn is_blocked(&self) -> bool {
         let input = self.input.as_ref().is_some_and(Input::is_blocked);
         let output = self.output.as_ref();
@@ -178,7 +179,8 @@ impl Link {
         }
     }
 
-    /// Withdraws the order to fetch an SU. Returns false if the order is not on this link.
+    /// Withdraws the order to fetch a striping unit. Returns false if the order is not on this
+    /// link.
     pub fn withdraw_fetch(&mut self, order: OrderId) -> bool {
         if let Some(index) = self.fetches.iter().position(|fetch| fetch.order == order) {
             self.fetches.remove(index);

@@ -33,7 +33,7 @@ impl Out {
         self.frame.bytes as usize
     }
 
-    /// Returns whether the frame is an SU that did not arrive completely.
+    /// Returns whether the frame is a striping unit that did not arrive completely.
     fn is_void(&self) -> bool {
         self.frame.kind == Kind::Void
     }
@@ -46,7 +46,7 @@ pub(crate) struct Output {
     queue: VecDeque<Out>,
     /// Number of bytes of the first queued frame that were written, header included.
     written: usize,
-    /// Zeros to write in place of the data of SUs that did not arrive completely.
+    /// Zeros to write in place of the data of striping units that did not arrive completely.
     nothing: Vec<u8>,
     /// Whether the rank was active since the last check for its presence.
     pub peer_active: bool,
@@ -64,7 +64,7 @@ impl Output {
         }
     }
 
-    /// Queues a frame with an SU, whose data begins at byte `at` of the buffer.
+    /// Queues a frame with a striping unit, whose data begins at byte `at` of the buffer.
     pub fn deliver(&mut self, order: OrderId, frame: Frame, buffer: BufferId, at: u64) {
         let out = Out {
             frame,
@@ -78,7 +78,7 @@ impl Output {
         self.queue.push_back(out);
     }
 
-    /// Queues the SUs that were delivered before this end was attached.
+    /// Queues the striping units that were delivered before this end was attached.
     pub fn queue_undelivered(&mut self, undelivered: &mut Vec<(OrderId, Frame, BufferId, u64)>) {
         for (order, frame, buffer, at) in undelivered.drain(..) {
             self.deliver(order, frame, buffer, at);
@@ -95,8 +95,8 @@ impl Output {
         });
     }
 
-    /// Withdraws the order to deliver an SU, if no byte of its frame was written. Returns whether
-    /// the order was withdrawn.
+    /// Withdraws the order to deliver a striping unit, if no byte of its frame was written. Returns
+    /// whether the order was withdrawn.
     pub fn withdraw(&mut self, order: OrderId) -> bool {
         let is_order = |out: &Out| out.order.is_some_and(|(of, _)| of == order);
         match self.queue.iter().position(is_order) {

@@ -47,7 +47,8 @@ pub(crate) struct Plain {
     unacknowledged: Option<Unacknowledged>,
     check_at: Option<time::Instant>,
     pause: Duration,
-    /// State of dividing received bytes into ADUs. None if the connection only sends.
+    /// State of dividing received bytes into application data units. None if the connection only
+    /// sends.
     receive: Option<PlainReceive>,
     /// Number of bytes that were received although the connection only sends.
     pub ignored: u64,
@@ -86,8 +87,8 @@ impl Plain {
         self.receive.is_none() && self.check_at.is_none_or(|at| now < at)
     }
 
-    /// Returns whether the connection divides received bytes into ADUs. Otherwise it only reads
-    /// them to detect the end.
+    /// Returns whether the connection divides received bytes into application data units. Otherwise
+    /// it only reads them to detect the end.
     pub fn receives(&self) -> bool {
         self.receive.is_some()
     }
@@ -227,8 +228,8 @@ impl Plain {
     }
 
     /// Reads bytes for streams that expect them. If the connection only sends, reads to detect its
-    /// end. Returns whether bytes arrived. `moved` returns the number of ADUs of a stream that
-    /// ranks have.
+    /// end. Returns whether bytes arrived. `moved` returns the number of application data units of
+    /// a stream that ranks have.
     ///
     /// # Errors
     /// The reason for which the connection is lost.

@@ -63,7 +63,7 @@ struct Current {
     expected: Expected,
     adu: u64,
     tu: u64,
-    /// First byte of the next packet, counted from the start of the TU.
+    /// First byte of the next packet, counted from the start of the transfer unit.
     at: u64,
     /// Whether all packets of the stream have slots in network memory. Only the last packet may
     /// still be arriving.
@@ -71,8 +71,8 @@ struct Current {
 }
 
 impl Current {
-    /// Returns the next packet of the stream: its ADU, first byte, length, and whether it is the
-    /// last of the stream.
+    /// Returns the next packet of the stream: its application data unit, first byte, length, and
+    /// whether it is the last of the stream.
     fn next(&self) -> Option<(u64, u64, u32, bool)> {
         let Expected {
             format,
@@ -110,7 +110,7 @@ struct Reading {
     done: usize,
 }
 
-/// State of dividing the received plain bytes of a connection into ADUs.
+/// State of dividing the received plain bytes of a connection into application data units.
 #[derive(Debug, Default)]
 pub(crate) struct PlainReceive {
     channel: u32,
@@ -322,8 +322,8 @@ impl PlainReceive {
         }
     }
 
-    /// Returns whether ranks have all complete ADUs. The loss of the connection must be reported
-    /// only after that.
+    /// Returns whether ranks have all complete application data units. The loss of the connection
+    /// must be reported only after that.
     fn is_moved(&self, moved: &dyn Fn(StreamId) -> Option<u64>) -> bool {
         let Some(current) = &self.current else {
             return true;
@@ -335,7 +335,8 @@ impl PlainReceive {
         moved(current.expected.stream).is_none_or(|moved| moved >= whole)
     }
 
-    /// Ends the current stream, if its number of ADUs is not set, and then the connection.
+    /// Ends the current stream, if its number of application data units is not set, and then the
+    /// connection.
     fn end(&mut self, incoming: &mut Incoming<'_>) -> Result<bool, String> {
         let why = self.over.clone().unwrap_or_default();
         let whole = self.reading.is_none() && self.skip == 0;
