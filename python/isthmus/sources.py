@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
 FOLDERS = ("report", "charts", "scenes", "plots", "answer", "results", "faults", "papers")
+"""Folders of the package whose modules generate tables, plots and pages."""
 MODULES = ("columns.py", "looks.py", "value.py", "wording.py")
 """Modules that, with the modules in `FOLDERS`, generate tables, plots and pages."""
 

@@ -119,6 +119,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// A valid WebSocket request, followed by further bytes.
     const GOOD: &str = "GET /stream HTTP/1.1\r\nHost: 127.0.0.1:80\r\nUpgrade: websocket\r\n\
                         Connection: keep-alive, Upgrade\r\nSec-WebSocket-Version: 13\r\n\
                         Sec-WebSocket-Key: abc\r\nOrigin: http://127.0.0.1:80\r\n\r\nrest";

@@ -249,7 +249,7 @@ mod tests {
     fn trends_are_those_of_all_samples() {
         let ramp = Backlog::from_blocks(0, &[(100, 20), (100, 40), (100, 60), (100, 80)]);
         assert_eq!(ramp.trends(1).unwrap(), [0.2]);
-        // With only two samples in a section and its end, the ends determine the trend.
+        // Each section has samples only at its two ends, which determine the trend.
         assert_eq!(ramp.trends(4).unwrap(), [0.2, 0.2, 0.2, 0.2]);
         let blocks: Vec<(u64, u64)> = (0..400)
             .map(|i| (20, if i % 2 == 0 { 37 } else { 43 }))

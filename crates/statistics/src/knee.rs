@@ -164,7 +164,7 @@ impl KneeSearch {
     /// end of the range that has not been tested.
     fn split(&self, from: f64, to: f64, lower: bool, upper: bool) -> Option<f64> {
         let width = to - from;
-        // The repeated halving may end a rounding error above the resolution.
+        // Allow for rounding: repeated halving may end slightly above the resolution.
         if width > self.resolution * (1.0 + 1e-9) {
             let inside = from + MARGIN * width..=to - MARGIN * width;
             let hinted = self.hint.and_then(|knee| {

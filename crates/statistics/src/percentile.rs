@@ -207,7 +207,7 @@ impl Distributions {
     /// Return the first bucket for which a share of `p` of the observations is in or below it.
     fn bucket_reaching(&self, p: f64) -> usize {
         let last = self.buckets.len() - 1;
-        // A sum of shares may be below a whole number by a rounding error.
+        // Allow for rounding: the mean of shares may fall slightly short of `p`.
         let is_reached = |bucket: &usize| self.mean(*bucket) >= p * (1.0 - 1e-12);
         (0..last).find(is_reached).unwrap_or(last)
     }

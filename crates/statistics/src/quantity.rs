@@ -380,7 +380,7 @@ mod tests {
     /// Noise of six replications, with a mean of zero.
     const NOISE: [f64; 6] = [5.0, -3.0, 8.0, 0.0, -6.0, -4.0];
 
-    /// Return a quantity whose replications have this mean and the common noise times `scale`.
+    /// Return a quantity whose replications are `mean` plus `scale` times the common `NOISE`.
     fn noisy(mean: f64, scale: f64) -> Quantity {
         sampled(&NOISE.map(|noise| mean + scale * noise))
     }

@@ -162,7 +162,8 @@ impl Summary {
         let steady = least_stretch <= 1.0;
         let mut percentiles = percentile_estimates(&histograms, percentiles, confidence, steady)?;
         if !steady && !means.warm_up_detected {
-            // Without a steady state, the distribution may still move upwards.
+            // Remove the upper ends: without a steady state, the distribution may still move
+            // upwards.
             for percentile in &mut percentiles {
                 percentile.remove_upper_end();
             }

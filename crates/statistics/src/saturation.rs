@@ -99,7 +99,8 @@ pub struct Judgement {
     /// Backlog gained per offered demand in the second half of the runs, with the interval whose
     /// ends are compared with the threshold (confidence `1 - 2 alpha / looks`).
     pub growth: Estimate,
-    /// Estimate of `g2 - g1 / 2` (see [`SaturationTest`]): above 0 if the growth persists.
+    /// Backlog gained per demand in the second half of the runs minus half that of the first half
+    /// (`g2 - g1 / 2`, see [`SaturationTest`]): above 0 if the growth persists.
     pub persistence: Estimate,
     /// Factor by which to lengthen the runs before the next test, from 1.5 to 4; 1 if the verdict
     /// is final.
@@ -270,8 +271,8 @@ fn sections(replications: &[Backlog], samples: usize, fewest: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// Return the backlog with the exact level `level(demands)` after each hundred of `count * 100`
-    /// demands.
+    /// Return a backlog without noise: its level is `level(demands)` after every 100 of `count *
+    /// 100` demands.
     fn exact(count: u64, level: impl Fn(f64) -> f64) -> Backlog {
         let blocks: Vec<(u64, u64)> = (1..=count)
             .map(|block| (100, level(block as f64 * 100.0).round() as u64))

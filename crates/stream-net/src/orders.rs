@@ -126,7 +126,7 @@ impl Driver {
                     buffer,
                 });
             }
-            // The header is made when it is sent, with the newest values.
+            // Nothing to prepare: the header is made when it is sent, with the newest values.
             Work::Prepare { .. } => {}
             Work::Store {
                 stream,

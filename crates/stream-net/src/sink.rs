@@ -369,7 +369,8 @@ impl Sink {
         let mut sum = Sum::new(self.checksum);
         let mut done = 0;
         while done < bytes {
-            // The read includes the next header if it is available, which saves a call.
+            // Read up to one header beyond the data, which saves a system call if the next header
+            // is available.
             let end = (bytes + Header::BYTES).min(done + STEP);
             let piece = &mut buffer.data[done..end];
             let Some(read) = self.read(socket, state, piece)? else {
@@ -402,8 +403,8 @@ impl Sink {
             }
         }
         match socket.write_all(&header.encode()) {
-            // The sender may have left before it reads this header. The sink still reads the data
-            // that it sent.
+            // Not an error: the sender may have left before it reads this header. The sink still
+            // reads the data that it sent.
             Err(error) if is_gone(&error) => Ok(()),
             other => other.map_err(|error| Error::system("confirming packets", error)),
         }
@@ -434,7 +435,8 @@ impl State {
         self.freed += header.cost();
         self.has_unconfirmed = true;
         if header.end {
-            // The end mark is in the last data packet or in a packet without data.
+            // Check the announced number of ADUs. The end mark is in the last data packet or in a
+            // packet without data.
             let (stream, adu, offset) = self.next;
             let announced = header.adu + u64::from(header.bytes > 0);
             if header.stream != stream || offset != 0 || announced != adu {

@@ -53,8 +53,8 @@ impl StreamState {
 }
 
 /// Returns for each link the number of bytes that its ring must hold before the first of them can
-/// be sent: those of a transfer unit, or with cut-through those of a packet and of a striping unit
-/// that extends beyond the packet.
+/// be sent: those of a transfer unit, or with cut-through at most those of a packet and of a
+/// striping unit that extends beyond the packet.
 fn ring_needs(spec: &StreamSpec, links: &[LinkId]) -> Vec<u64> {
     let format = &spec.format;
     let su = format.su_bytes(format.tu_bytes);
@@ -68,8 +68,8 @@ fn ring_needs(spec: &StreamSpec, links: &[LinkId]) -> Vec<u64> {
 }
 
 impl StreamState {
-    /// Returns the state of the stream that a link needs. None if the stream does not use the link:
-    /// ranks there may neither send nor abandon the stream.
+    /// Returns the stream's state for a link. None if the stream does not use the link: ranks there
+    /// may neither send nor abandon the stream.
     pub fn live(&self, link: LinkId) -> Option<LiveStream> {
         let place = self.links.binary_search(&link).ok()?;
         let in_rings = self.in_rings.as_ref();

@@ -240,8 +240,9 @@ impl Writer {
         // Creating the file exclusively fails if a symbolic link with this name exists.
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = openat(&directory, &part, flags, Mode::from_raw_mode(0o666))?;
-        // The next daemon does not remove a temporary file that is locked. Where the file system
-        // has no locks, the next daemon cannot lock the file either, and does not remove it.
+        // Lock the file, because the next daemon does not remove a temporary file that is locked.
+        // Where the file system has no locks, the next daemon cannot lock the file either, and does
+        // not remove it.
         let _ = flock(&file, FlockOperation::NonBlockingLockExclusive);
         // Note the mode that the umask allows now; the file gets it when it is complete.
         let made = fstat(&file)?;
@@ -290,8 +291,8 @@ impl Writer {
                             .map_or_else(not, |()| FileOutcome::Whole(self.bytes)),
                     };
                     if !matches!(kept, FileOutcome::Whole(_)) {
-                        // If the incomplete file cannot be removed, its temporary name still says
-                        // that it is incomplete.
+                        // Ignore an error: if the incomplete file cannot be removed, its temporary
+                        // name still marks it as incomplete.
                         let _ = unlinkat(&self.directory, &self.part, AtFlags::empty());
                     }
                     send_event(WriterEvent::Ended(kept));

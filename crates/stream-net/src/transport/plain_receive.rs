@@ -331,7 +331,7 @@ impl PlainReceive {
         let half = self.reading.is_some() || self.skip > 0;
         let between = (current.tu, current.at) == (0, 0);
         let whole = current.adu - u64::from(half && between && current.adu > 0);
-        // A stream that has ended no longer waits for its ranks.
+        // A stream that has ended counts as moved: it no longer waits for its ranks.
         moved(current.expected.stream).is_none_or(|moved| moved >= whole)
     }
 
