@@ -177,8 +177,8 @@ fn names(meta: &ParseNestedMeta<'_>) -> Result<Vec<String>> {
     Ok(names.iter().map(Ident::to_string).collect())
 }
 
-/// Parse the arguments of `follows`, a default that depends on other fields: `selector, given(field
-/// = "word"), "word" => "word", ...`.
+/// Parse the arguments of `follows(selector, given(field = "word"), "word" => "word", ...)`, a
+/// default that depends on other fields.
 fn follows(meta: &ParseNestedMeta<'_>) -> Result<Missing> {
     let content;
     parenthesized!(content in meta.input);

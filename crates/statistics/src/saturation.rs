@@ -271,8 +271,8 @@ fn sections(replications: &[Backlog], samples: usize, fewest: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// Return a backlog without noise: its level is `level(demands)` after every 100 of `count *
-    /// 100` demands.
+    /// Return a backlog without noise, with `count` samples 100 demands apart; the level after n
+    /// demands is `level(n)`.
     fn exact(count: u64, level: impl Fn(f64) -> f64) -> Backlog {
         let blocks: Vec<(u64, u64)> = (1..=count)
             .map(|block| (100, level(block as f64 * 100.0).round() as u64))

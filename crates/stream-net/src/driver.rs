@@ -90,7 +90,7 @@ pub struct Driver {
     /// Links whose ranks have left, each with the time at which the driver copies the data out of
     /// its ring.
     pub(crate) departed: VecDeque<(LinkId, time::Instant)>,
-    /// The link on which each fetch or delivery that the manager ordered runs.
+    /// For each fetch or delivery that the manager has ordered, the link on which it runs.
     pub(crate) order_links: BTreeMap<OrderId, LinkId>,
     /// Sockets that the application provided before it opened the connection that uses them.
     pub(crate) provided_sockets: BTreeMap<String, Socket>,
