@@ -7,8 +7,8 @@ use crate::moments::ratio;
 use crate::path::MessageClass;
 use crate::staged::{Message, Stage, Visit, apportion};
 
-/// Probabilities that a path crosses a channel D, a channel A or an ordinary link in one dimension
-/// of the PE cube.
+/// Probabilities that a path crosses, in one dimension of the PE cube, a link from a router with an
+/// I/O node (channel D), a link to one (channel A), or another link.
 type Links = [f64; 3];
 /// Probabilities of a dimension that a path never crosses.
 const NO_LINK: Links = [0.0; 3];
@@ -28,8 +28,8 @@ const CLASS_TWO: usize = 4;
 /// The message travels between a PE and its own I/O node.
 const HOMEWARD: usize = 5;
 
-/// Conditional probabilities of the links of one dimension: the state before, the probabilities,
-/// the states after.
+/// Steps of the Markov chain of a path in one dimension: the state before, the probability of each
+/// kind of link, and the state after a link of each kind.
 type Transitions = Vec<(usize, Links, [usize; 3])>;
 
 /// Return the message classes in the order of [`MessageClass::ALL`].
@@ -93,7 +93,8 @@ struct Routes<'a> {
 }
 
 impl Routes<'_> {
-    /// Return the stages of PE-PE messages: a k lane, e-cube, a k lane.
+    /// Return the stages on the path of PE-PE messages: the source's lane to its router (k), e-cube
+    /// links, the router's lane to the destination (k).
     fn pe_pe(&self) -> Vec<Stage> {
         let pes = self.cube.pes();
         let counted = pes / (2.0 * (pes - 1.0));
@@ -116,7 +117,8 @@ impl Routes<'_> {
         stages
     }
 
-    /// Return the stages of requests and writes: a k lane, e-cube to the class I PE, an m lane.
+    /// Return the stages on the path of requests and writes: the PE's lane to its router (k), e-cube
+    /// links, the lane from the router to the I/O node (m).
     fn request(&self) -> Vec<Stage> {
         let serving = &self.cube.serving;
         let mut stages = vec![certain_stage(Layout::PE_INJECT, SOURCE)];
@@ -145,14 +147,16 @@ impl Routes<'_> {
         stages
     }
 
-    /// Return the stages of forwards: an r lane, e-cube in the I/O cube, an r lane; in the control
-    /// cube an m lane, e-cube, an m lane.
+    /// Return the stages on the path of requests that an I/O node forwards to another: its lane to
+    /// the I/O router (r), e-cube in the I/O cube, a lane r. Without an I/O network: a lane to the PE
+    /// router (m), e-cube, a lane m.
     fn forward(&self) -> Vec<Stage> {
         if self.cube.has_io_network() {
             let mut stages = vec![certain_stage(Layout::IO_INJECT, SOURCE)];
             stages.extend(self.io_cube());
             stages.push(certain_stage(self.layout.io_eject(), CLASS_ONE_START));
-            // In some readings, every message on the I/O links includes a share of the wait for D.
+            // In some readings, every message on the I/O links also waits for a share of the wait for
+            // channels D.
             if let Some(weight) = self.charged_wait() {
                 stages.extend(self.dimensions_descending().map(|dimension| {
                     let given = self.charged_links(weight, dimension);
@@ -172,7 +176,8 @@ impl Routes<'_> {
         stages
     }
 
-    /// Return the stages of local replies: an m lane, links D, a k lane.
+    /// Return the stages on the path of local replies: the lane from the I/O node to the PE router
+    /// (m), e-cube links, the lane to the PE (k).
     fn reply_local(&self) -> Vec<Stage> {
         let mut stages = vec![certain_stage(Layout::FROM_IO_NODE, CLASS_ONE_START)];
         stages.extend(self.dimensions_descending().map(|dimension| {
@@ -188,8 +193,9 @@ impl Routes<'_> {
         stages
     }
 
-    /// Return the stages of remote replies: an r lane, e-cube in the I/O cube, an n lane, e-cube, a
-    /// k lane; in the control cube an m lane, e-cube, a k lane.
+    /// Return the stages on the path of remote replies: the I/O node's lane to its I/O router (r),
+    /// e-cube in the I/O cube, a lane to the PE router (n), e-cube, the lane to the PE (k). Without an
+    /// I/O network: a lane to the PE router (m), e-cube, the lane to the PE (k).
     fn reply_remote(&self) -> Vec<Stage> {
         if self.cube.has_io_network() {
             let mut stages = vec![certain_stage(Layout::IO_INJECT, SOURCE)];
@@ -210,7 +216,7 @@ impl Routes<'_> {
         let io_nodes = f64::from(self.cube.io_nodes);
         let mut stages = vec![certain_stage(Layout::FROM_IO_NODE, CLASS_ONE_START)];
         stages.extend(self.dimensions_descending().map(|dimension| {
-            // The messages travel between a class I PE and a PE that another class I PE serves.
+            // The messages go from an I/O node to a PE that another I/O node serves.
             let crossing = self.cube.serving.crossing[dimension];
             let counted = ratio(io_nodes / 2.0 - crossing, io_nodes - 1.0);
             self.across_pe_cube(dimension, counted, 0.0)
@@ -251,9 +257,9 @@ impl Routes<'_> {
             })
     }
 
-    /// Return the stage of one dimension on a path from a class I router across the PE cube of the
-    /// control cube. If the path crosses this dimension, it ends there, at a class I router, with
-    /// probability `ends`.
+    /// Return the stage of one dimension on a path from a router with an I/O node (class I) across
+    /// the PE cube, in a machine without an I/O network. A path that crosses this dimension ends
+    /// behind it, at another class I router, with probability `ends`.
     fn across_pe_cube(&self, dimension: usize, counted: f64, ends: f64) -> Stage {
         let above = 0.5f64.powi(self.cube.dimension as i32 - 1 - dimension as i32);
         let split = |crossing: f64| {
@@ -328,8 +334,8 @@ impl Routes<'_> {
         ]
     }
 
-    /// Return the transitions that stand for a wait for D with the total probability `weight`,
-    /// spread over the dimensions like replies.
+    /// Return the transitions of one dimension that make a message wait for a channel D. Over all
+    /// dimensions their probabilities add up to `weight`, divided among them like the replies.
     fn charged_links(&self, weight: f64, dimension: usize) -> Transitions {
         let above: f64 = (dimension + 1..self.cube.dimension as usize)
             .map(|higher| self.share_of_replies(higher))
@@ -353,8 +359,8 @@ impl Routes<'_> {
         (0..self.cube.dimension as usize).rev()
     }
 
-    /// Return the probability that a path crosses a dimension, for its length; `counted` is the
-    /// exact probability.
+    /// Return the probability, in this reading, that a path crosses a dimension; it determines the
+    /// computed path length. `counted` is the exact probability.
     fn path_probability(&self, counted: f64) -> f64 {
         match self.reading.path_length {
             PathLength::Printed => 0.5,
@@ -386,8 +392,8 @@ impl Routes<'_> {
         links
     }
 
-    /// Return the index of links into class I routers in [`Links`]: that of D if all routers are of
-    /// class I.
+    /// Return the index in [`Links`] of the links into routers with I/O nodes (class I): that of
+    /// channels D if all routers have I/O nodes.
     fn inward_index(&self) -> usize {
         usize::from(self.shares[1] > 1e-12)
     }
@@ -426,7 +432,8 @@ impl Routes<'_> {
         ratio(first[dimension], all)
     }
 
-    /// Return the share of the wait for D that the reading adds for every message, if any.
+    /// Return the share of the wait for channels D that the reading adds to the time of every
+    /// message on the I/O links, or `None` if it adds none.
     fn charged_wait(&self) -> Option<f64> {
         match self.reading.class_one_wait {
             ClassOneWait::Half => Some(0.5),
@@ -435,8 +442,8 @@ impl Routes<'_> {
         }
     }
 
-    /// Return the stage for the links of one dimension, with `rate` and `path` on the first visit
-    /// of each kind; [`apportion`] spreads them over the states.
+    /// Return the stage for the links of one dimension. For each kind of link, the first visit gets
+    /// all of `rate` and `path`; [`apportion`] then divides them among the visits.
     fn dimension_stage(
         &self,
         dimension: usize,
