@@ -249,7 +249,7 @@ def _json(one: Prediction) -> dict[str, Any]:
 
 
 def _document(answer: dict[str, Any]) -> None:
-    """Print a JSON document."""
+    """Print a dictionary as a JSON document."""
     from isthmus.cli.streams import document
 
     document(json.dumps(answer, ensure_ascii=False))

@@ -156,7 +156,7 @@ def _throughput(points: list[PointResult], confidence: float) -> Value:
 
 
 def _latency(points: list[PointResult], confidence: float) -> Value:
-    """Return the latency at the lowest load if it is carried there, or at higher loads."""
+    """Return the latency at the lowest load; no value unless the fabric carries that or more."""
     if not points:
         return Value(None)
     first, most = points[0], _throughput(points, confidence).value or 0.0

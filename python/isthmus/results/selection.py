@@ -16,7 +16,7 @@ from isthmus.scenario_fields import attributes, plain
 LISTED = 12
 """Maximum number of values that an error lists."""
 NEAR = 1e-9
-"""Numbers within this relative distance count as equal."""
+"""Values of a setting within this relative distance count as equal."""
 
 
 def key_of(name: str, settings: Settings) -> str:
@@ -148,7 +148,9 @@ def _points_within(setting: Setting, name: str, wanted: slice) -> list[int]:
 def _as_numbers(
     setting: Setting, wanted: Sequence[Any]
 ) -> tuple[list[float | None], list[float | None]]:
-    """Return values of a setting, and wanted values, as numbers in the unit of the first value."""
+    """Return the values of a setting, and the wanted values, as numbers in one unit: that of the
+    setting's first value.
+    """
     of_text = [each if isinstance(each, str) else None for each in wanted]
     (column,) = columns([[*setting.texts, *of_text]])
     if column.numbers is None:

@@ -31,8 +31,8 @@ pub struct Hop {
 /// Resources that a packet holds at a switch while it waits.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Channels {
-    /// The packet holds a slot of a buffer. The number is that of the FIFO channels of each link; the packet uses one of
-    /// them.
+    /// The packet holds a slot of a buffer. The value is the number of FIFO channels of each link; the packet uses one
+    /// of them.
     Buffers(f64),
     /// The packet holds a circuit: one of the `channels` channels of its class on each link of its route.
     Circuits {
