@@ -40,7 +40,7 @@ def key_of(name: str, settings: Settings) -> str:
 
 
 def known_as(what: str, name: object, known: Iterable[str]) -> str:
-    """Refuse a name that is not one of the known names of `what`; return any other name.
+    """Return a name if it is among the known names; `what` is the kind of name in the error.
 
     Raises:
         IsthmusError: the name is unknown; the message suggests a known one.
@@ -62,7 +62,7 @@ def several(given: object) -> list[Any]:
 
 
 def chosen(settings: Settings, where: Mapping[str, Any], points: Sequence[int]) -> list[int]:
-    """Return those of the positions `points` that have the requested settings.
+    """Return the points among `points` (positions in the run) that have the requested settings.
 
     Raises:
         IsthmusError: the setting does not exist, or no point has such a value.

@@ -16,16 +16,16 @@ const NO_LINK: Links = [0.0; 3];
 // The following constants are the states of a path. In state SOURCE the message is at its source
 // and has crossed no dimension.
 const SOURCE: usize = 0;
-/// The message is in the I/O cube and has crossed at least one dimension.
+/// State of a path: the message is in the I/O cube and has crossed at least one dimension.
 const IO_MOVED: usize = 1;
-/// The message is at a class I router after its I/O node or I/O router, and has crossed no
-/// dimension of the PE cube.
+/// State of a path: the message comes from an I/O node or I/O router, is at the router of a PE with
+/// an I/O node (class I), and has crossed no dimension of the PE cube.
 const CLASS_ONE_START: usize = 2;
-/// The message is at an intermediate class I router.
+/// State of a path: the message is at an intermediate router with an I/O node (class I).
 const CLASS_ONE: usize = 3;
-/// The message is at an intermediate class II router.
+/// State of a path: the message is at an intermediate router without an I/O node (class II).
 const CLASS_TWO: usize = 4;
-/// The message travels between a PE and its own I/O node.
+/// State of a path: the message is between a PE and the PE's own I/O node.
 const HOMEWARD: usize = 5;
 
 /// Steps of the Markov chain of a path in one dimension: the state before, the probability of each
@@ -291,8 +291,8 @@ impl Routes<'_> {
     }
 
     /// Return the transitions of one dimension for uniform traffic that has crossed a higher
-    /// dimension. The traffic leaves a class I router through D. From a class II router it reaches
-    /// class I routers in proportion to their number.
+    /// dimension. The traffic leaves a router with an I/O node (class I) through a channel D. From
+    /// another router (class II) it reaches class I routers in proportion to their number.
     fn uniform_onward(&self, ends: f64) -> Transitions {
         let [_, entering, ordinary] = self.shares;
         let to_class_one = if entering > 0.0 {
@@ -310,15 +310,16 @@ impl Routes<'_> {
         ]
     }
 
-    /// Return the states of uniform traffic after it has crossed a link D, A or an ordinary link.
+    /// Return the states of uniform traffic after a link from a router with an I/O node (D), after a
+    /// link to one (A), and after another link.
     fn states_after(&self) -> [usize; 3] {
         let all_class_one = self.shares[0] > 1.0 - 1e-12;
         let behind = if all_class_one { CLASS_ONE } else { CLASS_TWO };
         [behind, CLASS_ONE, CLASS_TWO]
     }
 
-    /// Return the transitions of one dimension on the path from a class I router to a PE that it
-    /// serves.
+    /// Return the transitions of one dimension on the path from the router of an I/O node to a PE
+    /// that this I/O node serves.
     fn serving_path(&self, dimension: usize) -> Transitions {
         vec![
             (
@@ -345,7 +346,7 @@ impl Routes<'_> {
         vec![(CLASS_ONE_START, [here, 0.0, 0.0], [HOMEWARD; 3])]
     }
 
-    /// Return `given` if the reading includes blocking inside the PE cube, else no transitions.
+    /// Return the transitions `given` if the reading includes blocking inside the PE cube, else none.
     fn if_blocking(&self, given: Transitions) -> Transitions {
         if self.reading.pe_blocking {
             given
@@ -374,8 +375,8 @@ impl Routes<'_> {
         self.shares.map(|share| share * crossing)
     }
 
-    /// Return the probabilities for links between class II routers; if none exist, those for all
-    /// links.
+    /// Return the probabilities for links between routers without I/O nodes (class II); if no such
+    /// links exist, those for all links.
     fn ordinary_links(&self, crossing: f64) -> Links {
         if self.shares[2] > 1e-12 {
             [0.0, 0.0, crossing.max(0.0)]
@@ -384,8 +385,8 @@ impl Routes<'_> {
         }
     }
 
-    /// Return the probabilities for links into a class I router (`last`) and ordinary links
-    /// (`others`).
+    /// Return the probabilities of the kinds of links if a path enters a router with an I/O node
+    /// (class I) with probability `last` and crosses another link with probability `others`.
     fn links_entering(&self, last: f64, others: f64) -> Links {
         let mut links = self.ordinary_links(others);
         links[self.inward_index()] += last;
@@ -398,8 +399,8 @@ impl Routes<'_> {
         usize::from(self.shares[1] > 1e-12)
     }
 
-    /// Return the probabilities of the links of a dimension on paths from a class I router to the
-    /// PEs that it serves.
+    /// Return the probabilities of the links of a dimension on paths from the router of an I/O node
+    /// to the PEs that this I/O node serves.
     fn links_leaving(&self, dimension: usize) -> Links {
         let serving = &self.cube.serving;
         let first = serving.first[dimension];

@@ -183,7 +183,8 @@ impl Network {
         Ok(network)
     }
 
-    /// Return the index, among the inputs of a channel, of the input whose wait has this slot.
+    /// Return the index, among the inputs of a channel, of the input whose wait is number `slot` in
+    /// the list of all waits.
     pub(super) fn input_index(&self, channel: usize, slot: u32) -> usize {
         (slot - self.first_slot[channel]) as usize
     }

@@ -49,7 +49,8 @@ impl Inflow {
         }
     }
 
-    /// Return the ratio q for which `count` worms wait on average, found by Newton's method from above.
+    /// Return the ratio q between the probabilities of successive numbers of waiting worms for which `count` worms wait
+    /// on average. It is found by Newton's method from above.
     fn ratio(&self, count: f64, lanes: u32, rho: f64) -> f64 {
         let others = (rho - self.load()).max(f64::MIN_POSITIVE);
         if lanes == 1 {

@@ -57,8 +57,8 @@ pub(super) fn several_lanes(
         })
         .collect();
     let mut found = free.clone();
-    // Each worm that goes before a following worm leaves a lane after `step`. Its second moment is that of the minimum
-    // of m - 1 uniform times.
+    // A worm that follows directly on another waits for the worms that go first. Each of these frees a lane after
+    // `step`, whose second moment is that of the minimum of m - 1 uniform times.
     let step = service.mean / m;
     let step_second = step * step * 2.0 * m / (m + 1.0);
     for _ in 0..FOLLOWING_ROUNDS {
