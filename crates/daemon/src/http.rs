@@ -50,7 +50,7 @@ impl Text {
         let _ = writeln!(self.text, "# TYPE {prefix}_{name} {kind}");
     }
 
-    /// Append a value of a metric.
+    /// Append a line with the value of a metric for these labels.
     fn value(&mut self, name: &str, labels: &str, value: impl Display) {
         let _ = writeln!(self.text, "{}_{name}{labels} {value}", self.prefix);
     }

@@ -39,7 +39,7 @@ pub enum Logs {
 /// A message to the thread that writes the log.
 enum Message {
     Line(String),
-    /// Check the [`Flags`] for requests.
+    /// Request to the thread to check the [`Flags`].
     Check,
 }
 

@@ -179,7 +179,7 @@ def _print(task: Description, machine: Machine, one: Prediction) -> None:
 
 
 def _times(one: Prediction) -> list[Time]:
-    """Return the predicted times that exist."""
+    """Return the times of a prediction, without those that are unknown."""
     return [each for each in (one.move, one.direct, one.after) if each is not None]
 
 

@@ -40,7 +40,7 @@ class CaseOutcome:
     """Mean latency at the lowest load; None if that load is not carried."""
     latency_added_us: Value
     lost: bool
-    """Whether no two nodes can communicate."""
+    """Whether no two nodes of the fabric can communicate after the failure."""
     collapses_from: float | None
     """The lowest load in GB/s at which the fabric collapses; None if it does not collapse."""
     machine: int | None

@@ -68,7 +68,7 @@ class Study:
     sites: list[Site]
     cases: list[Case]
     text: str = ""
-    """Text of the generated scenario."""
+    """Text of the scenario that the study generates, with a value of its axis for each case."""
     left_out: str = ""
     """Settings of further scenarios that the study ignores, in words."""
 

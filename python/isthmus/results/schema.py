@@ -159,7 +159,7 @@ class Percentile:
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """A model's value outside the model's domain."""
+    """The value of a model for inputs for which the model is not valid, with the reason."""
 
     value: float
     reason: str

@@ -6,7 +6,7 @@ use crate::moments::Moments;
 /// Worms of one input that wait for a channel: their mean numbers.
 #[derive(Debug, Clone, Copy, Default)]
 struct WaitingWorms {
-    /// Mean number of waiting worms.
+    /// Mean number of worms of the input that wait for the channel.
     count: f64,
     /// Ratio q between the probabilities of successive numbers of waiting worms.
     ratio: f64,
