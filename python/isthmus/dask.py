@@ -262,7 +262,7 @@ class _Call:
 
 
 class Workers:
-    """The workers of a Dask cluster, as an executor of parts of a run."""
+    """The workers of a Dask cluster, as an executor to which the parts of a run are submitted."""
 
     def __init__(self, client: Any, note: Callable[[str], None] = warnings.warn) -> None:
         """Use the workers of a Dask client; `note` is called with notices for the user."""
@@ -379,7 +379,7 @@ class Workers:
                 f"the Dask scheduler at {self._address} has had no worker for {WORKERLESS_S:g} s; "
                 f"start one by `dask worker {self._address}`; {waited}"
             )
-        # Workers have not been counted since the start of the run.
+        # Zero means that the workers have not been counted yet.
         return f"Dask: {counted(self._workers, 'worker')}" if self._workers else ""
 
     def _say(self, text: str) -> None:

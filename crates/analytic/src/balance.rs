@@ -100,7 +100,7 @@ pub struct Balanced {
     pub mips: f64,
     /// Instructions per byte of I/O in one PE.
     pub instructions_per_byte_pe: f64,
-    /// Instructions per byte of I/O in the machine, which the larger total memory permits.
+    /// Instructions per byte of I/O in the whole machine. Its larger total memory permits more than one PE has.
     pub instructions_per_byte: f64,
     /// Number of I/O nodes that provide this I/O bandwidth.
     pub io_nodes: u64,
@@ -111,7 +111,8 @@ pub struct Balanced {
     pub hamming: Option<HammingCount>,
 }
 
-/// A placement in which each I/O node serves its own PE and its neighbours in 2^m - 1 dimensions.
+/// Number of I/O nodes of a placement by a Hamming code: each I/O node serves its own PE and the neighbours of this PE
+/// in 2^m - 1 dimensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HammingCount {
     /// Number of I/O nodes, N / 2^m.
@@ -191,7 +192,7 @@ fn nearest_hamming(pes: u64, io_nodes: f64) -> Option<HammingCount> {
 mod tests {
     use super::*;
 
-    /// Return a machine with the paper's bandwidths.
+    /// Return a machine for the tests, with the bandwidths of the hypercube paper.
     fn machine(computation: Computation, pes: u64, memory_words: Option<f64>) -> Balance {
         Balance {
             computation,

@@ -18,7 +18,7 @@ pub enum Error {
     Length {
         /// Name of the input.
         field: &'static str,
-        /// Number of entries passed.
+        /// Number of entries of the list that the caller passed.
         found: usize,
         /// Number of entries needed.
         expected: usize,

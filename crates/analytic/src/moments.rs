@@ -40,7 +40,7 @@ impl Moments {
     pub(crate) fn weighted(parts: impl IntoIterator<Item = (f64, Self)>, total: f64) -> Self {
         let mut sum = Self::ZERO;
         for (weight, part) in parts {
-            // A part of weight zero may have an infinite value.
+            // Skip parts of weight zero: their value may be infinite, and zero times infinity is NaN.
             if weight > 0.0 {
                 sum.mean += weight * part.mean;
                 sum.second += weight * part.second;

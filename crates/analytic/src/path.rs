@@ -20,11 +20,11 @@ use serde::{Deserialize, Serialize};
 pub enum MessageClass {
     /// A message between two PEs.
     PePe,
-    /// A read request to the local I/O node.
+    /// A read request from a PE to its local I/O node.
     Request,
-    /// A write request with its data to the local I/O node.
+    /// A write request, data included, from a PE to its local I/O node.
     Write,
-    /// A request that the local I/O node forwards to the remote I/O node with the block.
+    /// A read request that the local I/O node forwards to the remote I/O node that stores the block.
     Forward,
     /// A block that the local I/O node sends to the PE.
     ReplyLocal,

@@ -17,7 +17,7 @@ pub struct Config {
     pub tokens: Tokens,
     /// The certificate that the server presents at `tls:` addresses.
     pub certificate: Option<Certificate>,
-    /// Maximum number of sessions of clients at a time.
+    /// Maximum number of client sessions at a time.
     pub sessions: u32,
     /// Time within which a client must authenticate after it has connected.
     pub hello: Duration,

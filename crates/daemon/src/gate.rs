@@ -28,7 +28,7 @@ pub struct Gate {
     stop: Signal,
 }
 
-/// A slot for one of the limited number of sessions, which is free again when this is dropped.
+/// A slot for one client session, of which there is a limited number. Dropping the value frees the slot.
 #[derive(Debug)]
 pub struct SessionSlot(Arc<Gate>);
 

@@ -26,8 +26,8 @@ pub struct Text {
 }
 
 impl Text {
-    /// Start the text with the version and the age of a daemon. The prefix is added to all names of
-    /// metrics.
+    /// Start the text with the version and the uptime of a daemon. The prefix is added to the names
+    /// of all metrics.
     #[must_use]
     pub fn new(prefix: &'static str, started: Instant) -> Self {
         let mut text = Self {
@@ -50,7 +50,7 @@ impl Text {
         let _ = writeln!(self.text, "# TYPE {prefix}_{name} {kind}");
     }
 
-    /// Append a value of a metric.
+    /// Append a line with the value of a metric for these labels.
     fn value(&mut self, name: &str, labels: &str, value: impl Display) {
         let _ = writeln!(self.text, "{}_{name}{labels} {value}", self.prefix);
     }
@@ -107,7 +107,7 @@ pub(crate) fn serve(gate: &Gate, service: &Arc<impl Service>, listener: &TcpList
 
 /// Start a thread that answers an HTTP request, unless too many requests are being answered.
 fn start(service: &Arc<impl Service>, requests: &Arc<()>, mut socket: TcpStream) {
-    // The listener holds one reference.
+    // Each thread that answers a request holds a reference, and so does the listener.
     if Arc::strong_count(requests) > REQUESTS_MOST {
         let text = format!("{REQUESTS_MOST} are being answered, which are the most: ask again\n");
         // A new socket has room for this reply; a client that is gone needs none.

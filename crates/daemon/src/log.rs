@@ -39,7 +39,7 @@ pub enum Logs {
 /// A message to the thread that writes the log.
 enum Message {
     Line(String),
-    /// Check the [`Flags`] for requests.
+    /// Request to the thread to check the [`Flags`].
     Check,
 }
 
@@ -264,7 +264,7 @@ fn write(mut out: Out, messages: &Receiver<Message>, lost: &AtomicU64, flags: &F
 /// Replace characters in a text that would end a line or a field of the log, as clients choose the
 /// text.
 fn one_field(text: &str) -> String {
-    // Some programs end a line at line and paragraph separators.
+    // Some programs end a line at the Unicode line and paragraph separators.
     let breaks = |c: char| c.is_control() || "|\u{2028}\u{2029}".contains(c);
     let fit = |c: char| if breaks(c) { ' ' } else { c };
     text.chars().map(fit).collect()
@@ -297,7 +297,7 @@ mod tests {
                 std::thread::yield_now();
             }
             flags.reopen.store(true, Ordering::Release);
-            // The message arrives before the next line, at any speed of the thread.
+            // The thread gets this message before the next line, however fast it writes.
             queue.send(Message::Check).unwrap();
             queue.send(Message::Line("kept\n".into())).unwrap();
             drop(queue);
@@ -326,7 +326,7 @@ mod tests {
         let text = std::fs::read_to_string(&path).unwrap();
         std::fs::remove_file(&path).unwrap();
         let lines: Vec<_> = text.lines().collect();
-        // On a slow machine these refusals may take more than a second.
+        // On a slow machine these refusals may take several seconds, each with logged refusals.
         assert!(lines.len() < 100, "{text}");
         let left_out = lines.iter().filter_map(|line| {
             let (_, rest) = line.split_once("the log | leaves out | ")?;

@@ -13,11 +13,12 @@ if TYPE_CHECKING:
 VARIANTS = 12
 """Maximum number of listed variants besides the one with the highest demand."""
 TIGHT = 0.7
-"""Share of a supply from which a part is highlighted."""
+"""Utilisation (demand / supply) from which a machine part is highlighted."""
 
 
 def print_capacity(summary: dict[str, Any]) -> None:
-    """Print all parts of the variant with the highest demand, and the bottleneck of each other one.
+    """Print demand and supply of all machine parts for the variant with the highest demand, and the
+    bottleneck of every other variant.
 
     `summary` is the result of a scenario check.
     """
@@ -45,7 +46,7 @@ def print_capacity(summary: dict[str, Any]) -> None:
 
 
 def print_resolved(rows: list[dict[str, str]]) -> None:
-    """Print every effective value and its origin."""
+    """Print the effective value of every scenario field, and its origin."""
     table = new_table("field", "value", "from", overflow="fold")
     for row in rows:
         origin = f"{row['from']}: {row['source']}" if row["source"] else row["from"]
@@ -69,7 +70,7 @@ def _name(variant: dict[str, Any], labels: list[str]) -> str:
 
 
 def _table(variant: dict[str, Any]) -> Table:
-    """Return a table of demand and supply of each part of a variant."""
+    """Return a table with demand and supply of each machine part in one variant."""
     table = new_table("part")
     for name in ("asked for", "possible", "share"):
         table.add_column(name, justify="right", no_wrap=True)
@@ -97,7 +98,7 @@ def _fullest(variants: list[dict[str, Any]], labels: list[str]) -> Table:
 
 
 def _styled(cells: tuple[str, ...], style: str) -> list[Text]:
-    """Return cells as texts in a style."""
+    """Return table cells as texts in a style of rich, such as ``bold red``."""
     return [styled(cell, style) for cell in cells]
 
 

@@ -14,7 +14,7 @@ from isthmus.cli.streams import document
 from isthmus.cli.voice import Voiced, voice
 
 MACHINES = 8
-"""Maximum number of machines that are described."""
+"""Maximum number of machines of a scenario that the summary describes."""
 
 
 @click.command(

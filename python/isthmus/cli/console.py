@@ -158,7 +158,7 @@ def print_answer(answer: Answer) -> None:
 
 
 def print_study(study: Study, by_kind: list[Summary]) -> None:
-    """Print the outcome of failures, a row for each fabric and kind of failure."""
+    """Print the result of a failure study, a row for each fabric and kind of failure."""
     from isthmus.faults.page import conclusions, rows
 
     out = console()
@@ -191,7 +191,7 @@ def print_facts(facts: list[tuple[str, str]]) -> None:
 
 
 def styled(text: str, style: str) -> Text:
-    """Return a text without markup, in a style."""
+    """Return a text in a style of rich; square brackets in it are not markup."""
     from rich.text import Text
 
     return Text(text, style)

@@ -23,9 +23,9 @@ FABRICS = [
     "rings",
 ]
 ENTRIES = 12
-"""Maximum number of entries in a list of distances."""
+"""Maximum number of entries in the printed list of path lengths."""
 WIDTHS = [factor * 10**power for power in range(6) for factor in (1, 2, 5)]
-"""Possible widths of ranges of distances."""
+"""Possible widths of the ranges of path lengths, in links."""
 SMALL = 0.005
 """Share of packets below which a rounded percentage would print zero."""
 ROUTINGS = ["dimension-order", "fixed", "random", "fewest-changes"]
@@ -115,8 +115,8 @@ def print_fabric(data: dict[str, Any], draw: Path | None, as_json: bool) -> None
 
 
 def _by_option(message: str, shape: str, faults: list[str]) -> str:
-    """Rewrite an error about a scenario field as one about the option that sets it: the option of
-    the shape for the whole machine, the used options for its faults.
+    """Rewrite an error about a scenario field so that it names the option that sets the field:
+    `shape` for the machine as a whole, `faults` for its failed parts.
     """
     plain = re.sub(r"^scenario: <python>:\d+: machine: ", f"{shape}: ", message)
     plain = re.sub(r"^scenario: <python>:\d+: machine\.", "--", plain)

@@ -13,7 +13,7 @@ from isthmus.errors import meant
 
 
 class Group(Voiced, click.Group):
-    """A group with the options of all commands. Without a subcommand it prints its help."""
+    """A click group with the options -q and -v. Without a subcommand it prints its help."""
 
     def __init__(self, *args: Any, later: Mapping[str, str] | None = None, **options: Any) -> None:
         """Create a group; `later` maps names of subcommands to their modules, which are imported

@@ -152,7 +152,7 @@ def _check(text: str, given: dict[str, Path | None]) -> None:
         found = re.fullmatch(
             r"scenario:(\d+): machine\.(edges|routes): (.*)", str(error), re.DOTALL
         )
-        # An error outside of embedded files is left to the user, who can fix it in the scenario.
+        # The error is not in an embedded file, so the user can fix it in the scenario.
         if found is None:
             return
         line, key, problem = found.groups()

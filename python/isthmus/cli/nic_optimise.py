@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from isthmus.optimisation import Growth, Live
 
 NODES_MOST = 256
-"""Maximum number of nodes of a quadrant."""
+"""Maximum number of nodes that compute in each of the four quadrants of the application."""
 
 
 @click.command(

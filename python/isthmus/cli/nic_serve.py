@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 
 LOOK = 0.5
-"""Seconds between checks whether the stream manager is still running."""
+"""Seconds between checks whether the daemon's stream manager is still running."""
 
 
 def _sizes(name: str, default: str | None, help_: str) -> Decorator:
@@ -168,7 +168,7 @@ def _start_daemon(given: dict[str, Any]) -> NicDaemon:
         raise IsthmusError("isthmus nic serve: it needs Linux; run it there")
 
     def value(name: str) -> Given:
-        """Return an option of the command as a value that can be checked."""
+        """Remove an option of the command from `given`; return it with its name for messages."""
         return Given(f"--{name.replace('_', '-')}", "", "text", given.pop(name))
 
     question: dict[str, Any] = {}
@@ -196,7 +196,7 @@ def _start_daemon(given: dict[str, Any]) -> NicDaemon:
 
 
 def _words(listening: str) -> str:
-    """Return the line that reports the addresses at which the daemon listens."""
+    """Return the output line with the addresses at which the daemon listens."""
     import json
 
     status = json.loads(listening)

@@ -152,7 +152,9 @@ def _problem(found: dict[str, Any]) -> str | None:
 
 
 def _received(taking: NicTaking) -> tuple[dict[str, Any], bool]:
-    """Return the data of one sender so far, and whether Ctrl-C ended the wait."""
+    """Wait until a sender has finished. Return its address, bytes received and outcome, and whether
+    Ctrl-C ended the wait.
+    """
     peer, begin, interrupted = taking.peer(), time.monotonic(), False
     try:
         while not taking.over(LOOK):

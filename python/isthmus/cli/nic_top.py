@@ -202,7 +202,7 @@ def _show_live(control: Control, address: str, seconds: float) -> None:
 
 
 class _Form(Enum):
-    """The layout of a table, from wide to compact."""
+    """The possible layouts of a table, from wide to compact."""
 
     PAPER = auto()
     """Layout with a border."""
@@ -213,7 +213,7 @@ class _Form(Enum):
 
 @dataclass(frozen=True)
 class _Part:
-    """The table of connections or of streams, most important rows first."""
+    """A part of the screen: the table of connections or of streams, most important rows first."""
 
     title: str
     rows: list[dict[str, Any]]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 LOOK_S = 0.1
 """Seconds between checks whether the images are still being played."""
 TELL_S = 1.0
-"""Seconds between two progress lines."""
+"""Seconds between two lines that report the speed of the running command."""
 
 
 @click.command(

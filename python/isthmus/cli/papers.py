@@ -70,7 +70,7 @@ def _described(paper: Paper) -> str:
 
 
 def _kept_counts(paper: Paper) -> list[str]:
-    """Return the verdict counts of the last saved run, a line for each role of the rows."""
+    """Return the counts of verdicts in the last saved run, a line for each role of claims."""
     from isthmus.papers.readme import kept, kept_counts
 
     return kept_counts(paper.rows(), kept(paper))

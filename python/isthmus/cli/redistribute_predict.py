@@ -179,7 +179,7 @@ def _print(task: Description, machine: Machine, one: Prediction) -> None:
 
 
 def _times(one: Prediction) -> list[Time]:
-    """Return the predicted times that exist."""
+    """Return the times of a prediction, without those that are unknown."""
     return [each for each in (one.move, one.direct, one.after) if each is not None]
 
 
@@ -249,7 +249,7 @@ def _json(one: Prediction) -> dict[str, Any]:
 
 
 def _document(answer: dict[str, Any]) -> None:
-    """Print a JSON document."""
+    """Print a dictionary as a JSON document."""
     from isthmus.cli.streams import document
 
     document(json.dumps(answer, ensure_ascii=False))

@@ -130,7 +130,7 @@ class On:
         expiry_s: float | None,
         workers: int | None,
     ) -> Ending:
-        """Run the job on the cluster; return the last step of the command."""
+        """Run the job on the cluster; return a function that prints its result."""
         if self.on != "slurm":
             if expiry_s is not None:
                 raise IsthmusError(f"--expiry: is for parts of a run, not with --on {self.on}")
@@ -224,7 +224,7 @@ class On:
 
 
 def _print_job(script: Script | None, sweep: Sweep, *, as_json: bool) -> int:
-    """Print the job that would be submitted; return the exit status."""
+    """Print the script of the job that would be submitted; return the exit status."""
     import json
 
     if as_json:
@@ -238,7 +238,7 @@ def _print_job(script: Script | None, sweep: Sweep, *, as_json: bool) -> int:
 
 
 def _report_pending(array: Array, sweep: Sweep, folder: Path, *, as_json: bool) -> int:
-    """Report the jobs that continue; return the exit status."""
+    """Report the Slurm job that runs on after the command; return the exit status."""
     import json
 
     if as_json:
@@ -258,7 +258,7 @@ def _report_pending(array: Array, sweep: Sweep, folder: Path, *, as_json: bool) 
 
 
 def _report_after_interrupt(end: Any, folder: Path) -> int:
-    """Report the jobs that continue after Ctrl-C; return the exit status."""
+    """Report the Slurm job that runs on after Ctrl-C; return the exit status."""
     from isthmus.progress.terminal import say
 
     say(

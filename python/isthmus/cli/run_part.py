@@ -74,7 +74,7 @@ class Asked:
                 raise IsthmusError(f"{name}: is not for parts of a run; see isthmus collect --help")
 
     def run(self, job: Job, out: Path | None) -> Ending:
-        """Run the selected part; return the last step of the command."""
+        """Run the selected part of the job; return a function that prints its result."""
         from isthmus import sweeps
         from isthmus.cli.process import DONE, FAILED
         from isthmus.cli.voice import voice

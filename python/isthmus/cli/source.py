@@ -13,7 +13,7 @@ from isthmus.errors import IsthmusError
 STDIN = "-"
 """Argument that stands for standard input instead of a file."""
 SHOWN = "<stdin>"
-"""Name of standard input in messages."""
+"""Name that error messages use for a scenario read from standard input."""
 
 
 def read_scenario(file: Path | str) -> tuple[str, str]:

@@ -9,7 +9,7 @@ import click
 from isthmus.cli.voice import Voiced
 
 SHOWN = 10
-"""Maximum number of lines for running work, and for failed work."""
+"""Maximum number of printed lines about running points, and about failed points."""
 
 
 @click.command(

@@ -59,7 +59,7 @@ class OutputError(Exception):
 
 
 def settle() -> None:
-    """Make standard output and error usable in any environment."""
+    """Replace standard output and error by streams that also work if closed, full or ASCII-only."""
     _fill_descriptors()
     codecs.register_error("isthmus", _replace_by_ascii)
     if sys.stderr is None:
@@ -149,7 +149,7 @@ class _Unwritable(io.BufferedIOBase):
         return True
 
     def write(self, data: Any) -> int:
-        """Raise the error with which the stream was found closed."""
+        """Raise an OSError with the stored number, as the stream is closed."""
         raise OutputError(OSError(self._number, os.strerror(self._number)))
 
 

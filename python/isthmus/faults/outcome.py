@@ -40,7 +40,7 @@ class CaseOutcome:
     """Mean latency at the lowest load; None if that load is not carried."""
     latency_added_us: Value
     lost: bool
-    """Whether no two nodes can communicate."""
+    """Whether no two nodes of the fabric can communicate after the failure."""
     collapses_from: float | None
     """The lowest load in GB/s at which the fabric collapses; None if it does not collapse."""
     machine: int | None
@@ -156,7 +156,7 @@ def _throughput(points: list[PointResult], confidence: float) -> Value:
 
 
 def _latency(points: list[PointResult], confidence: float) -> Value:
-    """Return the latency at the lowest load if it is carried there, or at higher loads."""
+    """Return the latency at the lowest load; no value unless the fabric carries that or more."""
     if not points:
         return Value(None)
     first, most = points[0], _throughput(points, confidence).value or 0.0

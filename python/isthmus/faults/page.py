@@ -228,7 +228,7 @@ def _percents(share: Value) -> str:
 
 
 def _bound_sign(bound: str | None) -> str:
-    """Return the sign of a kind of bound, or an empty text for an exact value."""
+    """Return ``≥`` or ``≤`` for a value that is only a bound, an empty text for an exact value."""
     return "" if bound is None else "≥ " if bound == AT_LEAST else "≤ "
 
 

@@ -36,7 +36,7 @@ class Case:
     """One case of the study: a fabric without a failure, or with one failure."""
 
     label: str
-    """Value on the axis of the generated scenario."""
+    """Value of the case on the axis `AXIS` of the generated scenario."""
     site: int
     """Index of the fabric in the study."""
     kind: str
@@ -68,12 +68,12 @@ class Study:
     sites: list[Site]
     cases: list[Case]
     text: str = ""
-    """Text of the generated scenario."""
+    """Text of the scenario that the study generates, with a value of its axis for each case."""
     left_out: str = ""
     """Settings of further scenarios that the study ignores, in words."""
 
     def as_json(self) -> str:
-        """Return the data that turn results of the generated scenario into a study."""
+        """Return the study as JSON, which is stored beside the results of its scenario."""
         document = asdict(self)
         del document["text"], document["left_out"]
         return json.dumps(document, indent=1, ensure_ascii=False) + "\n"

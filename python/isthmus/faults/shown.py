@@ -84,7 +84,7 @@ def worst_words(outcome: CaseOutcome) -> tuple[str, str]:
 
 
 def bound_sign(outcome: CaseOutcome) -> str:
-    """Return the sign of a bound, or an empty text for an exact value."""
+    """Return ``≥`` or ``≤`` for a throughput that is only a bound, empty text for an exact one."""
     return "" if outcome.bound is None else "≥ " if outcome.bound == AT_LEAST else "≤ "
 
 

@@ -43,7 +43,7 @@ def check_result(run: RunResult) -> None:
 
 
 def _check_packed(points: Sequence[PointResult]) -> None:
-    """Refuse channels or bins that the core cannot unpack."""
+    """Refuse points whose lists of channels or histogram bins the Rust core cannot unpack."""
     from isthmus import _core
 
     channels = [point.packed for point in points]
@@ -66,8 +66,8 @@ def _check_packed(points: Sequence[PointResult]) -> None:
 
 
 def _refusal(place: str, kind: Any, packed: msgspec.Raw, problem: str) -> ValueError:
-    """Return an error on a packed field, with the position where the JSON does not fit its type, or
-    with the core's text.
+    """Return the error for a list of channels or bins that cannot be unpacked: the position where
+    its JSON does not fit the type `kind`, or else the text `problem` of the Rust core.
     """
     from isthmus.results.misfit import misfit
 
@@ -81,7 +81,7 @@ def _index(place: str, index: int, length: int, what: str) -> None:
 
 
 def _check_length(place: str, values: Sequence[object], run: RunResult) -> None:
-    """Refuse a list without a value for each axis."""
+    """Refuse a list of axis values that does not have one value for each axis of the run."""
     if len(values) != len(run.axes):
         raise ValueError(f"{place}: {len(values)} values; there are {len(run.axes)} axes")
 

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from isthmus.results.comparison import Comparison
 
 OnAxes = TypeVar("OnAxes")
-"""Axes of matplotlib, one or several."""
+"""Type variable for an argument with axes of matplotlib, one or several."""
 TABLES = ("table", "settings", "searches", "histograms", "channels", "nodes", "jobs")
-"""The tables of a run, by attribute name."""
+"""Names of the attributes of `Results` that are tables."""
 
 
 class Results:
@@ -69,7 +69,7 @@ class Results:
 
     @classmethod
     def of_core(cls, data: Bytes, *, canonical: str = "") -> Results:
-        """Read a result that the core wrote and that cannot have changed since, without checks."""
+        """Read a result from the Rust core without checks, as it cannot have changed since."""
         if len(data) < LARGE:
             return cls(RunResult.of_core(data), canonical=canonical, data=data)
         from concurrent.futures import ThreadPoolExecutor
@@ -231,7 +231,7 @@ class Results:
 
     @property
     def searches(self) -> pl.DataFrame:
-        """One row per saturation search: its bracket and the model's value."""
+        """One row per saturation search: bracket of the saturation load, and the model's value."""
         from isthmus.results.tables import searches_table
 
         return searches_table(self.run)
@@ -513,7 +513,7 @@ def needed(extra: str, *modules: str) -> None:
 
 
 def _refuse_changed(folder: Path, results: Results) -> None:
-    """Refuse a result that differs from the one in the folder's mark."""
+    """Refuse results read from a file that was changed after isthmus wrote it to the folder."""
     from isthmus.owned import changed, read_mark
 
     mark = read_mark(folder)

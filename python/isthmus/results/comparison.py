@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 UNSTEADY = ("saturated", "collapsed")
 """Verdicts of points whose times depend on the length of the run."""
 SATURATION = "saturation"
-"""The table's name for the load at which a machine saturates."""
+"""Name in the table, as a measure, of the load at which a machine saturates."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ def named(key: str, column: Column) -> str:
 
 
 def _cells(row: Row) -> tuple[Any, ...]:
-    """Return the cells of a row of the table."""
+    """Return the cells of a row of `Comparison.table`, in the order of its columns."""
     left: tuple[Any, ...] = (None,) * 4
     if row.points:
         a, b = row.points
@@ -169,7 +169,7 @@ def _cells(row: Row) -> tuple[Any, ...]:
 
 
 def _size(row: Row) -> float:
-    """Return the size of a row's change, as a factor."""
+    """Return the size of the change in a row: the ratio of its two values or the inverse ratio."""
     ratio = row.found.ratio.value if row.found else None
     return max(ratio, 1 / ratio) if ratio else float("inf")
 
@@ -245,7 +245,9 @@ def _changed(base: Settings, other: Settings, key: str) -> bool:
 
 
 def _keys(base: Settings, other: Settings, runs: tuple[RunResult, RunResult]) -> list[str]:
-    """Return the settings that pair the points: the axes of both, or else the fields they share."""
+    """Return the settings that decide which points of two results are compared: the axes of both
+    results, or else the varying settings that both have.
+    """
 
     def varies(key: str) -> bool:
         """Return whether a setting differs between the points of a result."""
@@ -273,7 +275,9 @@ def _keys(base: Settings, other: Settings, runs: tuple[RunResult, RunResult]) ->
 def _pairs(
     keys: Sequence[str], base: Settings, other: Settings, runs: tuple[RunResult, RunResult]
 ) -> list[tuple[int, int]]:
-    """Return positions of points with equal settings, in the order of the first result."""
+    """Return the pairs of points with equal settings, as positions in the first and in the second
+    result, in the order of the first.
+    """
     counts = [len(run.points) for run in runs]
     left: list[list[object]] = [[] for _ in range(counts[0])]
     right: list[list[object]] = [[] for _ in range(counts[1])]
@@ -314,13 +318,13 @@ def _comparable(
 
 
 def _listed(texts: Sequence[str | None]) -> str:
-    """Return texts as a list of at most three."""
+    """Return different texts as a list in words, of which only the first three are given."""
     values = [text or "none" for text in dict.fromkeys(texts)]
     return ", ".join(values[:3]) + (", …" if len(values) > 3 else "")
 
 
 Wanted = tuple[frozenset[str] | None, frozenset[str] | None]
-"""The selected statistics of each result; None for all."""
+"""The statistics selected in the first and in the second result of a comparison; None for all."""
 
 
 def _rows(
@@ -330,7 +334,9 @@ def _rows(
     confidence: float | None,
     wanted: Wanted,
 ) -> Iterator[Row]:
-    """Yield the quantities of two points; without a confidence, replications are not paired."""
+    """Yield a row for each quantity that both points have. Without a confidence, replications are
+    not paired.
+    """
     for measure in one.measures:
         partner = other.measure(measure.name)
         if partner is None or partner.unit != measure.unit:

@@ -41,7 +41,7 @@ def load_bound(view: View, series: Series) -> float | None:
 def value_cap(view: View, pick: Pick) -> float:
     """Return the value at which saturated points are cut off.
 
-    Their values depend on the length of the run, and would compress all others.
+    Such values depend on the length of the run, and would compress all other curves.
     """
     values = [row for s in view.series for row in numbers(view, s, pick)]
     stable = [v for _, v, _, _, verdict in values if verdict in STEADY]
@@ -141,5 +141,5 @@ def with_residuals(view: View) -> list[str]:
 
 
 def ordered(view: View) -> list[str]:
-    """Return the requested measures, beginning with the one that ranks variants."""
+    """Return the requested measures, with the one by which variants are ranked first."""
     return list(dict.fromkeys([*ranked(view), *view.asked]))

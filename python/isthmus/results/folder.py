@@ -32,7 +32,7 @@ PLOTS = "plots"
 
 
 def identity(results: Results) -> Identity:
-    """Return the identity of results, which the mark of their folder contains."""
+    """Return the identity of results (kind, name, seed, ...) for the mark file of their folder."""
     run = results.run
     kind = "run" if run.simulated else "analysis"
     return Identity(kind, run.name, run.digest, run.seed, run.quick, run.version)
@@ -44,7 +44,7 @@ def opened_for(
 ) -> Iterator[OwnedFolder]:
     """Mark a folder as owned for these results, or open the folder that holds them.
 
-    `adopt` also accepts a folder without a mark that holds nothing but the results.
+    `adopt` also accepts a folder without a mark file that holds nothing but the results.
 
     Raises:
         IsthmusError: the folder cannot be used; see `OwnedFolder.opened`.
@@ -83,7 +83,9 @@ def keep_scenario(folder: OwnedFolder, canonical: str) -> None:
 def keep_result(
     folder: OwnedFolder, results: Results, also: Mapping[str, str] | None = None
 ) -> None:
-    """Write the numbers, and the files in `also` that readers need with them."""
+    """Write the scenario, the files in `also` (text by name) and ``result.json`` unless they are up
+    to date.
+    """
     key = result_key(results.canonical)
     if folder.made("result", key):
         return

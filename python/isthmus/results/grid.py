@@ -27,7 +27,7 @@ class Grid:
 
 
 def ends(found: Interference) -> tuple[float, float]:
-    """Return the smallest and the largest slowdown that the colours cover."""
+    """Return the smallest and the largest slowdown of the colour scale."""
     values = [min(c.felt.mean.value, MOST) for c in found.cells if c.felt]
     return min([1 - LEAST / 2, *values]), max([1 + LEAST, *values])
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 ACTIVE = "workload.active"
-"""The axis of the sets of running jobs."""
+"""Key of the axis whose values are sets of running jobs."""
 MARGIN = 0.05
 """A change within this distance of 1 counts as none; see `Change.direction`."""
 
@@ -31,7 +31,7 @@ class Change:
 
     @classmethod
     def of(cls, value: Value) -> Change | None:
-        """Return a quotient from the core; None if it is not above zero."""
+        """Return the change for a quotient that the Rust core computed; None unless above zero."""
         return cls(value.value, value.low, value.high, value) if value.value else None
 
     @property
@@ -110,12 +110,12 @@ class Felt:
     messages; else empty.
     """
     piles_up: bool
-    """Whether the backlog grows beside others and is known not to grow alone."""
+    """Whether the job's backlog grows beside other jobs and certainly does not grow alone."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """The slowdown of a job beside others, in one variant."""
+    """The slowdown of one job beside other jobs, in one variant of the machine and workload."""
 
     variant: Variant
     job: str
@@ -125,11 +125,11 @@ class Cell:
     alone: PointResult = field(repr=False)
     together: PointResult = field(repr=False)
     accepted: Change | None
-    """Accepted bandwidth together divided by that alone."""
+    """Accepted bandwidth of the job beside other jobs, divided by that of the job alone."""
     mean: Change | None
-    """Mean response time of messages together divided by that alone."""
+    """Mean response time of the job's messages beside other jobs, divided by that alone."""
     tail: Change | None
-    """The percentile `percent` of response times together divided by that alone."""
+    """The percentile `percent` of response times beside other jobs, divided by that alone."""
     percent: float | None
     """The highest percentile with enough observations both alone and together: of the job's
     messages, or else of its packets.
@@ -170,7 +170,9 @@ class Interference:
 
 
 def interference(run: RunResult) -> Interference | None:
-    """Return the matrix of a run; None unless ``workload.active`` has jobs alone and together."""
+    """Return the interference matrix of a run; None unless the axis ``workload.active`` has jobs
+    alone and together.
+    """
     axis = next((i for i, each in enumerate(run.axes) if each.key == ACTIVE), None)
     if axis is None:
         return None
@@ -296,8 +298,8 @@ def _of(name: str, together: PointResult, alone: PointResult, confidence: float)
 def quotient(
     own: Measure | Percentile, base: Measure | Percentile, confidence: float
 ) -> Change | None:
-    """Return one value divided by another, with the interval of `isthmus.value.compare`; None
-    unless both are above zero.
+    """Return `own` divided by `base`, with the interval of `isthmus.value.compare`; None unless
+    both are above zero.
     """
     return Change.of(Value.of(own, confidence).over(Value.of(base, confidence)))
 
@@ -355,5 +357,5 @@ def interference_table(found: Interference) -> pl.DataFrame:
 
 
 def _ends(change: Change | None) -> tuple[float | None, float | None, float | None]:
-    """Return a change and the ends of its interval; None for each if it is unknown."""
+    """Return the quotient of a change and the ends of its interval; None for unknown ones."""
     return (change.value, change.low, change.high) if change else (None, None, None)

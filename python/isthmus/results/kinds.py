@@ -42,7 +42,7 @@ def has_latency(view: View) -> bool:
 
 
 def others(view: View) -> list[str]:
-    """Return the response times and network times that were not requested."""
+    """Return the measures that are response or network times and were not requested."""
     asked = view.asked
     return [
         m

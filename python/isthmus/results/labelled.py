@@ -84,7 +84,9 @@ class _Grid:
                 self.varying[key] = setting.texts, column
 
     def coords(self) -> dict[str, Any]:
-        """Return the values of the axes, and settings that differ, over as few axes as possible."""
+        """Return the coordinates of the dataset: axis values, and settings that differ, each along
+        as few dimensions as possible.
+        """
         found: dict[str, Any] = {}
         for axis in self.axes:
             values = {v.text: v for p in self.run.points for v in [self._value(p, axis.key)]}
@@ -110,7 +112,9 @@ class _Grid:
         return point.values[at]
 
     def _deciding_dimensions(self, texts: Sequence[str | None]) -> tuple[str, ...]:
-        """Return the single dimension that determines a setting; else all dimensions."""
+        """Return the single dimension whose values determine those of a setting; if there is none,
+        all dimensions.
+        """
         for position, dim in enumerate(self.dims):
             seen: dict[int, str | None] = {}
             places = [place[position] for place in self.places]

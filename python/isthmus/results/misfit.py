@@ -125,6 +125,6 @@ def _at(place: str) -> str:
 
 
 def _expected(place: str, name: str, value: Any) -> str:
-    """Return the error message that a value of another kind was expected."""
+    """Return the error message for a value of a wrong type; `name` is the expected type."""
     shown = repr(value) if isinstance(value, str) else json.dumps(value, default=str)
     return f"{_at(place)}expected {name}, found {cut(shown)}"

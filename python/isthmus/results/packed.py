@@ -34,7 +34,7 @@ class Bins(msgspec.Struct, frozen=True):
 
 
 class ChannelUse(msgspec.Struct, frozen=True, rename={"from_": "from"}):
-    """Utilisation of a channel or another part, or the mean of a kind, 0 to 1."""
+    """Utilisation of a channel or another machine part, or the mean over a kind of part, 0 to 1."""
 
     kind: str
     from_: int | None
@@ -59,7 +59,7 @@ class ChannelUse(msgspec.Struct, frozen=True, rename={"from_": "from"}):
 
     @property
     def is_link(self) -> bool:
-        """Whether this is a channel between two places, not a disk, device, interface or server."""
+        """Whether the part is a channel with two ends, not a disk, device, interface or server."""
         return self.kind not in PLACES
 
 
@@ -99,7 +99,7 @@ def batches(items: Sequence[T]) -> Iterator[tuple[int, Sequence[T]]]:
 
 
 def unpack(columns: Any, packed: Sequence[msgspec.Raw]) -> None:
-    """Unpack JSON lists and append their fields to columns, an object of the core.
+    """Unpack JSON lists and append their fields to `columns`, an object of the Rust core.
 
     Raises:
         ValueError: with the position of the first invalid list, and the problem.

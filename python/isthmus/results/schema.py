@@ -61,7 +61,7 @@ SCHEMA = 6
 """Version of the result schema that this package reads."""
 
 CHANGES = 4
-"""The maximum number of changes shown beside a title."""
+"""Maximum number of changed scenario fields that are shown beside a title."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ class Percentile:
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """A model's value outside the model's domain."""
+    """The value of a model for inputs for which the model is not valid, with the reason."""
 
     value: float
     reason: str
@@ -199,7 +199,7 @@ class Measure:
 
     @property
     def best(self) -> tuple[float | None, float | None, float | None]:
-        """The mean with its interval; the model's value if nothing was simulated."""
+        """The mean of the measure with its interval; the model's value if nothing was simulated."""
         if self.mean is None and self.analytic is not None:
             return self.analytic, None, None
         return self.mean, self.low, self.high
@@ -247,7 +247,7 @@ class Bottleneck(msgspec.Struct, frozen=True, rename={"from_": "from"}):
     held_us: float | None
     """Mean time for which one message, packet or request occupied the part."""
     holder: str
-    """The kind of load that occupies the part: ``message``, ``packet`` or ``request``."""
+    """The item that occupies the part: ``message``, ``packet`` or ``request``."""
     server: int | None
     """The I/O server of jobs to which the part belongs, if any."""
     let_through: float | None = None
@@ -286,7 +286,7 @@ class Collapse:
 
     kind: Standstill
     since_us: float
-    """Time of the last arrival, or at which a circle of queues that can never move was found."""
+    """Time of the last arrival of a message, or of the detection of a cycle of blocked queues."""
     waiting: int
     """Number of messages that waited when the machine stopped."""
     nodes: list[int]
@@ -351,7 +351,7 @@ class PointResult(msgspec.Struct, frozen=True, rename={"packed": "channels"}):
 
     @property
     def collapsed(self) -> bool:
-        """Whether messages no longer arrive; rates are not results then."""
+        """Whether messages no longer arrive at this point, so that its rates are meaningless."""
         return self.verdict.verdict == "collapsed"
 
     @property
@@ -480,12 +480,12 @@ class RunResult:
 
     @property
     def ended_by_memory(self) -> bool:
-        """Whether the memory of the run ended a point or a trial early."""
+        """Whether any point or trial of the run ended early for lack of memory."""
         return bool(self.short_of_memory)
 
     @property
     def short_of_memory(self) -> str:
-        """The points and searches that the memory of the run ended early, in words."""
+        """The points and searches that ended early for lack of memory, in words."""
         points = [str(p.index) for p in self.points if p.ended_by == "memory"]
         searches = [
             str(at)
@@ -526,7 +526,7 @@ class RunResult:
 
     @classmethod
     def of_core(cls, data: Bytes, source: str = "result") -> RunResult:
-        """Read a result that the core wrote and that cannot have changed since, without checks."""
+        """Read a result from the Rust core without checks, as it cannot have changed since."""
         try:
             with _uncollected():
                 run = msgspec.json.decode(data, type=cls)
@@ -578,7 +578,7 @@ class _Head(msgspec.Struct):
 
 
 def _place_first(reason: str) -> str:
-    """Return an error message of msgspec in another order: the position first."""
+    """Return an error message of msgspec, reordered so that the position comes first."""
     problem, _, place = reason.partition(" - at `$.")
     return f"{place.rstrip('`')}: {problem}" if place else problem
 

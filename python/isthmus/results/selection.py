@@ -16,7 +16,7 @@ from isthmus.scenario_fields import attributes, plain
 LISTED = 12
 """Maximum number of values that an error lists."""
 NEAR = 1e-9
-"""Numbers within this relative distance count as equal."""
+"""Values of a setting within this relative distance count as equal."""
 
 
 def key_of(name: str, settings: Settings) -> str:
@@ -40,7 +40,7 @@ def key_of(name: str, settings: Settings) -> str:
 
 
 def known_as(what: str, name: object, known: Iterable[str]) -> str:
-    """Refuse a name that is not one of the known names of `what`; return any other name.
+    """Return a name if it is among the known names; `what` is the kind of name in the error.
 
     Raises:
         IsthmusError: the name is unknown; the message suggests a known one.
@@ -62,7 +62,7 @@ def several(given: object) -> list[Any]:
 
 
 def chosen(settings: Settings, where: Mapping[str, Any], points: Sequence[int]) -> list[int]:
-    """Return those of the positions `points` that have the requested settings.
+    """Return the points among `points` (positions in the run) that have the requested settings.
 
     Raises:
         IsthmusError: the setting does not exist, or no point has such a value.
@@ -148,7 +148,9 @@ def _points_within(setting: Setting, name: str, wanted: slice) -> list[int]:
 def _as_numbers(
     setting: Setting, wanted: Sequence[Any]
 ) -> tuple[list[float | None], list[float | None]]:
-    """Return values of a setting, and wanted values, as numbers in the unit of the first value."""
+    """Return the values of a setting, and the wanted values, as numbers in one unit: that of the
+    setting's first value.
+    """
     of_text = [each if isinstance(each, str) else None for each in wanted]
     (column,) = columns([[*setting.texts, *of_text]])
     if column.numbers is None:

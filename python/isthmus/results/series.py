@@ -96,7 +96,7 @@ class View:
 
     @cached_property
     def measures(self) -> list[str]:
-        """Names of the measures that any point has, in the core's order."""
+        """Names of all measures that any point of the run has, in the order of the result."""
         names: dict[str, None] = {}
         for point in self.run.points:
             names.update(dict.fromkeys(m.name for m in point.measures))
@@ -126,7 +126,7 @@ class View:
         return measure_label(measure, of_jobs=self.of_jobs)
 
     def subject(self, measure: str) -> str:
-        """Return the things that a measure counts or times, in the plural."""
+        """Return the items that a measure counts or times, in the plural, such as ``messages``."""
         return measure_subject(measure, of_jobs=self.of_jobs)
 
     @cached_property

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 WORDS = ("version", "name", "title", "description")
 """Fields of a scenario that do not affect the results."""
 OF_RUN = ("seed", "quick")
-"""Settings that a run may get from outside its scenario file."""
+"""Settings that command-line options or arguments may set instead of the scenario file."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Column:
 
 
 def columns(texts: Sequence[Sequence[str | None]]) -> list[Column]:
-    """Parse lists of values as numbers, in the unit of each list's first value, by the core."""
+    """Parse lists of values as numbers with the Rust core, each in the unit of its first value."""
     answer = ask(_core.quantities, json.dumps({"texts": texts}))
     return [Column(**each) for each in json.loads(answer)]
 
@@ -123,7 +123,8 @@ class Sweep:
         try:
             answer = self._ask_core([self._overrides_for(place) for place in self.places])
         except IsthmusError:
-            # The core refuses settings that have an effect only at points that were removed.
+            # The core refuses settings without effect at the remaining points. So query each point
+            # together with all other values of the axes.
             answer = self._ask_core([self._overrides_from(place) for place in self.places])
         if answer["digest"] != self.run.digest:
             raise _foreign_scenario_error()
@@ -131,7 +132,8 @@ class Sweep:
         for name in WORDS:
             found.pop(name, None)
         of_run = {name: _of_run(name, self.run) for name in OF_RUN}
-        # The core lists only fields, and an axis of variants is no field: add the result's axes.
+        # The core lists only scenario fields. An axis of variants is not a field, so add the axes
+        # of the result.
         return {**of_run, **of_result(self.run), **found, **of_run}
 
     def _overrides_from(self, place: Sequence[int]) -> list[str]:

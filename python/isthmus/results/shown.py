@@ -65,17 +65,17 @@ def has_bandwidth(view: View) -> bool:
 
 
 def rates(view: View) -> list[str]:
-    """Return the accepted bandwidths, with that of the I/O servers first."""
+    """Return the names of the measures of accepted bandwidth, that of the I/O servers first."""
     return [m for m in judged(view) if m.endswith(".accepted")] if view.of_jobs else []
 
 
 def at_work(point: PointResult, name: str) -> bool:
-    """Return whether the subject of a measure was active: servers are, if a job with I/O was."""
+    """Return whether a measure had traffic at a point: that of the servers needs a job with I/O."""
     return name != "servers.accepted" or any(j.active and j.io for j in point.jobs)
 
 
 def loaded_point(series: Series) -> PointResult | None:
-    """Return the point with the highest load at which messages still arrive, with node data."""
+    """Return the point with node data and the highest load at which messages still arrive."""
     have = [p for p in series.points if p.nodes and not p.collapsed]
     return max(have, key=lambda p: p.load or 0.0, default=None)
 

@@ -26,7 +26,7 @@ def _numeric_axes(run: RunResult) -> list[bool]:
 
 
 def _schema(run: RunResult, before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """Return the columns of a table, with the axes between its own columns."""
+    """Return the column types of a table by name: `before`, a column for each axis, and `after`."""
     names = run.columns({*before, *after})
     types = [pl.Float64 if is_number else pl.String for is_number in _numeric_axes(run)]
     return {**before, **dict(zip(names, types, strict=True)), **after}
@@ -224,7 +224,7 @@ def channels_table(run: RunResult) -> pl.DataFrame:
         pl.Series("held [us]" if name == "held_us" else name, column)
         for name, column in columns.items()
     )
-    # The channel that limits the machine, and the mean of its kind.
+    # Mark the channel that limits the machine, and the row with the mean of its kind.
     is_it = (pl.col("from") == pl.col("begins")) & (pl.col("to") == pl.col("ends"))
     is_mean = pl.col("from") < 0
     numbers = [name for name, kind in after.items() if kind == pl.Float64]

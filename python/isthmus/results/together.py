@@ -20,7 +20,7 @@ from isthmus.results.schema import (
 from isthmus.results.settings import Setting, Settings, columns
 
 Part = tuple[RunResult, Settings]
-"""A result of the combination and its settings."""
+"""One of the results to combine, and its settings."""
 
 
 def put_together(parts: Sequence[Part]) -> tuple[RunResult, Settings]:
@@ -114,7 +114,9 @@ def _settings(parts: Sequence[Part]) -> Settings:
 
 
 def _axes(parts: Sequence[Part], settings: Settings) -> list[Axis]:
-    """Return the axes: given settings that differ between parts, as slowest; then all own axes."""
+    """Return the axes of the combined result: first the given settings that differ between parts,
+    which vary slowest, then all axes of the parts.
+    """
     own = {axis.key: axis for run, _ in parts for axis in run.axes}
     new = [
         Axis(key, key.rpartition(".")[2].replace("_", " "), None)

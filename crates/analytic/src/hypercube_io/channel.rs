@@ -22,11 +22,13 @@ pub enum ChannelKind {
     IoEject,
     /// Channel from an I/O router to its PE router (n lanes).
     IoToPe,
-    /// Channel from the router of a class I PE to a neighbouring router: channel D in Fig. 2.
+    /// Channel from the router of a class I PE (one with an I/O node) to a neighbouring router: channel
+    /// D in Fig. 2.
     LinkFromClassOne,
-    /// Channel from a neighbouring router to the router of a class I PE: channel A in Fig. 2.
+    /// Channel from a neighbouring router to the router of a class I PE (one with an I/O node): channel
+    /// A in Fig. 2.
     LinkToClassOne,
-    /// Channel between the routers of two class II PEs.
+    /// Channel between the routers of two class II PEs (PEs without I/O nodes).
     Link,
     /// Channel from a router to its PE (k lanes).
     PeEject,
@@ -82,11 +84,11 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// Position of the channels from PEs to their routers.
+    /// Position, in the solver's list, of the channels from PEs to their routers.
     pub(super) const PE_INJECT: usize = 0;
-    /// Position of the channels from I/O nodes to PE routers.
+    /// Position, in the solver's list, of the channels from I/O nodes to PE routers.
     pub(super) const FROM_IO_NODE: usize = 1;
-    /// Position of the channels from I/O nodes to I/O routers.
+    /// Position, in the solver's list, of the channels from I/O nodes to I/O routers.
     pub(super) const IO_INJECT: usize = 2;
 
     /// Return the positions of the channel groups of this machine.
@@ -112,9 +114,9 @@ impl Layout {
         4 + self.io_dimension
     }
 
-    /// Return the position of the links along `dimension` of the PE cube that leave class I routers
-    /// (channels D). The links that enter class I routers (channels A) and the other links of the
-    /// dimension follow.
+    /// Return the position, in the solver's list, of the links along `dimension` of the PE cube that
+    /// leave the routers of PEs with I/O nodes (channels D). The links that enter these routers
+    /// (channels A) and the other links of the dimension follow.
     pub(super) fn links(self, dimension: usize) -> usize {
         5 + self.io_dimension + 3 * (self.dimension - 1 - dimension)
     }
@@ -160,8 +162,9 @@ impl Layout {
     }
 }
 
-/// Return the shares of the PE links of one dimension that leave a class I router (D), that enter
-/// one (A), and that do neither. A link between two class I routers counts as D.
+/// Return three shares of the PE links of one dimension: links that leave the router of a PE with an
+/// I/O node (channels D), links that enter one (channels A), and all others. A link between two such
+/// routers counts as D.
 pub(super) fn link_shares(cube: &HypercubeIo) -> [f64; 3] {
     let class_one = f64::from(cube.io_nodes) / cube.pes();
     let entering = class_one.min(1.0 - class_one);

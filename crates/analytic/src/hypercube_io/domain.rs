@@ -18,9 +18,9 @@ pub const IO_GROWTH_MAX: f64 = 0.30;
 /// Prefixes of the names of latencies of short messages that start at PEs.
 const SHORT: [&str; 2] = ["pe_pe.", "request."];
 
-/// Return a text that says why a latency is outside the domain of validity, or `None` if it is inside. `value` is the
-/// latency at the load of the machine, `more` the latency at a load larger by [`STEP`]; `None` if the machine is
-/// saturated there.
+/// Return a text that says why the model is not valid for a latency, or `None` if it is valid. `measure` is the name of
+/// the latency, `value` the latency at the load of the machine, `more` that at a load larger by [`STEP`]; `None` if the
+/// machine is saturated there.
 pub fn reason_outside(measure: &str, value: f64, more: Option<f64>) -> Option<String> {
     let limit = if SHORT.iter().any(|class| measure.starts_with(class)) {
         GROWTH_MAX

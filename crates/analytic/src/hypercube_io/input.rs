@@ -20,7 +20,7 @@ pub struct Traffic {
     pub locality: f64,
     /// Length of a PE-PE message in flits.
     pub message: Moments,
-    /// Length of a read request and of a forward in flits.
+    /// Length in flits of a read request, and of a request that an I/O node forwards to another one.
     pub request: Moments,
     /// Length of a reply in flits.
     pub reply: Moments,
@@ -38,7 +38,7 @@ pub struct HypercubeIo {
     pub dimension: u32,
     /// Number of I/O nodes, which is the number of class I PEs.
     pub io_nodes: u32,
-    /// Positions of the PEs relative to their I/O nodes.
+    /// Positions of the PEs relative to the I/O nodes that serve them.
     pub serving: Serving,
     /// Number of lanes of each kind of link.
     pub lanes: Lanes,

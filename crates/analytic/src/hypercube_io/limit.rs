@@ -11,11 +11,11 @@ use super::reading::Reading;
 use super::solution::Saturation;
 use crate::Error;
 
-/// A parameter for a number of lanes in Fig. 2 of the hypercube paper: a function that doubles it, and the kinds of
-/// channels to which it applies.
+/// A number of lanes in Fig. 2 of the hypercube paper: a function that doubles it, and the kinds of channels that have
+/// this number of lanes.
 type Width = (fn(&mut Lanes), &'static [ChannelKind]);
 
-/// All parameters for numbers of lanes that may limit the throughput.
+/// The numbers of lanes that [`HypercubeIo::limit`] doubles one by one, to find the bottleneck.
 const WIDTHS: [Width; 6] = [
     (
         |lanes| lanes.pe *= 2,
@@ -41,7 +41,7 @@ const WIDTHS: [Width; 6] = [
     (|lanes| lanes.io_to_pe *= 2, &[ChannelKind::IoToPe]),
 ];
 
-/// Share of the saturation load at which the loads of channels are compared.
+/// Load, relative to the saturation load, at which [`HypercubeIo::limit`] compares the utilisations of channels.
 const NEARLY: f64 = 0.999;
 
 impl HypercubeIo {

@@ -8,7 +8,7 @@ pub use crate::staged::{Blocking, ManyLanes, Variation};
 /// determines the arrival rate at the channels of that dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Uniform {
-    /// 1/2, as printed (lambda_g / 2).
+    /// Probability 1/2 for each dimension, as printed in the paper (lambda_g / 2).
     Half,
     /// 1/2 (2^n - 1)/2^n: the paper's rate of messages that move at all, taken literally although its destinations
     /// never equal their sources.
@@ -21,12 +21,13 @@ pub enum Uniform {
     Counted,
 }
 
-/// Share of the wait for the channels D that is added to the service time of the I/O links.
+/// Share of the wait for channels D (from routers with I/O nodes into the PE cube) that the model adds to the service
+/// time of the I/O links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ClassOneWait {
-    /// No share: "n_IO service time calculations fully characterize the I/O network".
+    /// No part of the wait. The paper: "n_IO service time calculations fully characterize the I/O network".
     Omitted,
-    /// One half: replies, which are half of the messages, continue to channels D; forwards do not.
+    /// Half of the wait: replies, which are half of the messages, continue to channels D; forwards do not.
     Half,
     /// The whole wait: D is "subsequently traversed".
     Full,
@@ -37,7 +38,7 @@ pub enum ClassOneWait {
 /// Rule for waits at the lanes between PE, router, I/O node and I/O router (k, m, r, n).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Interface {
-    /// No waits, "for high k, m, n and r".
+    /// Messages do not wait at these lanes, as the paper assumes "for high k, m, n and r".
     NoWait,
     /// Each kind of channel is a queue with its number of lanes.
     Queued,
@@ -71,17 +72,17 @@ pub struct Reading {
     pub io_rate: Uniform,
     /// Rule for the rate of uniform PE-PE traffic.
     pub pe_rate: Uniform,
-    /// Share of the wait for channels D in the service time of the I/O links.
+    /// Share of the wait for channels D (from routers with I/O nodes) in the service time of the I/O links.
     pub class_one_wait: ClassOneWait,
     /// Whether waits inside the PE cube lengthen the service times of the PE cube's channels. The
     /// paper neglects them ("this approximation is made because the blocking effect is
     /// negligible for other channels").
     pub pe_blocking: bool,
-    /// Rule for waits at the k, m, r and n lanes.
+    /// Rule for waits at the lanes between PE, router, I/O node and I/O router (k, m, r, n).
     pub interface: Interface,
-    /// Rule for C^2 of the service time of the I/O links.
+    /// Rule for C^2 (squared coefficient of variation) of the service time of the I/O links.
     pub io_variation: Variation,
-    /// Rule for C^2 of the service time of all other channels.
+    /// Rule for C^2 (squared coefficient of variation) of the service time of all channels except the I/O links.
     pub pe_variation: Variation,
     /// Formula for the wait at channels with several lanes.
     pub many_lanes: ManyLanes,

@@ -7,8 +7,8 @@ use crate::moments::ratio;
 use crate::path::MessageClass;
 use crate::staged::{Message, Stage, Visit, apportion};
 
-/// Probabilities that a path crosses a channel D, a channel A or an ordinary link in one dimension
-/// of the PE cube.
+/// Probabilities that a path crosses, in one dimension of the PE cube, a link from a router with an
+/// I/O node (channel D), a link to one (channel A), or another link.
 type Links = [f64; 3];
 /// Probabilities of a dimension that a path never crosses.
 const NO_LINK: Links = [0.0; 3];
@@ -16,20 +16,20 @@ const NO_LINK: Links = [0.0; 3];
 // The following constants are the states of a path. In state SOURCE the message is at its source
 // and has crossed no dimension.
 const SOURCE: usize = 0;
-/// The message is in the I/O cube and has crossed at least one dimension.
+/// State of a path: the message is in the I/O cube and has crossed at least one dimension.
 const IO_MOVED: usize = 1;
-/// The message is at a class I router after its I/O node or I/O router, and has crossed no
-/// dimension of the PE cube.
+/// State of a path: the message comes from an I/O node or I/O router, is at the router of a PE with
+/// an I/O node (class I), and has crossed no dimension of the PE cube.
 const CLASS_ONE_START: usize = 2;
-/// The message is at an intermediate class I router.
+/// State of a path: the message is at an intermediate router with an I/O node (class I).
 const CLASS_ONE: usize = 3;
-/// The message is at an intermediate class II router.
+/// State of a path: the message is at an intermediate router without an I/O node (class II).
 const CLASS_TWO: usize = 4;
-/// The message travels between a PE and its own I/O node.
+/// State of a path: the message is between a PE and the PE's own I/O node.
 const HOMEWARD: usize = 5;
 
-/// Conditional probabilities of the links of one dimension: the state before, the probabilities,
-/// the states after.
+/// Steps of the Markov chain of a path in one dimension: the state before, the probability of each
+/// kind of link, and the state after a link of each kind.
 type Transitions = Vec<(usize, Links, [usize; 3])>;
 
 /// Return the message classes in the order of [`MessageClass::ALL`].
@@ -93,7 +93,8 @@ struct Routes<'a> {
 }
 
 impl Routes<'_> {
-    /// Return the stages of PE-PE messages: a k lane, e-cube, a k lane.
+    /// Return the stages on the path of PE-PE messages: the source's lane to its router (k), e-cube
+    /// links, the router's lane to the destination (k).
     fn pe_pe(&self) -> Vec<Stage> {
         let pes = self.cube.pes();
         let counted = pes / (2.0 * (pes - 1.0));
@@ -116,7 +117,8 @@ impl Routes<'_> {
         stages
     }
 
-    /// Return the stages of requests and writes: a k lane, e-cube to the class I PE, an m lane.
+    /// Return the stages on the path of requests and writes: the PE's lane to its router (k), e-cube
+    /// links, the lane from the router to the I/O node (m).
     fn request(&self) -> Vec<Stage> {
         let serving = &self.cube.serving;
         let mut stages = vec![certain_stage(Layout::PE_INJECT, SOURCE)];
@@ -145,14 +147,16 @@ impl Routes<'_> {
         stages
     }
 
-    /// Return the stages of forwards: an r lane, e-cube in the I/O cube, an r lane; in the control
-    /// cube an m lane, e-cube, an m lane.
+    /// Return the stages on the path of requests that an I/O node forwards to another: its lane to
+    /// the I/O router (r), e-cube in the I/O cube, a lane r. Without an I/O network: a lane to the PE
+    /// router (m), e-cube, a lane m.
     fn forward(&self) -> Vec<Stage> {
         if self.cube.has_io_network() {
             let mut stages = vec![certain_stage(Layout::IO_INJECT, SOURCE)];
             stages.extend(self.io_cube());
             stages.push(certain_stage(self.layout.io_eject(), CLASS_ONE_START));
-            // In some readings, every message on the I/O links includes a share of the wait for D.
+            // In some readings, every message on the I/O links also waits for a share of the wait for
+            // channels D.
             if let Some(weight) = self.charged_wait() {
                 stages.extend(self.dimensions_descending().map(|dimension| {
                     let given = self.charged_links(weight, dimension);
@@ -172,7 +176,8 @@ impl Routes<'_> {
         stages
     }
 
-    /// Return the stages of local replies: an m lane, links D, a k lane.
+    /// Return the stages on the path of local replies: the lane from the I/O node to the PE router
+    /// (m), e-cube links, the lane to the PE (k).
     fn reply_local(&self) -> Vec<Stage> {
         let mut stages = vec![certain_stage(Layout::FROM_IO_NODE, CLASS_ONE_START)];
         stages.extend(self.dimensions_descending().map(|dimension| {
@@ -188,8 +193,9 @@ impl Routes<'_> {
         stages
     }
 
-    /// Return the stages of remote replies: an r lane, e-cube in the I/O cube, an n lane, e-cube, a
-    /// k lane; in the control cube an m lane, e-cube, a k lane.
+    /// Return the stages on the path of remote replies: the I/O node's lane to its I/O router (r),
+    /// e-cube in the I/O cube, a lane to the PE router (n), e-cube, the lane to the PE (k). Without an
+    /// I/O network: a lane to the PE router (m), e-cube, the lane to the PE (k).
     fn reply_remote(&self) -> Vec<Stage> {
         if self.cube.has_io_network() {
             let mut stages = vec![certain_stage(Layout::IO_INJECT, SOURCE)];
@@ -210,7 +216,7 @@ impl Routes<'_> {
         let io_nodes = f64::from(self.cube.io_nodes);
         let mut stages = vec![certain_stage(Layout::FROM_IO_NODE, CLASS_ONE_START)];
         stages.extend(self.dimensions_descending().map(|dimension| {
-            // The messages travel between a class I PE and a PE that another class I PE serves.
+            // The messages go from an I/O node to a PE that another I/O node serves.
             let crossing = self.cube.serving.crossing[dimension];
             let counted = ratio(io_nodes / 2.0 - crossing, io_nodes - 1.0);
             self.across_pe_cube(dimension, counted, 0.0)
@@ -251,9 +257,9 @@ impl Routes<'_> {
             })
     }
 
-    /// Return the stage of one dimension on a path from a class I router across the PE cube of the
-    /// control cube. If the path crosses this dimension, it ends there, at a class I router, with
-    /// probability `ends`.
+    /// Return the stage of one dimension on a path from a router with an I/O node (class I) across
+    /// the PE cube, in a machine without an I/O network. A path that crosses this dimension ends
+    /// behind it, at another class I router, with probability `ends`.
     fn across_pe_cube(&self, dimension: usize, counted: f64, ends: f64) -> Stage {
         let above = 0.5f64.powi(self.cube.dimension as i32 - 1 - dimension as i32);
         let split = |crossing: f64| {
@@ -285,8 +291,8 @@ impl Routes<'_> {
     }
 
     /// Return the transitions of one dimension for uniform traffic that has crossed a higher
-    /// dimension. The traffic leaves a class I router through D. From a class II router it reaches
-    /// class I routers in proportion to their number.
+    /// dimension. The traffic leaves a router with an I/O node (class I) through a channel D. From
+    /// another router (class II) it reaches class I routers in proportion to their number.
     fn uniform_onward(&self, ends: f64) -> Transitions {
         let [_, entering, ordinary] = self.shares;
         let to_class_one = if entering > 0.0 {
@@ -304,15 +310,16 @@ impl Routes<'_> {
         ]
     }
 
-    /// Return the states of uniform traffic after it has crossed a link D, A or an ordinary link.
+    /// Return the states of uniform traffic after a link from a router with an I/O node (D), after a
+    /// link to one (A), and after another link.
     fn states_after(&self) -> [usize; 3] {
         let all_class_one = self.shares[0] > 1.0 - 1e-12;
         let behind = if all_class_one { CLASS_ONE } else { CLASS_TWO };
         [behind, CLASS_ONE, CLASS_TWO]
     }
 
-    /// Return the transitions of one dimension on the path from a class I router to a PE that it
-    /// serves.
+    /// Return the transitions of one dimension on the path from the router of an I/O node to a PE
+    /// that this I/O node serves.
     fn serving_path(&self, dimension: usize) -> Transitions {
         vec![
             (
@@ -328,8 +335,8 @@ impl Routes<'_> {
         ]
     }
 
-    /// Return the transitions that stand for a wait for D with the total probability `weight`,
-    /// spread over the dimensions like replies.
+    /// Return the transitions of one dimension that make a message wait for a channel D. Over all
+    /// dimensions their probabilities add up to `weight`, divided among them like the replies.
     fn charged_links(&self, weight: f64, dimension: usize) -> Transitions {
         let above: f64 = (dimension + 1..self.cube.dimension as usize)
             .map(|higher| self.share_of_replies(higher))
@@ -339,7 +346,7 @@ impl Routes<'_> {
         vec![(CLASS_ONE_START, [here, 0.0, 0.0], [HOMEWARD; 3])]
     }
 
-    /// Return `given` if the reading includes blocking inside the PE cube, else no transitions.
+    /// Return the transitions `given` if the reading includes blocking inside the PE cube, else none.
     fn if_blocking(&self, given: Transitions) -> Transitions {
         if self.reading.pe_blocking {
             given
@@ -353,8 +360,8 @@ impl Routes<'_> {
         (0..self.cube.dimension as usize).rev()
     }
 
-    /// Return the probability that a path crosses a dimension, for its length; `counted` is the
-    /// exact probability.
+    /// Return the probability, in this reading, that a path crosses a dimension; it determines the
+    /// computed path length. `counted` is the exact probability.
     fn path_probability(&self, counted: f64) -> f64 {
         match self.reading.path_length {
             PathLength::Printed => 0.5,
@@ -368,8 +375,8 @@ impl Routes<'_> {
         self.shares.map(|share| share * crossing)
     }
 
-    /// Return the probabilities for links between class II routers; if none exist, those for all
-    /// links.
+    /// Return the probabilities for links between routers without I/O nodes (class II); if no such
+    /// links exist, those for all links.
     fn ordinary_links(&self, crossing: f64) -> Links {
         if self.shares[2] > 1e-12 {
             [0.0, 0.0, crossing.max(0.0)]
@@ -378,22 +385,22 @@ impl Routes<'_> {
         }
     }
 
-    /// Return the probabilities for links into a class I router (`last`) and ordinary links
-    /// (`others`).
+    /// Return the probabilities of the kinds of links if a path enters a router with an I/O node
+    /// (class I) with probability `last` and crosses another link with probability `others`.
     fn links_entering(&self, last: f64, others: f64) -> Links {
         let mut links = self.ordinary_links(others);
         links[self.inward_index()] += last;
         links
     }
 
-    /// Return the index of links into class I routers in [`Links`]: that of D if all routers are of
-    /// class I.
+    /// Return the index in [`Links`] of the links into routers with I/O nodes (class I): that of
+    /// channels D if all routers have I/O nodes.
     fn inward_index(&self) -> usize {
         usize::from(self.shares[1] > 1e-12)
     }
 
-    /// Return the probabilities of the links of a dimension on paths from a class I router to the
-    /// PEs that it serves.
+    /// Return the probabilities of the links of a dimension on paths from the router of an I/O node
+    /// to the PEs that this I/O node serves.
     fn links_leaving(&self, dimension: usize) -> Links {
         let serving = &self.cube.serving;
         let first = serving.first[dimension];
@@ -426,7 +433,8 @@ impl Routes<'_> {
         ratio(first[dimension], all)
     }
 
-    /// Return the share of the wait for D that the reading adds for every message, if any.
+    /// Return the share of the wait for channels D that the reading adds to the time of every
+    /// message on the I/O links, or `None` if it adds none.
     fn charged_wait(&self) -> Option<f64> {
         match self.reading.class_one_wait {
             ClassOneWait::Half => Some(0.5),
@@ -435,8 +443,8 @@ impl Routes<'_> {
         }
     }
 
-    /// Return the stage for the links of one dimension, with `rate` and `path` on the first visit
-    /// of each kind; [`apportion`] spreads them over the states.
+    /// Return the stage for the links of one dimension. For each kind of link, the first visit gets
+    /// all of `rate` and `path`; [`apportion`] then divides them among the visits.
     fn dimension_stage(
         &self,
         dimension: usize,

@@ -12,12 +12,13 @@ pub struct Serving {
     /// For each dimension, the share of PEs whose address differs from that of their class I PE in
     /// it.
     pub crossing: Vec<f64>,
-    /// For each dimension, the share of PEs for which it is the highest dimension in which the
-    /// addresses differ. Replies leave the class I router through this dimension (a channel D of
-    /// Fig. 2).
+    /// For each dimension, the share of PEs whose address differs from that of their class I PE in it
+    /// and in no higher dimension. Replies leave the class I router through this dimension (a channel
+    /// D of Fig. 2).
     pub first: Vec<f64>,
-    /// For each dimension, the share of PEs for which it is the lowest dimension in which the
-    /// addresses differ. Requests enter the class I router through this dimension (a channel A).
+    /// For each dimension, the share of PEs whose address differs from that of their class I PE in it
+    /// and in no lower dimension. Requests enter the class I router through this dimension (a channel
+    /// A).
     pub last: Vec<f64>,
     /// For each dimension, the share of class I PEs whose address has this bit set.
     pub class_one_ones: Vec<f64>,

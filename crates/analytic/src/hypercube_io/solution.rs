@@ -40,11 +40,11 @@ pub struct ChannelUse {
     pub rate: f64,
     /// Mean length in flits of the messages on the channel, which is the base service time in cycles.
     pub base_service: f64,
-    /// C^2 of the lengths of the messages.
+    /// C^2 (squared coefficient of variation) of the lengths of the messages.
     pub base_scv: f64,
     /// Adjusted service time: the mean time for which a message holds a lane, in cycles.
     pub service: f64,
-    /// C^2 of the service time that the wait is computed with.
+    /// C^2 (squared coefficient of variation) of the service time, from which the wait is computed.
     pub scv: f64,
     /// Share of the lanes' time in which flits move, which is rho with the base service time.
     pub carried: f64,

@@ -14,9 +14,9 @@
 use super::loops::{Client, Pace};
 use std::collections::BTreeMap;
 
-/// Largest share of the time for which data of clients may occupy a link between switches, with cut-through switching.
+/// Largest utilisation of a link between switches for which the model is valid with cut-through switching.
 pub const CUT_THROUGH_MAX: f64 = 0.35;
-/// Largest share of the time for which data of clients may occupy a link between switches, with circuits.
+/// Largest utilisation of a link between switches for which the model is valid with circuits.
 pub const CIRCUITS_MAX: f64 = 0.9;
 /// Ratio of the time of a message to its time without other messages above which messages count as delayed for long.
 pub const STRETCH_MAX: f64 = 1.5;
@@ -24,7 +24,7 @@ pub const STRETCH_MAX: f64 = 1.5;
 pub const FULL: f64 = 0.9;
 /// Utilisation up to which a part (a link, server or interface) is hardly ever full.
 pub const FREE: f64 = 0.7;
-/// Number of clients below which long waits are excluded even if no part is heavily loaded.
+/// Number of clients below which the model is not valid for long waits, even if no part is heavily loaded.
 pub const FEW: usize = 4;
 
 /// Largest [`Load::stretch`] for which a response shorter than the preceding pause is inside the domain.
@@ -33,11 +33,12 @@ pub const SHORT_STRETCH_MAX: f64 = 1.2;
 /// Smallest share of a link's bandwidth that the buffer behind it must permit, in networks other than fat trees.
 pub const LET_THROUGH_MIN: f64 = 0.3;
 
-/// Reason for excluding nodes with several jobs: their messages wait for one another at the interface, and the job with
-/// fewer messages in flight gets less than the computed throughput.
+/// Text that says why the model is not valid if nodes run several jobs: their messages wait for one another at the
+/// interface, and the job with fewer messages in flight gets less than the computed throughput.
 pub const SHARED: &str = "nodes run several jobs";
 
-/// Reason for excluding messages that wait for long at parts that are not full. Such waits depend on chance.
+/// Text that says why the model is not valid if messages wait for long at parts that are not full: such waits depend on
+/// chance.
 const BY_CHANCE: &str = "messages wait for long at links or servers that are not full";
 
 /// Load of the links and nodes of a network by clients with their computed throughputs.
@@ -208,8 +209,8 @@ mod tests {
         assert!(cut.reason_outside(true).unwrap().contains("cut-through"));
         assert_eq!(cut.reason_outside(false), None);
         assert!(between(CIRCUITS_MAX + 0.01).reason_outside(false).is_some());
-        // The limit on waits by chance applies to parts between hardly full and full; with few clients it applies to
-        // parts of any load.
+        // With many clients, long waits are invalid only if the busiest part is neither lightly loaded nor full. With
+        // few clients, they are invalid for any part that is not full.
         let chance = |clients, busiest| {
             let load = Load {
                 clients,

@@ -5,7 +5,7 @@
 use super::loops::Client;
 use std::collections::HashMap;
 
-/// Use of one class of parts by one class of clients.
+/// Use of one class of parts (links, servers or interfaces) by one class of clients, in one manner.
 pub(super) struct ClassUse {
     pub part_class: usize,
     /// Number of parts of the part class that each client of the client class uses in the same manner.
@@ -62,7 +62,7 @@ pub(super) fn equivalence_classes(clients: &[Client]) -> Equivalence {
     let edges = Uses::new(clients);
     let (of_client, of_part) = refine(clients, &edges);
     let part_classes = of_part.iter().max().map_or(0, |most| most + 1);
-    // For each class of parts, count the clients at one part by their class and manner of use.
+    // For each class of parts, count the clients of one part, by client class and manner of use.
     let mut users = vec![HashMap::new(); part_classes];
     let mut seen = vec![false; part_classes];
     for (part, &class) in of_part.iter().enumerate() {
@@ -74,7 +74,7 @@ pub(super) fn equivalence_classes(clients: &[Client]) -> Equivalence {
     }
     let mut classes: Vec<Class> = Vec::new();
     for (client, &class) in of_client.iter().enumerate() {
-        // Classes are numbered in the order of their first clients.
+        // Skip clients whose class is already in the list: classes are numbered in the order of their first clients.
         if class < classes.len() {
             continue;
         }
@@ -104,11 +104,12 @@ pub(super) fn equivalence_classes(clients: &[Client]) -> Equivalence {
     }
 }
 
-/// All uses of parts by clients. Parts and manners of use are numbered in the order of occurrence.
+/// All uses of parts (links, servers, interfaces) by clients. A manner of use is a combination of probability, busy
+/// time and stream flag. Parts and manners are numbered in the order of occurrence.
 struct Uses {
-    /// For each client, the part and the manner of each of its uses.
+    /// For each client, its uses, as pairs of part number and number of the manner of use.
     of_client: Vec<Vec<(usize, usize)>>,
-    /// For each part, its clients and their manners of use.
+    /// For each part, its uses, as pairs of client number and number of the manner of use.
     of_part: Vec<Vec<(usize, usize)>>,
 }
 

@@ -169,7 +169,7 @@ pub fn fair_shares(clients: &[Client]) -> Result<Vec<f64>, Error> {
                 }
             }
         }
-        // Level of activity of the clients at which each part is full.
+        // For each part, the share of time for which the remaining clients must move data to fill it.
         let full: Vec<f64> = (taken.iter().zip(&asked))
             .map(|(taken, asked)| (1.0 - taken).max(0.0) / asked)
             .collect();
@@ -212,7 +212,7 @@ struct Visit {
 /// Load at a part, as sums over the messages at it.
 #[derive(Clone, Copy, Default)]
 struct PartLoad {
-    /// Sum of `present` times a, where a is the share of the part's time that a message uses.
+    /// Mean load of the part: sum of `present` times a, where a is the share of the part's time that a message uses.
     asked: f64,
     /// Sum of `present` times a^2, where a is the share of the part's time that a message uses.
     squares: f64,
@@ -320,7 +320,7 @@ fn expected_excess(mean: f64, probability: f64, limit: f64) -> f64 {
     if probability > 1.0 - 1e-9 {
         return (mean - limit).max(0.0);
     }
-    // Number of trials, which need not be a whole number here.
+    // Number of trials of the binomial distribution, which need not be a whole number here.
     let most = mean / probability;
     let mut likely = if probability < 1e-9 {
         (-mean).exp()

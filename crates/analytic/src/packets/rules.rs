@@ -51,16 +51,16 @@ pub struct Rules {
     pub interface: Interface,
 }
 
-/// The bottleneck of a transfer rate.
+/// The part of a node that limits its transfer rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
-    /// The link, which carries one packet after the other.
+    /// The link limits the rate: it carries one packet after the other.
     Wire,
-    /// The DMA engine, or the memory bus behind it.
+    /// The DMA engine of the interface, or the memory bus behind it, limits the rate.
     Dma,
-    /// Circuits that are held until the acknowledgement: the limit is that of packets in flight, or
-    /// of virtual channels.
+    /// The number of packets in flight or of virtual channels limits the rate, since each packet
+    /// holds its circuit until the acknowledgement.
     Circuits,
 }
 
@@ -216,7 +216,7 @@ mod tests {
         },
     };
 
-    /// Return the parameters for data in main memory.
+    /// Return [`ELAN`] with a slower DMA engine, for messages that are in main memory.
     fn main_memory() -> Rules {
         Rules {
             interface: Interface {

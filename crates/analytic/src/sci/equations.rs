@@ -43,20 +43,20 @@ fn store_and_forward(protocol: &Protocol, links: f64, send_links: f64, echo_link
     links * f64::from(protocol.payload_bytes) / (symbols * protocol.symbol_ns)
 }
 
-/// Return the number of nodes if it is at least 2.
+/// Return the number of nodes if it is at least 2, else an error.
 fn check_nodes(nodes: u32) -> Result<f64, Error> {
     let count = f64::from(nodes);
     check("number of nodes", count, "2 or more", nodes >= 2)
 }
 
-/// Return Eq. 1: one ring, whose packets and echoes cross N / 2 links each. The result is the same
-/// for any number of nodes: 64 bytes in 46 ns, 1.39 GB/s.
+/// Return the peak throughput of one ring by Eq. 1 of the SCI paper: packets and echoes cross N / 2
+/// links each. The result is the same for any number of nodes: 64 bytes in 46 ns, 1.39 GB/s.
 pub fn single_ring(protocol: &Protocol) -> f64 {
     store_and_forward(protocol, 1.0, 0.5, 0.5)
 }
 
-/// Return Eq. 2: the bound for two counter-rotating rings, with N / 4 links for packets and 3 N / 4
-/// for echoes. The result is the same for any number of nodes, 4.57 GB/s.
+/// Return the upper bound of the throughput of two counter-rotating rings by Eq. 2 of the SCI paper:
+/// packets cross N / 4 links, echoes 3 N / 4. It is the same for any number of nodes, 4.57 GB/s.
 pub fn counter_rotating_bound(protocol: &Protocol) -> f64 {
     store_and_forward(protocol, 2.0, 0.25, 0.75)
 }
@@ -74,8 +74,8 @@ pub fn counter_rotating_distance(nodes: u32) -> Result<f64, Error> {
     })
 }
 
-/// Return Table 2: two counter-rotating rings, with the mean distance d of
-/// [`counter_rotating_distance`] instead of N / 4, and N - d links for echoes.
+/// Return the peak throughput of two counter-rotating rings as in Table 2 of the SCI paper: packets
+/// cross the mean distance d of [`counter_rotating_distance`], echoes cross N - d links.
 ///
 /// # Errors
 /// Fewer than 2 nodes.
@@ -84,8 +84,8 @@ pub fn counter_rotating(protocol: &Protocol, nodes: u32) -> Result<f64, Error> {
     peak(protocol, nodes, 2, distance, f64::from(nodes) - distance)
 }
 
-/// Return Eq. 3: the mean distance in links to the other nodes of a unidirectional torus of `side`
-/// by `side` nodes, N / (sqrt(N) + 1). The echoes of a packet cross equally many links.
+/// Return the mean distance in links to the other nodes of a unidirectional torus of `side` by
+/// `side` nodes, N / (sqrt(N) + 1) (Eq. 3). The echoes of a packet cross equally many links.
 ///
 /// # Errors
 /// A side of fewer than 2 nodes.
@@ -94,7 +94,7 @@ pub fn torus_distance(side: u32) -> Result<f64, Error> {
     Ok(side * side / (side + 1.0))
 }
 
-/// Return the side of a torus if it is at least 2.
+/// Return the side of a torus if it is at least 2, else an error.
 fn check_side(side: u32) -> Result<f64, Error> {
     let length = f64::from(side);
     check(
@@ -105,8 +105,8 @@ fn check_side(side: u32) -> Result<f64, Error> {
     )
 }
 
-/// Return the left side of Eq. 4: a unidirectional torus of `side` by `side` nodes, [`single_ring`]
-/// times sqrt(N) + 1 without intermediate rounding.
+/// Return the peak throughput of a unidirectional torus of `side` by `side` nodes: [`single_ring`]
+/// times sqrt(N) + 1 without intermediate rounding (the left side of Eq. 4).
 ///
 /// # Errors
 /// A side of fewer than 2 nodes.
@@ -116,8 +116,8 @@ pub fn torus(protocol: &Protocol, side: u32) -> Result<f64, Error> {
     Ok(store_and_forward(protocol, links, distance, distance))
 }
 
-/// Return Table 4: the right side of Eq. 4, for which the paper rounds the peak of one ring to
-/// hundredths of GB/s before the multiplication with sqrt(N) + 1.
+/// Return the peak throughput of a unidirectional torus as printed in Table 4: the paper rounds the
+/// peak of one ring to hundredths of GB/s before the multiplication with sqrt(N) + 1.
 ///
 /// # Errors
 /// A side of fewer than 2 nodes.
@@ -152,7 +152,7 @@ mod tests {
         for (side, value) in [(3, "5.56"), (4, "6.95"), (5, "8.34"), (6, "9.73")] {
             assert_eq!(printed(torus_rounded(&PAPER, side).unwrap()), value);
         }
-        // These values lack the rounding of the paper.
+        // These are the values of Table 4 without the paper's intermediate rounding.
         for (side, value) in [(3, "5.57"), (4, "6.96"), (5, "8.35"), (6, "9.74")] {
             assert_eq!(printed(torus(&PAPER, side).unwrap()), value);
         }

@@ -81,8 +81,8 @@ pub(super) fn solve(own: &[Stream], passing: &[Stream]) -> Waits {
     let (o, p) = (RateSums::new(own), RateSums::new(passing));
     let utilisation = o.first + p.first;
     if utilisation >= 1.0 {
-        // Own packets wait without end in this case, so one starts whenever the bypass FIFO is
-        // empty.
+        // The output is overloaded: the node always has a packet to insert, and starts one whenever
+        // the bypass FIFO is empty.
         let bypass = match o.first > 0.0 {
             false => 0.0,
             true if p.first < 1.0 => o.second / (2.0 * o.first),
@@ -97,14 +97,15 @@ pub(super) fn solve(own: &[Stream], passing: &[Stream]) -> Waits {
     let trains = Trains::new(&p);
     let found = PassingPacket::new(&trains, o.rate, passing);
 
-    // Moments of the completion time, averaged over own packets. Each sum is divided by their rate.
+    // Moments of the completion time (from the start of an own packet until the bypass FIFO is empty
+    // again), averaged over own packets.
     let per_own = |value: f64| if o.rate > 0.0 { value / o.rate } else { 0.0 };
     let (length, square) = (per_own(o.first), per_own(o.second));
     let free = 1.0 - p.first;
     let mean = length / free;
     let second = square / (free * free) + length * trains.starts * trains.second;
-    // The first packet of a busy period also waits for the passing packet and the rest of its
-    // train.
+    // The first own packet of a busy period may find a passing packet. It then also waits for this
+    // packet and for the rest of its train.
     let longer = mean + trains.rest;
     let longer_second = second + 2.0 * mean * trains.rest + trains.rest_second;
     let first = (1.0 - found.probability) * mean + found.wait + found.probability * longer;
@@ -137,7 +138,7 @@ struct Trains {
     starts: f64,
     /// Second moment E\[T^2\] of the train length T.
     second: f64,
-    /// Mean number, and mean total length, of the packets that follow a packet in its train.
+    /// Mean number of the packets that follow a packet in its train.
     rest_packets: f64,
     rest: f64,
     rest_second: f64,
@@ -178,18 +179,19 @@ impl Trains {
     }
 }
 
-/// The passing packet that the first own packet of a busy period may find.
+/// The packet on the ring that may delay the first packet that the node inserts in a busy period.
 struct PassingPacket {
     /// Probability that the own packet finds a passing packet.
     probability: f64,
-    /// Time until the end of the passing packet, 0 if there is none.
+    /// Mean time until the end of the passing packet, 0 if there is none.
     wait: f64,
     wait_second: f64,
 }
 
 impl PassingPacket {
-    /// Compute the probability and the wait. The first own packet of a busy period arrives at an
-    /// exponential time with rate `rate` after the bypass FIFO became empty at a free symbol.
+    /// Compute the probability of such a packet and the wait for its end. The node's first packet of
+    /// a busy period arrives at an exponential time with rate `rate` after the bypass FIFO became
+    /// empty at a free symbol.
     fn new(trains: &Trains, rate: f64, passing: &[Stream]) -> Self {
         let packets: f64 = passing.iter().map(|s| s.rate).sum();
         if packets == 0.0 {
@@ -212,7 +214,7 @@ impl PassingPacket {
             passing.iter().map(term).sum::<f64>() / packets
         };
         let within = mean(1, 1.0);
-        // The same expectation for a whole train of packets.
+        // E[(1 - exp(-rate Y)) / rate] for the length Y of a whole train of packets.
         let in_train = within / (1.0 - trains.coupling * (1.0 - rate * within));
         let probability = trains.starts * in_train / (1.0 + trains.starts * in_train);
         Self {
@@ -244,7 +246,7 @@ mod tests {
     use super::*;
     use crate::queue::mg1_wait;
 
-    /// Return a stream of packets of this rate and length.
+    /// Return a stream of packets of this rate (per cycle) and length (in symbols).
     fn stream(rate: f64, symbols: f64) -> Stream {
         Stream { rate, symbols }
     }

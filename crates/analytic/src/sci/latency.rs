@@ -128,7 +128,7 @@ mod tests {
         idle: 1.0,
     };
 
-    /// Return a class of moves with this use of the links.
+    /// Return a class of SCI move packets, one per transaction, that load the links in this way.
     fn moves(links: &[LinkUse]) -> Class<'_> {
         Class {
             per_transaction: 1.0,
@@ -182,7 +182,7 @@ mod tests {
         let two = estimate(&TIMING, &[half, half], 0.03).unwrap();
         assert!((one.latencies[0] / two.latencies[0] - 1.0).abs() < 1e-12);
         assert_eq!(two.latencies[0], two.latencies[1]);
-        // Longer packets of another class delay both.
+        // Longer packets of one class delay the packets of both classes.
         let long = Class {
             send_slot: 137.0,
             ..half
@@ -206,7 +206,7 @@ mod tests {
         assert!(light_load_latency(&timing, &moves(&links)).is_err());
     }
 
-    /// Return a strategy for random loads of the links of a ring.
+    /// Return a proptest strategy for random loads of the links of a ring.
     fn loads() -> impl Strategy<Value = Vec<LinkUse>> {
         let load = (0.0..1.0, 0.0..1.0, 0.01..1.0).prop_map(|(sends, echoes, share)| LinkUse {
             sends,

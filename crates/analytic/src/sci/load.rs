@@ -72,7 +72,7 @@ pub fn bottleneck(classes: &[Class]) -> Result<Bottleneck, Error> {
     })
 }
 
-/// Return the symbols per transaction of each link.
+/// Return for each link the number of symbols that it carries per transaction, over all classes.
 pub(super) fn link_symbols(classes: &[Class]) -> Result<Vec<f64>, Error> {
     let Some(first) = classes.first() else {
         return Err(Error::Contradiction("there is no class of packets"));
@@ -121,7 +121,7 @@ mod tests {
         vec![load; nodes]
     }
 
-    /// Return a class of moves with this use of the links.
+    /// Return a class of SCI move packets, one per transaction, that load the links in this way.
     fn moves(links: &[LinkUse]) -> Class<'_> {
         Class {
             per_transaction: 1.0,

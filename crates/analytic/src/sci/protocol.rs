@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn packet_lengths_equal_those_of_the_paper() {
         let protocol = Protocol::MOVE_64.checked().unwrap();
-        // Section 4.1: 82 bytes or 41 symbols, 10 bytes or 5 symbols.
+        // Section 4.1: a packet takes 82 bytes or 41 symbols, its echo 10 bytes or 5 symbols.
         assert_eq!((protocol.send_slot(), protocol.echo_slot()), (41.0, 5.0));
         // A partly filled symbol counts as a whole one.
         let odd = Protocol {

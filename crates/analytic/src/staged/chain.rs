@@ -8,11 +8,12 @@ pub const STATES: usize = 6;
 /// Share of the messages in each state.
 type States = [f64; STATES];
 
-/// One value for each stage and each of its visits, indexed in this order.
+/// One value for each stage of a path and each visit (possible crossing) of this stage, indexed in
+/// this order.
 pub(super) type PerVisit<T> = Vec<Vec<T>>;
 
-/// A single-lane input of a router, and the share of the messages at a visit that arrive through
-/// it.
+/// A single-lane input of a router, and the share of the messages of a visit (a crossing of a channel
+/// group) that arrive through it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Input {
     pub(super) port: u32,

@@ -21,10 +21,11 @@ pub use network::{GroupState, Network, Rules, Solved};
 
 use crate::moments::Moments;
 
-/// Method for C^2 of a service time after the waits for later channels are added to its mean.
+/// Method for C^2 (squared coefficient of variation) of a service time after the waits for later
+/// channels are added to its mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Variation {
-    /// C^2 of every service time is 1.
+    /// C^2 (squared coefficient of variation) of every service time is 1.
     One,
     /// C^2 of the service time is that of the message lengths.
     Base,
@@ -42,9 +43,9 @@ pub enum Variation {
 /// The part of a queue's wait that a worm experiences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Blocking {
-    /// The whole wait of the queue, as if the worm came from no channel.
+    /// The worm experiences the whole wait of the queue, as if it came from no channel.
     AllInputs,
-    /// Only the wait that is possible for a worm from its input. Two shares are subtracted.
+    /// The worm experiences only the wait that is possible behind its input. Two shares are subtracted.
     ///
     /// A worm that arrives through a channel of one lane finds none of that channel's other
     /// messages before it, since they follow it. (With several lanes, it may find the messages of
@@ -76,7 +77,7 @@ pub struct Group {
     pub channels: f64,
     /// Whether messages wait at this group. If not, the wait is zero below saturation.
     pub queued: bool,
-    /// Method for C^2 of the service time.
+    /// Method for C^2 (squared coefficient of variation) of the service time.
     pub variation: Variation,
 }
 
@@ -86,12 +87,14 @@ pub struct Group {
 pub struct Visit {
     /// Index of the group of channels that the message crosses.
     pub group: usize,
-    /// Probability that a message crosses the group, for the arrival rate of the group.
+    /// Probability that a message crosses the group, from which the arrival rate of the group is
+    /// computed.
     pub rate: f64,
-    /// Probability that a message crosses the group, for the latency of the message.
+    /// Probability that a message crosses the group, from which the latency of the message is
+    /// computed.
     pub path: f64,
-    /// Probability that a message that reaches this stage in state `from` crosses the group, for
-    /// the waits after an earlier channel.
+    /// Probability that a message that reaches this stage in state `from` crosses the group. The
+    /// waits of a message after an earlier channel are computed from it.
     pub given: f64,
     /// The state, below [`STATES`], of the messages to which this crossing applies; `None` for any
     /// state.

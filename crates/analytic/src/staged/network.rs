@@ -16,7 +16,7 @@ pub struct GroupState {
     pub length: Moments,
     /// Time for which a message holds a channel, in cycles.
     pub service: Moments,
-    /// C^2 of the service time that the wait is computed with.
+    /// C^2 (squared coefficient of variation) of the service time, from which the wait is computed.
     pub scv: f64,
     /// rho with the lengths as service times, which is the share of time in which flits move if no
     /// worm blocks.
@@ -317,7 +317,7 @@ impl Network {
                 }
             }
         }
-        // This is the share of the work that waits for each later group.
+        // For each later group of channels, the share of this group's work that is due to waits there.
         let mut waiting = vec![0.0; self.groups.len()];
         if self.groups[index].variation == Variation::WithWaits {
             for (crossing, (rate, _)) in self.crossings[index].iter().zip(services) {

@@ -6,7 +6,7 @@ use super::queues::Queues;
 use crate::queue::waiting_probability;
 use std::collections::BTreeMap;
 
-/// Number of rounds of the iteration that computes the waits for circuits from the waits behind them.
+/// Number of iterations that compute the waits for the circuits of a link from the waits at the next links.
 const ROUNDS: usize = 64;
 
 /// Return Erlang's C: the probability that a customer has to wait at `servers` servers with the utilisation `rho`. A
@@ -53,7 +53,7 @@ impl Queues<'_> {
         else {
             return waits;
         };
-        // This is the wait of a packet behind each link.
+        // For each link, the mean wait of a packet at all later links.
         let mut later: BTreeMap<u32, f64> = BTreeMap::new();
         for _ in 0..ROUNDS {
             waits.clear();
@@ -98,8 +98,8 @@ impl Queues<'_> {
         waits
     }
 
-    /// Return the demand of each class for `channels` channels of a link. A packet waits for the time `behind` after
-    /// this link.
+    /// Return the demand of each class for `channels` channels of a link. `behind` is the time for which a packet waits
+    /// at later links while it holds a channel of this link.
     fn demand(
         &self,
         circuits: &Circuits,
@@ -126,7 +126,8 @@ impl Queues<'_> {
         .collect()
     }
 
-    /// Return the wait of a packet behind each link, computed from its waits behind the next links.
+    /// Return for each link the mean wait of a packet at all later links, computed from the previous iteration's
+    /// results for the next links.
     fn waits_behind(
         &self,
         held: &BTreeMap<u32, Input<'_>>,
@@ -154,8 +155,8 @@ impl Queues<'_> {
     }
 }
 
-/// Return the wait of a message as a share of its channel time, if all other messages at the link arrive over other
-/// links.
+/// Return the wait of a message for a channel, relative to the time for which it then holds the channel, if all other
+/// messages at the link arrive over other links.
 fn relative_wait(demand: &[Vec<Demand>], channels: f64) -> f64 {
     let each = || demand.iter().flatten();
     let all: f64 = each().map(|of| of.share).sum();

@@ -3,7 +3,7 @@
 use super::Train;
 use super::network::{Buffer, Class};
 
-/// Slowdown factor of a link whose packets wait without limit.
+/// Slowdown factor of a link whose packets wait for an infinite time.
 const ENDLESS: f64 = 1e9;
 
 /// Load of a link by all messages, or by the messages that arrive over one other link.
@@ -20,7 +20,7 @@ pub(super) struct LinkLoad {
 }
 
 impl LinkLoad {
-    /// Add the load of `rate` trains per ns.
+    /// Add the load of `rate` trains per ns, whose packets take `relative_time` times as long as without waits.
     pub(super) fn add(&mut self, rate: f64, train: &Train, relative_time: f64) {
         let on_link = train.on_link(relative_time);
         self.work += rate * on_link.work;
@@ -38,7 +38,7 @@ impl LinkLoad {
     }
 }
 
-/// Wait for the next link of the first packet of a train that has arrived over one input of a switch.
+/// Wait of the first packet of a train for the next link, after the train has arrived over one input of a switch.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FirstWait {
     pub(super) fixed: f64,
@@ -65,7 +65,7 @@ impl FirstWait {
 pub(super) struct Crossing<'a> {
     pub(super) to: u32,
     pub(super) rates: &'a Vec<f64>,
-    /// rho of these messages at the previous link, if that link is not slowed down.
+    /// Utilisation of the previous link by these messages, if waits do not slow that link down.
     pub(super) own: f64,
     pub(super) first: FirstWait,
 }
@@ -83,8 +83,8 @@ pub(super) struct Input<'a> {
 }
 
 impl Input<'_> {
-    /// Return the additional time of a packet on the previous link because packets wait at this input for other links,
-    /// relative to its time without waits.
+    /// Return the time that a packet loses on the link into this input because packets in the input's buffer wait for
+    /// other links; relative to its time without waits.
     pub(super) fn slowdown(&self, classes: &[Class], buffer: Buffer) -> f64 {
         let (mut wait, mut met, mut all) = (0.0, 0.0, 0.0);
         for Crossing {
@@ -113,7 +113,8 @@ impl Input<'_> {
         wait / all / buffer.room * (-left * met / wait).exp()
     }
 
-    /// Return an upper bound of the additional wait of a packet behind packets that wait at this input for other links.
+    /// Return an upper bound of the additional wait of a packet because packets before it at this input wait for other
+    /// links.
     pub(super) fn blocking(&self, own: &Crossing<'_>, lanes: f64) -> f64 {
         let share = self.load.work;
         if share <= 0.0 || share >= 1.0 || self.wait <= 0.0 || self.wait.is_infinite() {

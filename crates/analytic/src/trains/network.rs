@@ -18,7 +18,7 @@ pub struct Class {
 /// A link of a route, with the channel that a packet uses on it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hop {
-    /// Number of the first link of the bundle to which the link belongs.
+    /// Number of the first link of the bundle (parallel links used as one) to which the link belongs.
     pub link: u32,
     /// Number of links in the bundle.
     pub width: u32,
@@ -31,10 +31,10 @@ pub struct Hop {
 /// Resources that a packet holds at a switch while it waits.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Channels {
-    /// A buffer slot of one of this number of channels, each first in, first out.
+    /// The packet holds a slot of a buffer. The value is the number of FIFO channels of each link; the packet uses one
+    /// of them.
     Buffers(f64),
-    /// One of the `channels` channels of its class on each link of the route. At most `in_flight` packets of one node
-    /// are in flight.
+    /// The packet holds a circuit: one of the `channels` channels of its class on each link of its route.
     Circuits {
         /// Number of channels of each class on a link.
         channels: f64,
@@ -139,8 +139,8 @@ impl Network {
         self.buffers.insert(link, buffer);
     }
 
-    /// Return whether some bundles have several links. The computed waits for these are up to 25% below those of the
-    /// simulation.
+    /// Return whether any bundle (parallel links used as one) has several links. The computed waits for such bundles
+    /// are up to 25% below those of the simulation.
     pub fn has_wide_links(&self) -> bool {
         self.width.values().any(|&width| width > 1)
     }

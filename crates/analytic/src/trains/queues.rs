@@ -69,7 +69,8 @@ impl Queues<'_> {
         each.filter(|&(_, slower)| slower > 1.0).collect()
     }
 
-    /// Return the ratio of the transmission time of a packet on a link to that without waits.
+    /// Return the ratio of the transmission time of a packet on a link to that without waits; 1 if no buffer slows the
+    /// link down.
     fn relative_time(&self, link: u32) -> f64 {
         self.slower.get(&link).copied().unwrap_or(1.0)
     }
@@ -183,7 +184,7 @@ impl Queues<'_> {
         to.map(|(_, rates)| (rates[class] / rate).powi(2)).sum()
     }
 
-    /// Return all crossings from one link to a next one, by the link that packets come from.
+    /// Return for each link into a switch its load, and its packets' waits for each next link.
     pub(super) fn inputs(&self) -> BTreeMap<u32, Input<'_>> {
         let mut held: BTreeMap<u32, Input<'_>> = BTreeMap::new();
         let mut crossings = self.network.crossings.iter().peekable();
@@ -198,7 +199,8 @@ impl Queues<'_> {
         held
     }
 
-    /// Compute the waits of packets for a link, by the links that they come from.
+    /// Compute the waits of packets for link `to`, and add them to the entries in `held` of the links that the packets
+    /// come from.
     fn add_link_waits<'a>(
         &self,
         to: u32,
@@ -232,7 +234,7 @@ impl Queues<'_> {
             true => waiting_probability(all.work * width, 1.0, width as u32) / (all.work * width),
             false => 1.0,
         };
-        // The work in front of a saturated link, or of a saturated previous link, is unbounded.
+        // Waits are infinite if this link or a previous one is saturated.
         let is_full = all.work >= 1.0 || !behind.is_finite();
         for ((&(from, rates), own), before) in inputs.iter().zip(&loads).zip(&brought) {
             let others = (all.work - own.work).max(0.0);
@@ -252,7 +254,7 @@ impl Queues<'_> {
                 },
             };
             let of = held.entry(from).or_default();
-            // The load is that of one link of the bundle.
+            // Compute the load of a single link of the bundle of parallel links.
             let beside = self.network.width(from);
             for (class, &rate) in self.classes.iter().zip(rates) {
                 let rate = rate / beside;

@@ -44,7 +44,7 @@ pub struct Train {
     pub square: f64,
     /// Half the sum of the squared packet times of a message.
     pub packet_residual: f64,
-    /// The part f of trains that meet other trains as a whole, if the trains have no gaps.
+    /// Share of trains without gaps that meet other trains as a whole: 1, or 1/2 if packets take separate routes.
     pub together: f64,
 }
 
@@ -131,8 +131,8 @@ impl Train {
     }
 }
 
-/// Return the part f of trains that meet other trains as a whole, from their transmission time and their time at the
-/// node.
+/// Return the part f of trains that meet other trains as a whole, from their transmission time `work` and the time
+/// `pace` for which their node sends them.
 fn train_share(work: f64, pace: f64) -> f64 {
     let share = match pace > 0.0 {
         true => (work / pace).min(1.0),
@@ -148,7 +148,7 @@ fn train_share(work: f64, pace: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Return messages of `full` packets of 2 ns before the last packet, with this pace.
+    /// Return messages of `full` packets of 2 ns and a last packet, with `pace` ns between the starts of packets.
     fn of(full: f64, pace: f64) -> Packets {
         Packets {
             probability: 1.0,

@@ -10,9 +10,9 @@ pub struct HeaderLatency {
     pub rate: f64,
     /// Mean number of channels on the route.
     pub channels: f64,
-    /// Mean sum of the waits for channels after the first one.
+    /// Mean sum of the waits of a worm for the channels of its route after the first one.
     pub waits: f64,
-    /// Mean wait for the first channel.
+    /// Mean wait of a worm for the first channel of its route.
     pub source: f64,
 }
 

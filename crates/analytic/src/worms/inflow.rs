@@ -2,7 +2,7 @@
 
 use crate::moments::Moments;
 
-/// Number of classes of worm lengths that the model distinguishes at channels with several lanes.
+/// Number of classes into which the model divides worms by length, at channels with several lanes.
 pub(super) const LENGTHS: usize = 4;
 
 /// Number of lanes above which a channel is treated as M/G/m, whatever its inputs.
@@ -20,8 +20,8 @@ pub(super) struct Inflow {
     pub together: f64,
     /// Time for which a worm holds a lane of this channel.
     pub service: Moments,
-    /// For each class of lengths: the share of time for which its worms hold a lane, and their mean
-    /// remaining time.
+    /// For each class of worm lengths: the load by its worms, which is the mean number of lanes that
+    /// they hold, and their mean remaining time.
     pub kinds: [(f64, f64); LENGTHS],
 }
 
@@ -31,8 +31,8 @@ impl Inflow {
         self.rate * self.service.mean
     }
 
-    /// Return the number of lanes of the input, all of which may be held; `None` if the worms start
-    /// here, or if the number exceeds [`LANES_MAX`].
+    /// Return the number of lanes of the input channel if it is at most [`LANES_MAX`]; `None` if it is
+    /// larger or if the worms start at this channel.
     pub(super) fn few_lanes(&self) -> Option<u32> {
         self.lanes.filter(|&lanes| lanes <= LANES_MAX)
     }

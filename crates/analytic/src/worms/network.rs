@@ -49,7 +49,7 @@ pub(super) struct Arrival {
     pub(super) slot: u32,
     /// Rate of the answers among these worms, which is a part of `rate`.
     pub(super) answers: f64,
-    /// The group of these answers; 0 if there are no answers.
+    /// Number of the request group that these answers belong to; 0 if there are no answers.
     pub(super) group: u32,
 }
 
@@ -183,7 +183,8 @@ impl Network {
         Ok(network)
     }
 
-    /// Return the index, among the inputs of a channel, of the input whose wait has this slot.
+    /// Return the index, among the inputs of a channel, of the input whose wait is number `slot` in
+    /// the list of all waits.
     pub(super) fn input_index(&self, channel: usize, slot: u32) -> usize {
         (slot - self.first_slot[channel]) as usize
     }
@@ -206,7 +207,7 @@ impl Network {
     /// Compute the arrivals at each channel, with their rates and answers.
     fn compute_arrivals(&mut self) {
         let mut rates = vec![0.0; self.steps.len()];
-        // For each step, these are the rate of answers and their group.
+        // For each step of the paths, the rate of answers and the number of their request group.
         let mut answer_rates = vec![(0.0, 0u32); self.steps.len()];
         let arrivals = &mut self.arrivals;
         let mut arrive = |step: u32, channel: u32, rate: f64, slot: u32, (answers, group)| {

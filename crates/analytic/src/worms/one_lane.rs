@@ -6,7 +6,7 @@ use crate::moments::Moments;
 /// Worms of one input that wait for a channel: their mean numbers.
 #[derive(Debug, Clone, Copy, Default)]
 struct WaitingWorms {
-    /// Mean number of waiting worms.
+    /// Mean number of worms of the input that wait for the channel.
     count: f64,
     /// Ratio q between the probabilities of successive numbers of waiting worms.
     ratio: f64,
@@ -49,7 +49,8 @@ impl Inflow {
         }
     }
 
-    /// Return the ratio q for which `count` worms wait on average, found by Newton's method from above.
+    /// Return the ratio q between the probabilities of successive numbers of waiting worms for which `count` worms wait
+    /// on average. It is found by Newton's method from above.
     fn ratio(&self, count: f64, lanes: u32, rho: f64) -> f64 {
         let others = (rho - self.load()).max(f64::MIN_POSITIVE);
         if lanes == 1 {
@@ -88,7 +89,7 @@ struct ArrivalState {
 }
 
 impl ArrivalState {
-    /// Return the state if this were the only input and no worm waited.
+    /// Return the state that an arriving worm would find if this were the only input and no worm waited.
     fn of(input: &Inflow) -> Self {
         if input.rate <= 0.0 {
             return Self::default();
@@ -223,7 +224,8 @@ fn input_wait(
     free.left = free.left.max(0.0);
     let itself = QueuedWork::of(own, &queued, served);
     let own_waits = (queued.count - (lanes * follows - own_served)).max(0.0);
-    // The values are the waiting work, and the waiting work times its mean size.
+    // Return the waiting work that a worm finds if a lane of its input is free (`at` 0), or this work times its mean
+    // size (`at` 1).
     let waits = |at: usize, each: f64| {
         let before = all.waiting[at] - itself.waiting[at];
         let for_own = own_served * (all.during[at] - itself.during[at]);
@@ -232,12 +234,12 @@ fn input_wait(
     free.waiting = waits(0, own.service.mean);
     let waiting_second = waits(1, own.service.second);
     let before = [0, 1].map(|at| (all.at_end[at] - itself.at_end[at]).max(0.0));
-    // The gathered work grows with the service time of the worm before, which is longer than the mean.
+    // Work gathers in proportion to the service time of the worm before, which is longer than the mean on average.
     let growth = before[0] * own.service.mean / own.service.second;
     let more = growth * growth * own.service.third / own.service.mean;
     let ahead = before[0] + (lanes - 1.0) * own.service.mean;
     let ahead_second = before[1] + more + (lanes - 1.0) * own.service.second;
-    // The same applies to the work gathered behind the worm that is in service when a lane is free.
+    // The work that has gathered behind the worm in service, if a lane is free, also grows with its service time.
     let ratio = free.waiting / free.left.max(1e-12 * own.service.mean);
     let free_second = free.left_second * (1.0 + ratio + ratio * ratio) + waiting_second;
     Moments::with_probability(

@@ -27,7 +27,8 @@ pub(super) fn several_lanes(
     if leading <= u64::from(lanes) || queue::waiting_probability(rho * m, 1.0, lanes) < 1e-9 {
         return vec![Moments::ZERO; inflows.len()];
     }
-    // This is the wait if all worms started at the channel, for which rule 1 has a better solution.
+    // The wait by rule 3 if all worms started at the channel. Rule 1 is more exact there, so the ratio of both corrects
+    // the waits of all inputs.
     let as_started = wait_without_following(
         &[as_source(inflows)],
         0,
@@ -56,13 +57,13 @@ pub(super) fn several_lanes(
         })
         .collect();
     let mut found = free.clone();
-    // Each worm that goes before a following worm leaves a lane after `step`. Its second moment is that of the minimum
-    // of m - 1 uniform times.
+    // A worm that follows directly on another waits for the worms that go first. Each of these frees a lane after
+    // `step`, whose second moment is that of the minimum of m - 1 uniform times.
     let step = service.mean / m;
     let step_second = step * step * 2.0 * m / (m + 1.0);
     for _ in 0..FOLLOWING_ROUNDS {
         let waiting = |at: usize| inflows[at].rate * found[at][1];
-        // These are the worms that gather while one worm is in service.
+        // The number of worms of an input that gather while one of its worms is in service.
         let gathered = |at: usize| waiting(at) * m / inflows[at].load_of_others(rho * m);
         let all: f64 = (0..inflows.len()).map(gathered).sum();
         found = (0..inflows.len())

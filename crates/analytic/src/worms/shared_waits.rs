@@ -12,17 +12,17 @@ pub(super) struct SharedWaits {
     pub third: f64,
     /// For each next channel, the waits that worms have in common there.
     pub common: Vec<CommonWait>,
-    /// If the next channel has one lane, all worms go there and no others cross it: the mean wait there, and the mean
-    /// wait there if all worms waited in one queue. Otherwise `None`.
+    /// Two mean waits at the next channel: as computed, and as if all worms waited in one queue. `None` unless the next
+    /// channel has one lane and carries all worms of this channel and no others.
     pub only: Option<(f64, f64)>,
 }
 
 /// Wait at a next channel that the worms of a channel may share.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct CommonWait {
-    /// Share of the worms that go on to that channel.
+    /// Share of the worms of the channel that go on to this next channel.
     pub share: f64,
-    /// E\[W^3\] over the worms that go to that channel, including the later waits that any two of them have in common.
+    /// E\[W^3\] of the waits W at this next channel, including the later waits that any two of the worms share.
     pub third: f64,
     /// Mean remaining time of a wait, and of a wait with more worms behind it: E\[W^2\] / (2 E\[W\]) and E\[W^3\] / (3
     /// E\[W^2\]).

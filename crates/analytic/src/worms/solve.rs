@@ -16,7 +16,7 @@ pub struct Solved {
     pub(super) batch_wait: Vec<Moments>,
     /// For each group of requests, the time in which they gather into batches; empty in the first pass.
     pub(super) gathering: Vec<f64>,
-    /// For each step, the sum of the waits after it.
+    /// For each step of the paths, the sum of a worm's waits at later steps.
     later: Vec<Moments>,
     /// For each channel, the later waits that its worms have in common.
     shared_waits: Vec<SharedWaits>,
@@ -27,7 +27,8 @@ pub struct Solved {
 }
 
 impl Solved {
-    /// Return the whole wait of worms for the channel of a step, if they arrive over the input with this slot.
+    /// Return the wait of worms for the channel of a step, waits within a batch of answers included. `slot` is the
+    /// index of the input over which they arrive.
     pub(super) fn wait(&self, slot: u32, step: u32) -> Moments {
         self.waits[slot as usize].plus(&self.batch_wait[step as usize])
     }
@@ -187,7 +188,7 @@ impl Network {
         length.plus(&solved.later[step as usize])
     }
 
-    /// Return the sum of the waits after a step.
+    /// Return the sum of a worm's waits at the steps that follow step `number` of its path.
     fn waits_after(&self, number: u32, solved: &Solved) -> Moments {
         let step = &self.steps[number as usize];
         let slots = &self.slots_of[number as usize];
@@ -361,7 +362,7 @@ mod tests {
             ),
             (1.0, 1.0)
         );
-        // If half of the worms go elsewhere, two worms wait together a quarter of the time.
+        // If half of the worms leave the common route, two worms share a wait with a probability of one quarter.
         let mut halved = whole.steps.clone();
         halved.push(step(4, Vec::new()));
         halved[1].next = vec![(0.5, 3), (0.5, 4)];

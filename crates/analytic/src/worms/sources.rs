@@ -27,7 +27,7 @@ pub(super) fn mgm(
     heavy + weight * (light - heavy)
 }
 
-/// Return all worms of these inputs as one input whose worms start at the channel.
+/// Merge the inputs of a channel into one, as if all their worms started at the channel.
 pub(super) fn as_source(inflows: &[Inflow]) -> Inflow {
     let mut all = Inflow {
         lanes: None,

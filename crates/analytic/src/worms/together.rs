@@ -49,7 +49,7 @@ impl Network {
         times
     }
 
-    /// Return the steps of a worm that has only one path, with the slots of its waits.
+    /// Return the steps of a worm that has only one path, each with the index (slot) of its wait in the list of waits.
     fn path(&self, start: &Start, slot: u32) -> Vec<(u32, u32)> {
         let mut path = vec![(start.step, slot)];
         let mut step = start.step as usize;
@@ -155,7 +155,8 @@ mod tests {
     fn answers_to_gathered_requests_arrive_in_batches() {
         let (ask, long, length) = (0.004, 0.005, 100.0);
         let (network, solved) = answered(1, ask, long);
-        // The number c is the rate of answers times 2 R, where 2 R is the sum of rate times E[S^2] on channel 0.
+        // c, the mean number of other answers in a batch, is the rate of answers times 2 R. 2 R is the sum of rate
+        // times E[S^2] on channel 0.
         let others = ask * (long * length * length + ask);
         let rho = ask * length;
         let work = rho * length * (1.0 + others) / (2.0 * (1.0 - rho));

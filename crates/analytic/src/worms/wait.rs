@@ -8,7 +8,7 @@ use super::sources::mgm;
 use crate::moments::Moments;
 use crate::queue;
 
-/// Return the wait for a channel of the worms of each input.
+/// Return for each input of a channel the moments of the wait of its worms.
 pub(super) fn waits(inflows: &[Inflow], lanes: u32, shared_waits: &SharedWaits) -> Vec<Moments> {
     let rho = utilisation(inflows, lanes);
     if rho.is_nan() || rho >= 1.0 {
@@ -40,7 +40,8 @@ pub(super) fn waits(inflows: &[Inflow], lanes: u32, shared_waits: &SharedWaits) 
         if let Some((wait, all)) = shared_waits.only
             && mean > 0.0
         {
-            // All worms wait as in one queue before that lane, and the first of them are on the lanes of this channel.
+            // All worms wait as in one queue for the single lane of the next channel. Their wait here is that of M/G/1
+            // minus their wait there.
             return alone.scaled((all - wait).max(0.0) / mean);
         }
         mixture_of_waits(alone, shared_waits.wait(rate, lanes, rho).1)
@@ -55,7 +56,7 @@ pub(super) fn waits(inflows: &[Inflow], lanes: u32, shared_waits: &SharedWaits) 
     }
 }
 
-/// Return the moments of a wait that consists of one of two waits, of which a worm has at most one.
+/// Return the moments of the total wait if a worm experiences at most one of two waits.
 fn mixture_of_waits(one: Moments, other: Moments) -> Moments {
     Moments::weighted([(1.0, one), (1.0, other)], 1.0)
 }
