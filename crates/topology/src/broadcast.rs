@@ -78,7 +78,7 @@ impl BroadcastTree {
         Ok(tree)
     }
 
-    /// Return the tree that consists of these sends.
+    /// Build the broadcast tree of `cube` in which the message travels as listed in `sends`.
     fn from_sends(cube: IncompleteHypercube, root: u32, sends: &[Send]) -> Self {
         let node_count = cube.node_count() as usize;
         let mut received = vec![None; node_count];
@@ -217,8 +217,8 @@ fn around_faults(faults: &CubeFaults, root: u32) -> Vec<Send> {
 }
 
 /// Return the sends of a broadcast in which each step is a maximum matching of nodes with the
-/// message and neighbours without it. The preferred dimension decreases from step to step, starting
-/// at `first` below the highest.
+/// message and neighbours without it. Step 1 prefers the dimension that is `first` below the highest;
+/// each later step prefers the next lower dimension.
 fn matching_sends(faults: &CubeFaults, root: u32, first: u32) -> Vec<Send> {
     let cube = faults.cube();
     let dimension = cube.dimension();

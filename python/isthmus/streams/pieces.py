@@ -21,7 +21,7 @@ Slices = tuple[slice, ...]
 
 @dataclass(frozen=True)
 class Piece:
-    """A box of the array whose rows are consecutive on the wire."""
+    """A part of the array, a box of indices, that is sent as one run of consecutive bytes."""
 
     box: tuple[tuple[int, int], ...]
     """First index and end index of each dimension."""
@@ -29,13 +29,13 @@ class Piece:
 
 @dataclass(frozen=True)
 class Cut:
-    """The cut of an array for an interface into blocks, lines and pieces."""
+    """How an array is cut for transfer over links: into pieces, lines (ADUs) and blocks."""
 
     shape: tuple[int, ...]
     links: int
     element: int
     dim: int
-    """The dimension of the array along which blocks lie."""
+    """The dimension of the array that is cut into blocks."""
     block: int
     """Number of indices of `dim` in a block; a block is the part of a TU on one link."""
     along: int
@@ -86,7 +86,7 @@ class Cut:
 
     @property
     def slab(self) -> int:
-        """Bytes of one index of `dim`."""
+        """Bytes of the elements that share one index of dimension `dim` and of all earlier ones."""
         return self.element * math.prod(self.shape[self.dim + 1 :])
 
     @property

@@ -178,13 +178,13 @@ class Stream:
         )
 
     def _now(self, flat: Bytes, adu_bytes: int | None, timeout: float | None) -> int:
-        """Send data in this thread and return the number of the ADU."""
+        """Send data in the caller's thread and return the number of the ADU."""
         number = ask(self._core.send, flat, adu_bytes, timeout)
         self.sent = number + 1
         return number
 
     def _work(self) -> Worker:
-        """Return the thread of non-blocking sends; start it at first use."""
+        """Return the thread that makes non-blocking sends; start it at first use."""
         if self._worker is None:
             self._worker = Worker(f"stream {self.number}")
         return self._worker

@@ -41,12 +41,13 @@ impl DependencySet {
 struct Search<'a> {
     faults: &'a CubeFaults,
     dependencies: Dependencies,
-    /// The dependencies that are already in `dependencies`.
+    /// The channel dependencies of the routes found so far, for fast look-up.
     known: DependencySet,
-    /// Dependencies that would close a cycle. They stay in this set, since dependencies once added
-    /// are permanent.
+    /// Channel dependencies that would close a cycle with the routes found so far. No detour may ever
+    /// use them, since routes once found are permanent.
     refused: DependencySet,
-    /// Dependencies that the current pair must not add.
+    /// Channel dependencies that the detour of the current pair of nodes must avoid, because they
+    /// close a cycle together with others of that detour.
     excluded: DependencySet,
     excluded_links: Vec<usize>,
     /// Index of each link in the layer of the search under construction; valid if `layer_of` is

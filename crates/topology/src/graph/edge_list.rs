@@ -184,7 +184,7 @@ fn by_number(nodes: &[ReadNode]) -> Option<Vec<u32>> {
         .map(|ReadNode { name, .. }| {
             let number: u32 = name.parse().ok()?;
             let seen = seen.get_mut(number as usize)?;
-            // "01" is not the name that node 1 would have in an output file.
+            // A name such as "01" is not canonical: output files would show this node as "1".
             (!std::mem::replace(seen, true) && *name == number.to_string()).then_some(number)
         })
         .collect()

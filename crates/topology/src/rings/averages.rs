@@ -219,7 +219,8 @@ mod tests {
         links
     }
 
-    /// Checks uneven traffic over every form and rule, with and without faults, against a count along the links.
+    /// Checks link loads under uneven traffic against a count link by link, for every shape and routing rule, with and
+    /// without faults.
     #[test]
     fn link_loads_follow_from_segment_ends() {
         let shapes = [
@@ -274,8 +275,8 @@ mod tests {
     }
 
     /// Checks that the averages from the traffic to one node equal those over all pairs, on all tori and rules for
-    /// which this fast computation exists. Amounts of dimension order and of fixed routes are halves of halves, so
-    /// their sums are equal to the bit.
+    /// which this fast computation exists. Under dimension order and fixed routes all loads are sums of powers of 1/2,
+    /// so they must be equal to the bit.
     #[test]
     fn the_traffic_to_one_node_determines_all() {
         let shapes = [

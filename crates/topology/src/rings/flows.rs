@@ -85,8 +85,8 @@ impl Routes {
             Method::Mixed(grid, _) => grid,
             _ => return false,
         };
-        // Each random choice has two options, and earlier choices do not affect which choices
-        // follow.
+        // Visit all outcomes of the random choices, encoded as bits: each choice has two options, and
+        // earlier choices do not affect which choices follow.
         let mut choices = 0;
         let mut outcome: u32 = 0;
         loop {

@@ -154,8 +154,8 @@ impl Grid {
         self.combine_coordinates(from, to, |from, to, size| (to + size - from) % size)
     }
 
-    /// Return the node whose coordinates are `of` the coordinates of two nodes and the size of each
-    /// dimension.
+    /// Return the node whose coordinate in each dimension is the result of `of`, called with the
+    /// coordinates of the two nodes and the size of the dimension.
     fn combine_coordinates(&self, one: u32, other: u32, of: impl Fn(u32, u32, u32) -> u32) -> u32 {
         let coordinate = |(dimension, axis): (usize, &Axis)| {
             let [one, other] = [one, other].map(|node| self.coordinate(node, dimension));

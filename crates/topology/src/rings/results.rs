@@ -76,8 +76,8 @@ impl fmt::Display for WaitCycle {
 
 impl std::error::Error for WaitCycle {}
 
-/// Results over all pairs of nodes of a fabric. They are needed if the nodes are not equivalent, so
-/// that one node cannot represent all.
+/// Link loads, and the check for waiting cycles, over all pairs of nodes of a fabric. They are needed
+/// if the nodes are not equivalent, so that one node cannot represent all.
 #[derive(Debug, Clone)]
 pub(super) struct AllPairs {
     /// Averages over uniform traffic between all live nodes.

@@ -40,11 +40,11 @@ pub struct Routes {
     method: Method,
     /// For each node, whether it is live.
     live: Vec<bool>,
-    /// Results over all pairs of nodes, if they have been computed.
+    /// Link loads and the check for waiting cycles over all pairs of nodes, once they are computed.
     pub(super) pairs: OnceLock<AllPairs>,
 }
 
-/// The method by which paths are found.
+/// How the paths of packets are found: from coordinates, from a table of all pairs, or from both.
 #[derive(Debug, Clone)]
 pub(super) enum Method {
     /// All paths are computed by arithmetic: for all rules on tori of lines, and for dimension
@@ -138,7 +138,7 @@ impl Routes {
         self.routing == Routing::DimensionOrder
     }
 
-    /// Return the method by which paths are found.
+    /// Return how paths are found: from coordinates, from a table of all pairs, or from both.
     pub(super) fn method(&self) -> &Method {
         &self.method
     }

@@ -229,7 +229,7 @@ pub(super) fn network(graph: &Graph, leaves: Leaves) -> Result<(Form, Option<Nod
             }
         });
     }
-    // The number of each vertex counts the vertices with the same role.
+    // Number the switches from 0, and separately the nodes from 0.
     let mut counts = [0, 0];
     let numbers = is_node.iter().map(|&node| {
         let count = &mut counts[usize::from(node)];
@@ -385,7 +385,7 @@ mod tests {
         }
         let of_nodes = [
             ("s t\ns a\na\n", None),
-            // This list is a pair of leaves.
+            // The list is a single edge between two leaves, which both count as nodes.
             ("a b\n", Some(("no switch at all", None))),
             (
                 "s t\ns u\ns a 2\n",

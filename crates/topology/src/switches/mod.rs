@@ -67,6 +67,7 @@ pub enum Nodes {
 }
 
 impl From<u32> for Nodes {
+    /// Return the same number of nodes, `each`, at every switch.
     fn from(each: u32) -> Self {
         Self::Each(each)
     }
@@ -148,7 +149,7 @@ impl Form {
         self.name(switch).chars().take(NAME_MAX).collect()
     }
 
-    /// Return a switch that no path joins to switch 0, with switch 0, or `None` if all switches are connected.
+    /// Return switch 0 and a switch that no path joins to it; `None` if all switches are connected.
     pub fn apart(&self) -> Option<Apart> {
         Neighbors::new(&self.wiring(0)).apart()
     }

@@ -79,7 +79,7 @@ impl Neighbors {
         self.first.partition_point(|&first| first <= link) as u32 - 1
     }
 
-    /// Return the first switch that no path joins to switch 0, with switch 0, or `None` if all switches are connected.
+    /// Return switch 0 and the first switch that no path joins to it; `None` if all switches are connected.
     pub fn apart(&self) -> Option<Apart> {
         let parts = distance::parts(self);
         let from = parts.iter().position(|&lowest| lowest != 0)? as u32;
