@@ -189,8 +189,8 @@ fn binomial(cube: IncompleteHypercube, root: u32) -> Vec<Send> {
     sends
 }
 
-/// Add the sends of the binomial tree in a complete subcube, which spans the low `dimension`
-/// address bits.
+/// Append to `sends` a broadcast from `root` along a binomial tree in its complete subcube, which
+/// spans the low `dimension` address bits. The first message is sent in step `first_step`.
 fn complete_subcube(dimension: u32, root: u32, first_step: u32, sends: &mut Vec<Send>) {
     for turn in 0..dimension {
         let along = dimension - 1 - turn;

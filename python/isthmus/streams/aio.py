@@ -420,7 +420,9 @@ class AsyncStream:
         return await self._wait({}, timeout)
 
     async def wait_moved(self, adus: int, *, timeout: Timeout = math.inf) -> StreamStatus:
-        """Wait until this number of ADUs is in the manager's network memory, or with the ranks."""
+        """Wait until this number of ADUs has moved: to the daemon's network memory when sending,
+        to the application's processes when receiving.
+        """
         whole("adus", adus, 0, COUNT_MAX)
         return await self._wait({"adus": adus, "moved": True}, timeout)
 

@@ -132,7 +132,7 @@ class Cut:
         if len(links) == self.links:
             return [(low, high)]
         mine = set(links)
-        # Pieces begin at a TU unless they begin at a line.
+        # Split the range into blocks: a piece begins at a TU, or at a line and so at a block.
         starts = range(low, high, self.block)
         return [
             (start, min(start + self.block, high))

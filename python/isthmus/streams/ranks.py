@@ -92,7 +92,7 @@ def _call_on_ranks(comm: Any, call: Callable[[], R] | None) -> R | None:
 
 
 class RankNic(Nic):
-    """The session of a rank; see `connect_ranks`."""
+    """The session of one MPI rank in an application that all ranks share; see `connect_ranks`."""
 
     def __init__(self, nic: Nic, comm: Any) -> None:
         """Turn the session of one rank into a part of the session of all ranks."""

@@ -25,7 +25,9 @@ class StreamStatus(msgspec.Struct, frozen=True):
     over: bool
     """Whether the stream has ended and none of its transfers is still in progress."""
     moved: int
-    """Number of ADUs that were moved: to the manager's network memory, or to the ranks."""
+    """Number of ADUs that were moved: to the daemon's network memory when sending, to the
+    application's processes when receiving.
+    """
     done: int
     """Number of ADUs that are done, as the destination guarantees."""
     incomplete: int

@@ -268,7 +268,8 @@ class Stream:
         return self._wait(None, False, timeout)
 
     def wait_moved(self, adus: int, *, timeout: Timeout = None) -> StreamStatus:
-        """Wait until this number of ADUs is in the manager's network memory, or with the ranks.
+        """Wait until this number of ADUs has moved: to the daemon's network memory when sending,
+        to the application's processes when receiving.
 
         Raises: as `wait`.
         """

@@ -8,7 +8,7 @@ use crate::Hop;
 const EXTRA_HOPS_MAX: u32 = 12;
 /// Maximum number of orders in which the search processes the pairs of nodes.
 const ORDERS_MAX: u64 = 8;
-/// Maximum number of paths of one length that the search tries for a pair.
+/// Maximum number of paths of one length that the search tries between two nodes.
 const TRIES_MAX: u32 = 64;
 
 /// A step of a partial path in the search: its last link, its new dependencies and its predecessor.

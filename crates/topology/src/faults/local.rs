@@ -157,7 +157,7 @@ struct Exit {
     last: usize,
     /// Upper bound (exclusive) of the dimensions that the route has yet to cross.
     below: u32,
-    /// A dimension that the route never crosses next at this point.
+    /// A dimension that the route never crosses next at this exit, since that would go back.
     never: Option<u32>,
 }
 

@@ -204,8 +204,10 @@ enum Steps<'a> {
 }
 
 impl Iterator for FaultyRoute<'_> {
+    /// One hop of the route: a node and the dimension of the link that leaves it.
     type Item = Hop;
 
+    /// Return the next hop of the route, or `None` at the destination.
     fn next(&mut self) -> Option<Hop> {
         let dimension = match &mut self.steps {
             Steps::Own(route) => route.next()?.dimension,

@@ -164,7 +164,7 @@ impl Buffers {
     }
 }
 
-/// Traffic to one destination.
+/// Traffic on its way to one destination, by the node or interface that it has reached.
 struct Traffic {
     /// For each node, the traffic that starts at the node. All entries are 0 before and after the
     /// visit of a destination.

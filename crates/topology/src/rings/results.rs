@@ -62,6 +62,7 @@ impl WaitCycle {
 }
 
 impl fmt::Display for WaitCycle {
+    /// Write the error message with the nodes and rings of the waiting queues.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "input queues can wait for one another in a circle: ")?;
         for (ring, node) in &self.places {

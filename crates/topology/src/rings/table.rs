@@ -39,6 +39,7 @@ pub(super) trait PathCount: Copy + PartialOrd {
 impl PathCount for u64 {
     const NONE: Self = 0;
     const ONE: Self = 1;
+    /// Return the sum, or `None` if it exceeds 64 bits.
     fn checked_plus(self, other: Self) -> Option<Self> {
         self.checked_add(other)
     }
@@ -47,6 +48,7 @@ impl PathCount for u64 {
 impl PathCount for f64 {
     const NONE: Self = 0.0;
     const ONE: Self = 1.0;
+    /// Return the sum, which a floating-point number can always represent approximately.
     fn checked_plus(self, other: Self) -> Option<Self> {
         Some(self + other)
     }

@@ -335,6 +335,7 @@ fn grid(sizes: &[u32], closed: bool) -> Vec<(u32, u32)> {
 }
 
 impl fmt::Display for Form {
+    /// Write a short description of the network, such as "4 x 4 torus".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let by = |sizes: &[u32]| {
             let sizes: Vec<String> = sizes.iter().map(u32::to_string).collect();

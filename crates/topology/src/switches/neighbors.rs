@@ -88,10 +88,12 @@ impl Neighbors {
 }
 
 impl Adjacency for Neighbors {
+    /// Return the number of switches, which are the nodes of this network.
     fn node_count(&self) -> u32 {
         self.switches()
     }
 
+    /// Return the neighbours of the switch with number `node`.
     fn neighbors(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
         self.of(node).iter().copied()
     }

@@ -265,6 +265,7 @@ impl Joint {
 }
 
 impl fmt::Display for Shape {
+    /// Write the usual short name of the tree, such as "4-ary 3-tree" or "XGFT(2; 24,27; 1,12)".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::KAry { arity, levels } => write!(f, "{arity}-ary {levels}-tree"),

@@ -238,7 +238,7 @@ impl Parser {
                 });
             }
         };
-        // GraphML defines these attributes. They only identify the edge and its ports.
+        // Drop attributes that GraphML itself defines: they only identify the edge and its ports.
         for defined in ["id", "sourceport", "targetport"] {
             attributes.remove(defined);
         }
