@@ -83,8 +83,8 @@ def render(results: Results, inputs: str | None = None) -> str:
 
 
 def too_few(points: Sequence[PointResult]) -> str:
-    """Return a text on percentiles with too few observations, with the number of affected values;
-    empty if there are none.
+    """Return how many values of each percentile have too few observations, as text such as ``3 of
+    10 values of p99``; empty if there are none.
     """
     values = [each for p in points for m in p.measures for each in m.percentiles]
     of = Counter(each.percent for each in values)

@@ -95,7 +95,7 @@ class AsyncNic:
     """A session in an event loop, created by `aconnect` or `ajoin`; only that loop may use it."""
 
     def __init__(self, nic: Nic) -> None:
-        """Use an open session in the running event loop."""
+        """Wrap an open session for use in the running event loop."""
         self.nic = nic
         """The synchronous session underneath, for calls that do not wait."""
         self._core = nic._core
@@ -271,7 +271,7 @@ class AsyncConnection:
     """A connection used from an event loop. ``async with`` closes it at the end of the block."""
 
     def __init__(self, nic: AsyncNic, connection: Connection) -> None:
-        """Use a connection of the session `nic`."""
+        """Wrap a connection of the session `nic` for use in its event loop."""
         self._nic = nic
         self.connection = connection
         """The synchronous connection underneath, for use in a `StreamSpec`."""
@@ -318,7 +318,7 @@ class AsyncStream:
     """A stream used from an event loop. A call that is cancelled still moves its data."""
 
     def __init__(self, nic: AsyncNic, stream: Stream) -> None:
-        """Use a stream of the session `nic`."""
+        """Wrap a stream of the session `nic` for use in its event loop."""
         self._nic = nic
         self._cancelled: deque[Handle[NDArray[Any] | None]] = deque()
         """Cancelled receives; later receives return their data."""

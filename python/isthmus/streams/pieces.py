@@ -124,7 +124,7 @@ class Cut:
                 yield Piece((*fixed, (low, high), *behind))
 
     def own(self, piece: Piece, links: Sequence[int]) -> list[tuple[int, int]]:
-        """Return the ranges of indices along `dim` that go over some links, in order.
+        """Return the ranges of indices along `dim` of the elements that go over `links`, in order.
 
         The ranges of all links form one range.
         """
@@ -141,7 +141,7 @@ class Cut:
         ]
 
     def held(self, piece: Piece, links: Sequence[int]) -> tuple[int, ...]:
-        """Return the shape of the array that holds the part of a piece for some links."""
+        """Return the shape of an array with the elements of a piece that go over `links`."""
         extent = sum(high - low for low, high in self.own(piece, links))
         sizes = [high - low for low, high in piece.box]
         sizes[self.dim] = extent

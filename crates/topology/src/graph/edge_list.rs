@@ -290,7 +290,7 @@ fn entries(text: &str) -> Option<Vec<(String, String)>> {
     }
 }
 
-/// Return a quoted text, or a bare word up to the next punctuation, and the text after it.
+/// Read a quoted text, or a bare word up to the next punctuation, at the start of `text`. Return it and the rest.
 fn scalar(text: &str) -> Option<(String, &str)> {
     let Some(quote) = text.chars().next().filter(|char| "'\"".contains(*char)) else {
         let end = text.find([',', ':', '{', '}', '[', ']', '\'', '"'])?;

@@ -103,7 +103,7 @@ impl<'a> LinkLoads<'a> {
         self.links[beyond as usize].ends += flow.amount;
         let ring = &mut self.rings[self.fabric.links()[first as usize].ring as usize];
         ring.stretches += flow.amount;
-        // Links of a ring are numbered in the order in which packets cross them.
+        // Packets cross the links of a ring in ascending order, so this segment crosses the last link of its ring.
         if beyond <= first {
             ring.around += flow.amount;
         }
@@ -114,7 +114,7 @@ impl<'a> LinkLoads<'a> {
     pub fn into_links(mut self) -> Vec<LinkUse> {
         for (ring, (nodes, all)) in (0..).zip(self.fabric.rings().iter().zip(&self.rings)) {
             let first = self.fabric.link(ring, 0) as usize;
-            // This limit is larger than the rounding errors on unused links.
+            // Loads below this limit are rounding errors on unused links, and are set to 0.
             let nothing = all.stretches * 1e-12;
             let mut sends = all.around;
             for link in &mut self.links[first..first + nodes.len()] {

@@ -129,7 +129,8 @@ impl Fabric {
             None => Ok(fabric),
             Some(&first) => Err(RingsError::Unreachable {
                 from: 0,
-                // Node 0 is in the largest component, or is itself cut off from that component.
+                // Name a node without a path from node 0. If node 0 is itself outside the largest
+                // component, that is any live node.
                 to: if first == 0 {
                     fabric.live_nodes[0]
                 } else {

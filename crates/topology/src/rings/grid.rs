@@ -2,7 +2,7 @@
 
 use std::hint::select_unpredictable;
 
-/// Kind of a torus by the arrangement of its rings.
+/// Arrangement of the rings of a torus: along its lines, one or two per line, or around its faces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Each line has one ring, in the direction of increasing coordinates.
@@ -91,7 +91,7 @@ impl Grid {
         }
     }
 
-    /// Return the kind of the torus.
+    /// Return how the rings of the torus are arranged.
     pub fn kind(&self) -> Kind {
         self.kind
     }
@@ -318,8 +318,8 @@ mod tests {
         }
     }
 
-    /// Checks that a path along one dimension has the hops, the end and the ring that `offset`, `node_after` and
-    /// `ring` give.
+    /// Checks that the combined computation of a path along one dimension agrees with the separate computations of
+    /// its hops, its end and its ring.
     #[test]
     fn paths_along_a_dimension_agree_with_offset_end_and_ring() {
         let shapes: [(Kind, &[u32]); 4] = [

@@ -22,7 +22,7 @@ pub const WIDTH_MAX: u32 = 1024;
 /// Maximum number of cables of a network. Parallel cables count separately.
 pub const CABLES_MAX: usize = 1 << 20;
 
-/// A reason why a list describes no network.
+/// A reason why a list of vertices and edges describes no valid network of switches.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ListError {
     /// The text cannot be read as a graph.

@@ -232,7 +232,7 @@ struct Leg {
 }
 
 impl Grid {
-    /// Return the grid of a form, or `None` for listed cables.
+    /// Return the grid of switches of a ring, torus or mesh, or `None` for a network of listed cables.
     fn of(form: &Form) -> Option<Self> {
         let (sizes, closed) = match form {
             Form::Ring { switches } => (vec![*switches], true),

@@ -32,7 +32,7 @@ impl Neighbors {
         for switch in 0..wiring.switch_count() {
             let start = found.to.len();
             for link in wiring.out_of(nodes + switch) {
-                // Parallel links are next to each other in the list.
+                // Add each neighbour once: parallel links are adjacent, so compare with the last one added.
                 match wiring.target(link).checked_sub(nodes) {
                     Some(there) if found.to[start..].last() != Some(&there) => found.to.push(there),
                     _ => {}

@@ -42,7 +42,7 @@ pub struct Tree {
     pub(super) levels: Vec<Level>,
 }
 
-/// The vertices of one level, and their links.
+/// One level of a fat tree: its nodes or switches, and the numbers of their links up and down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Level {
     /// M_i: number of nodes below each vertex of this level.

@@ -10,8 +10,8 @@ pub(super) fn greedy(neighborhoods: &Neighborhoods) -> Vec<u32> {
     let mut gain: Vec<u32> = (0..count as u32)
         .map(|node| neighborhoods.closed(node).len() as u32)
         .collect();
-    // Each level lists the nodes by their gain at the time of insertion. Gains only decrease, so no
-    // node is added to a level once the loop has reached it.
+    // Entry g lists nodes whose gain was g when they were inserted. The loop visits the entries from
+    // the highest gain down. Gains only decrease, so it never adds a node to an entry already visited.
     let mut by_gain: Vec<Vec<u32>> = Vec::new();
     for (node, &gain) in gain.iter().enumerate() {
         if by_gain.len() <= gain as usize {
