@@ -96,7 +96,7 @@ def too_few(points: Sequence[PointResult]) -> str:
 
 
 def inputs_of(results: Results) -> str:
-    """Return the digest of the report's inputs."""
+    """Return a digest of everything that a report is made from, to detect an outdated report."""
     from isthmus.results.folder import output_key
 
     return output_key(results)

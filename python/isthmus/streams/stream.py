@@ -50,7 +50,7 @@ class Stream:
         self._sends = f"a send of stream {self.number}"
 
     def _seconds(self, timeout: Timeout) -> float | None:
-        """Return a timeout in seconds; None for no limit."""
+        """Convert a timeout to seconds; None for no limit."""
         return self._patience if timeout is None else seconds("timeout", timeout)
 
     @overload

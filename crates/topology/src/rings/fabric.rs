@@ -339,7 +339,7 @@ impl Fabric {
         &self.live_nodes
     }
 
-    /// Return the working nodes that are not live nodes, ascending.
+    /// Return the working nodes outside the largest connected set (the live nodes), ascending.
     pub fn cut_off(&self) -> &[u32] {
         &self.cut_off
     }

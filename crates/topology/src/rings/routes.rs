@@ -38,7 +38,7 @@ pub struct Routes {
     fabric: Fabric,
     routing: Routing,
     method: Method,
-    /// For each node, whether it is live.
+    /// For each node, whether it is live: in the largest set of nodes that can reach one another.
     live: Vec<bool>,
     /// Link loads and the check for waiting cycles over all pairs of nodes, once they are computed.
     pub(super) pairs: OnceLock<AllPairs>,
@@ -190,7 +190,7 @@ impl Routes {
         }
     }
 
-    /// Check that the nodes differ and are live.
+    /// Panic if the nodes are the same, or one is outside the largest connected set of nodes.
     fn check(&self, source: u32, destination: u32) {
         assert_ne!(source, destination, "a packet to its own source");
         for node in [source, destination] {

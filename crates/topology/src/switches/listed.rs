@@ -61,7 +61,7 @@ pub enum ListError {
     Attribute {
         /// Line number of the first occurrence of the attribute.
         line: usize,
-        /// Name of the unknown or missing attribute.
+        /// Name of the unknown attribute.
         name: String,
         /// The vertex or edge that has the attribute, as text.
         owner: String,
@@ -71,7 +71,7 @@ pub enum ListError {
     /// An attribute to be ignored does not occur in the list.
     #[error("no attribute {name:?} in the list")]
     Ignored {
-        /// Name of the unknown or missing attribute.
+        /// Name of the attribute that should be ignored but does not occur.
         name: String,
     },
     /// A vertex has an invalid role.

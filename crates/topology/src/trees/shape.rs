@@ -253,12 +253,12 @@ impl Shape {
 }
 
 impl Joint {
-    /// Return the number of ports down of a switch.
+    /// Return the number of ports by which a switch of the upper level is joined to the level below.
     pub(super) fn down_ports(&self) -> u64 {
         u64::from(self.children) * u64::from(self.parallel)
     }
 
-    /// Return the number of ports up of a child.
+    /// Return the number of ports by which a switch or node of the lower level is joined to the level above.
     pub(super) fn up_ports(&self) -> u64 {
         u64::from(self.parents) * u64::from(self.parallel)
     }
