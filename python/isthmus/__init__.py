@@ -66,7 +66,8 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module(f"isthmus.{_HOMES[name]}"), name)
     if name == "__all__":
         return __dir__()
-    # Scenario objects are classes; Python also calls this for submodules that are not loaded.
+    # Only names in capitals can be classes of `isthmus.objects`. Other names, such as submodules
+    # that are not loaded yet, must not load it.
     if name[:1].isupper():
         objects = import_module("isthmus.objects")
         if name in objects.__all__:

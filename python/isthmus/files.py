@@ -15,7 +15,7 @@ from isthmus.errors import IsthmusError
 
 if TYPE_CHECKING:
     Bytes = bytes | memoryview
-    """Buffers of the core may be very large, so they are not copied to `bytes`."""
+    """Type of a file's content; a buffer of the core may be very large, so it is not copied."""
 
 NAME_MAX = 150
 """Maximum characters of a file name that its temporary name contains."""

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// Parameters of a burst buffer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BurstTimes {
-    /// Capacity in bytes.
+    /// Capacity of the buffer in bytes.
     pub capacity: u64,
     /// Cycles per byte for a write into the buffer or a read from it.
     pub absorb: f64,

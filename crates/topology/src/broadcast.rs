@@ -78,7 +78,7 @@ impl BroadcastTree {
         Ok(tree)
     }
 
-    /// Return the tree that consists of these sends.
+    /// Build the broadcast tree of `cube` in which the message travels as listed in `sends`.
     fn from_sends(cube: IncompleteHypercube, root: u32, sends: &[Send]) -> Self {
         let node_count = cube.node_count() as usize;
         let mut received = vec![None; node_count];
@@ -189,8 +189,8 @@ fn binomial(cube: IncompleteHypercube, root: u32) -> Vec<Send> {
     sends
 }
 
-/// Add the sends of the binomial tree in a complete subcube, which spans the low `dimension`
-/// address bits.
+/// Append to `sends` a broadcast from `root` along a binomial tree in its complete subcube, which
+/// spans the low `dimension` address bits. The first message is sent in step `first_step`.
 fn complete_subcube(dimension: u32, root: u32, first_step: u32, sends: &mut Vec<Send>) {
     for turn in 0..dimension {
         let along = dimension - 1 - turn;
@@ -217,8 +217,8 @@ fn around_faults(faults: &CubeFaults, root: u32) -> Vec<Send> {
 }
 
 /// Return the sends of a broadcast in which each step is a maximum matching of nodes with the
-/// message and neighbours without it. The preferred dimension decreases from step to step, starting
-/// at `first` below the highest.
+/// message and neighbours without it. Step 1 prefers the dimension that is `first` below the highest;
+/// each later step prefers the next lower dimension.
 fn matching_sends(faults: &CubeFaults, root: u32, first: u32) -> Vec<Send> {
     let cube = faults.cube();
     let dimension = cube.dimension();

@@ -18,8 +18,8 @@ pub struct Numbering {
 }
 
 impl Numbering {
-    /// Return the number of each channel, ordered by channel index. The numbers are
-    /// `0..channel_count`, each once.
+    /// Return the number that the proof of freedom from deadlock assigns to each channel, ordered by
+    /// channel index. The numbers are `0..channel_count`, each once.
     pub fn numbers(&self) -> &[u32] {
         &self.number
     }
@@ -35,6 +35,7 @@ pub struct DependencyCycle {
 }
 
 impl fmt::Display for DependencyCycle {
+    /// Write the error message with the channels of the cycle.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "deadlock is possible: channels ")?;
         for channel in &self.channels {
@@ -174,7 +175,7 @@ impl Dependencies {
         self.successors.iter().map(Vec::len).sum()
     }
 
-    /// Return whether no path crosses two channels.
+    /// Return whether no dependencies exist: no added path crosses more than one channel.
     pub fn is_empty(&self) -> bool {
         self.successors.iter().all(Vec::is_empty)
     }

@@ -73,7 +73,7 @@ pub fn walk_steps(node_count: u32, link_count: usize) -> u64 {
     u64::from(node_count).saturating_mul(walk.saturating_add(node_count.into()))
 }
 
-/// Return for each node the lowest node in its connected component.
+/// Return, for each node, the lowest node number in its connected component, which identifies the component.
 pub fn parts(network: &impl Adjacency) -> Vec<u32> {
     let mut lowest = vec![u32::MAX; network.node_count() as usize];
     let mut stack = Vec::new();

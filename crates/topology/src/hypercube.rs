@@ -105,10 +105,12 @@ impl Hypercube {
 }
 
 impl Adjacency for Hypercube {
+    /// Return the number of nodes, 2^dimension.
     fn node_count(&self) -> u32 {
         Hypercube::node_count(*self)
     }
 
+    /// Return the neighbours of `node`, lowest dimension first.
     fn neighbors(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
         Hypercube::neighbors(*self, node)
     }
@@ -142,8 +144,10 @@ pub struct Route {
 }
 
 impl Iterator for Route {
+    /// One hop of the route: a node and the dimension of the link that leaves it.
     type Item = Hop;
 
+    /// Return the next hop of the route, or `None` at the destination.
     #[inline]
     fn next(&mut self) -> Option<Hop> {
         if self.remaining == 0 {

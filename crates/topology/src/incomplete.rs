@@ -129,7 +129,7 @@ impl IncompleteHypercube {
         let mut last = 0;
         if remaining != 0 {
             let top = 1 << remaining.ilog2();
-            // This is the largest label of the block of 2 * top labels that contains both ends.
+            // Compute the largest label in the aligned block of 2 * top labels that contains both ends.
             let block_end = to | (2 * top - 1);
             if to & top != 0 && block_end >= self.node_count {
                 last = top;
@@ -169,6 +169,7 @@ impl IncompleteHypercube {
 }
 
 impl From<Hypercube> for IncompleteHypercube {
+    /// Convert a complete hypercube to an incomplete hypercube with the same nodes.
     fn from(cube: Hypercube) -> Self {
         Self {
             node_count: cube.node_count(),
@@ -178,10 +179,12 @@ impl From<Hypercube> for IncompleteHypercube {
 }
 
 impl Adjacency for IncompleteHypercube {
+    /// Return the number of nodes of the cube.
     fn node_count(&self) -> u32 {
         self.node_count
     }
 
+    /// Return the neighbours of `node`, lowest dimension first.
     fn neighbors(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
         IncompleteHypercube::neighbors(*self, node)
     }

@@ -43,8 +43,8 @@ impl<'a> Matching<'a> {
     /// sender `s`. Matched targets remain matched.
     pub fn maximize<I: Iterator<Item = u32>>(&mut self, targets: impl Fn(u32) -> I) {
         loop {
-            // Within a pass no target is visited twice: a failed search proves that its targets
-            // lead nowhere until the next pass.
+            // Visit no target twice within a pass: a failed search proves that its targets lead to no
+            // free target until the next pass.
             let mut reached_from = vec![FREE; self.sender_of.len()];
             let mut grown = false;
             for index in 0..self.senders.len() {

@@ -156,7 +156,7 @@ mod tests {
                 }
             }
             for vertex in 0..9 {
-                // Parallel links to a neighbour are adjacent.
+                // If parallel links are adjacent, removing adjacent repetitions leaves each neighbour once.
                 let mut targets: Vec<u32> = wiring.out_of(vertex).map(|l| wiring.target(l)).collect();
                 targets.dedup();
                 let count = targets.len();

@@ -113,7 +113,7 @@ class OwnedFolder:
             if mark is None:
                 mark = Mark(identity, *journal)
                 if fresh:
-                    # The folder contains a journal but no mark.
+                    # Remove the files of a journal that has no mark.
                     cls(path, mark).clear()
                 for name in adopt:
                     if (path / name).is_file():
@@ -176,8 +176,8 @@ class OwnedFolder:
                         folder = cls(path, mark, replaceable=False)
                         folder._adopt_written()
                         folder._refuse_others(identity, scenario)
-                        # A process that is alone in the folder writes missing files again. Beside
-                        # other processes the mark is enough.
+                        # If files are missing, first try to open the folder alone and write them
+                        # again. If other processes prevent this, the mark is enough.
                         if tried or all(map(folder.intact, files)):
                             break
                     stack.close()
@@ -334,7 +334,7 @@ class OwnedFolder:
         self._made_parts.add((name, key))
 
     def keep(self, name: str, text: str, key: str) -> None:
-        """Write a file that is a part by itself, unless the file is up to date."""
+        """Write a file unless it is up to date; the file is a part of the folder by itself."""
         data = text.encode()
         there = self.mark.files.get(name) == Written(name, len(data), sha256(data))
         if there and self.has(name, key):
@@ -343,11 +343,11 @@ class OwnedFolder:
             self.write(name, data, name)
 
     def made(self, name: str, key: str) -> bool:
-        """Return whether this process has written the part with this key."""
+        """Return whether this process has written the part (group of files) with this key."""
         return (name, key) in self._made_parts
 
     def has(self, name: str, key: str) -> bool:
-        """Return whether a part is complete, has this key, and all its files are intact."""
+        """Return whether a part (group of files) is complete, has this key, and is intact."""
         if self.mark.parts.get(name) != key:
             return False
         files = [path for path, written in self.mark.files.items() if written.part == name]

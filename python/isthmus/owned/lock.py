@@ -64,7 +64,7 @@ class BusyError(IsthmusError):
 
     def __init__(self, folder: Path, holder: Holder | None, reason: str = "") -> None:
         """Name the holder, if it is known, and say what to do; `reason` replaces this text."""
-        # Processes that share the lock do not write a name into it.
+        # The holder is unknown if several processes share the lock: these write no names.
         who = holder or "another process, or one that does a part of this run,"
         reason = reason or (
             f"{who} is working in this folder; wait until it has ended, or give another folder"

@@ -35,9 +35,9 @@ differences.
 SOURCE = "source"
 """Name of the part whose files record what the folder's run simulates."""
 LARGE = 16_000_000
-"""Size in bytes above which reading a file takes noticeable time."""
+"""Size in bytes from which a file is large: reading it again to check it takes noticeable time."""
 GO_ON = f"move {JOURNAL}/ alone to a new folder, and give that and the scenario to go on"
-"""Advice where the owner of a folder's files is no longer known."""
+"""Advice in errors about a folder whose mark (list of owned files) is missing or damaged."""
 ADOPTED = "adopted"
 """Name of the part with the files that existed before isthmus owned the folder; see
 `OwnedFolder.opened`.
@@ -80,7 +80,7 @@ class Written:
     """The part that the file belongs to; see `OwnedFolder.part`."""
     size: int | None = None
     sha256: str | None = None
-    """Size and SHA-256; both are None for a file that differs from run to run
+    """SHA-256 of the file. It is None, as is `size`, for a file that differs from run to run
     (``provenance.json``).
     """
 

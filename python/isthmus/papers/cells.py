@@ -36,7 +36,7 @@ def number_range(text: str) -> tuple[float, float] | None:
 
 
 def settings(text: str) -> tuple[str, ...]:
-    """Split ``key=value; key=value``.
+    """Split a cell of the form ``key=value; key=value`` into its ``key=value`` texts.
 
     Raises:
         IsthmusError: the text has another form.
@@ -46,7 +46,7 @@ def settings(text: str) -> tuple[str, ...]:
 
 
 def conditions(text: str) -> Conditions:
-    """Read ``key=value; key=value``.
+    """Parse a cell of the form ``key=value; key=value`` into a dictionary.
 
     Raises:
         IsthmusError: the text has another form, or gives a key twice.

@@ -146,7 +146,7 @@ def draw(figure: Figure, run: RunResult) -> Drawn:
 
 
 def chart_of(figure: Figure, run: RunResult) -> Chart:
-    """Return a figure as a chart of the page.
+    """Return a figure as a chart of the paper's HTML page.
 
     Raises:
         IsthmusError: a condition of a panel matches no point.
@@ -187,7 +187,7 @@ def _modelled(figure: Figure, run: RunResult) -> View:
 
 
 def _curves(panel: Panel, layout: View) -> Curves:
-    """Return the curves of a panel, for the page and for paper."""
+    """Return the curves of a panel, for the HTML page and for printed figures."""
     unit = layout.unit(panel.measure)
     is_rate = unit != "us"
     log = False if is_rate and panel.log is None else panel.log

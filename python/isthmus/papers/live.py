@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def live(run: RunResult, file: Path) -> RunResult:
-    """Return the run with only its measured points, and with the measured values.
+    """Return the measured points of a run, with values from `file` in place of simulated ones.
 
     Raises:
         IsthmusError: the file does not exist, has another format, or names no point of the run.

@@ -38,7 +38,8 @@ class Model:
         return answer
 
     def reading(self, point: int, name: str) -> dict[str, Any]:
-        """Return the values of a reading of section 6 of the hypercube paper at a point.
+        """Return the model's values at a point under one reading (interpretation) of section 6 of
+        the hypercube paper.
 
         Raises:
             IsthmusError: there is no such reading, or the model does not cover the point.

@@ -84,14 +84,16 @@ class RowResults:
         return value if value.value is None else unbounded(value)
 
     def analytic(self, measure: str, **at: object) -> Quantity:
-        """Return the queueing model's value under the reading of the plots, within its domain or
-        not.
+        """Return the queueing model's value as the plots show it, even outside the domain in which
+        the model is valid.
         """
         found = _measured(self.evaluated, measure, self._at(at))
         return quantity(found and found.model_anywhere)
 
     def model(self, reading: str, **at: object) -> dict[str, Any]:
-        """Return the queueing model's JSON under a reading of section 6 of the hypercube paper."""
+        """Return the queueing model's values as JSON; `reading` names one of the interpretations of
+        section 6 of the hypercube paper.
+        """
         point = _point(self.evaluated, self._at(at))
         return self._model().reading(point.index, reading)
 

@@ -29,7 +29,7 @@ changes.
 
 @dataclass(frozen=True)
 class How:
-    """The options with which a paper's scenarios are run."""
+    """Options for the simulation of a paper's scenarios."""
 
     quick: bool = False
     jobs: int = 1
@@ -92,10 +92,10 @@ def run_paper(
 
 
 def _titled(watch: Watch, title: str) -> Watch:
-    """Return a watch that shows another title."""
+    """Return a progress callback that passes reports on to `watch` under another title."""
 
     def report(progress: Progress) -> None:
-        """Report the progress under the other title."""
+        """Pass a progress report on under the other title."""
         watch(replace(progress, title=title))
 
     return report

@@ -29,7 +29,9 @@ class Tolerance:
     """An accepted difference from the expected value."""
 
     share: float = 0.0
-    """Share of the larger of two values that should be alike, or of the expected value."""
+    """Accepted relative difference: a share of the expected value, or of the larger of two values
+    that should be alike.
+    """
     amount: float = 0.0
     """Accepted difference as an amount in the unit of the row."""
 

@@ -156,7 +156,9 @@ def check(paper: Paper, row: Row) -> None:
 
 
 def _look(paper: Paper, row: Row, expression: str, results: RowResults) -> Outcome:
-    """Return the outcome of one expression, regardless of other readings and of the row's role."""
+    """Evaluate one expression of a row and judge its value, without regard to the row's role and
+    other expressions.
+    """
     found = paper.checks.value(expression, results)
     if row.rule == "holds":
         given = found if isinstance(found, list) else [found]

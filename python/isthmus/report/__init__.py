@@ -83,8 +83,8 @@ def render(results: Results, inputs: str | None = None) -> str:
 
 
 def too_few(points: Sequence[PointResult]) -> str:
-    """Return a text on percentiles with too few observations, with the number of affected values;
-    empty if there are none.
+    """Return how many values of each percentile have too few observations, as text such as ``3 of
+    10 values of p99``; empty if there are none.
     """
     values = [each for p in points for m in p.measures for each in m.percentiles]
     of = Counter(each.percent for each in values)
@@ -96,14 +96,16 @@ def too_few(points: Sequence[PointResult]) -> str:
 
 
 def inputs_of(results: Results) -> str:
-    """Return the digest of the report's inputs."""
+    """Return a digest of everything that a report is made from, to detect an outdated report."""
     from isthmus.results.folder import output_key
 
     return output_key(results)
 
 
 def lead_charts(said: Answer, drawn: Sequence[Chart]) -> list[Chart]:
-    """Return the charts beside the answer: the judged measure, and the saturation."""
+    """Return the charts to show beside the answer, the summary at the top of a report: those of the
+    judged measure and of saturation.
+    """
     applies = {name: KINDS[name].applies(said.view) for name in ("latency", "accepted")}
     crowded = len(said.view.series) > VARIANTS
     if said.lessons:
@@ -121,12 +123,12 @@ def lead_charts(said: Answer, drawn: Sequence[Chart]) -> list[Chart]:
 
 
 def _beside(shown: Chart) -> Chart:
-    """Return a chart for use beside the answer: the first panel, without the table."""
+    """Return a chart reduced to its first panel, without a table, to show beside the summary."""
     return replace(shown, name=f"lead-{shown.name}", panels=shown.panels[:1], table=None)
 
 
 def answer_html(results: Results) -> str:
-    """Return the answer as a small HTML table, for notebooks."""
+    """Return the answer, the summary of the results, as a small HTML table for notebooks."""
     said = results.answer
     return template("answer.html").render(
         run=results.run,
@@ -180,7 +182,7 @@ def lessons_rows(said: Answer) -> dict[str, Any] | None:
 
 
 def answer_rows(said: Answer) -> dict[str, Any]:
-    """Return the answer table as text cells."""
+    """Return the table of the answer, the summary of a report, as text cells."""
     shown = said.shown
     modelled = any(s.bracket and s.bracket.analytic is not None for s in said.series)
     rows = []

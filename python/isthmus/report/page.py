@@ -114,8 +114,8 @@ def glossary() -> dict[str, str]:
 
 
 def across(panels: Sequence[Panel]) -> Markup:
-    """Return attributes for the number of panels in a row, so that all rows are filled evenly on a
-    wide screen and, through a class, on paper.
+    """Return HTML attributes that set the number of panels per row, so that rows are filled evenly
+    on a wide screen and, through a class, on paper.
     """
     count = len(panels)
     widest = max(p.width for p in panels)
@@ -157,7 +157,7 @@ _escaped = lru_cache(maxsize=4096)(html.escape)
 def point_lines(rows: Sequence[Mapping[str, Any]], x_title: str) -> Markup:
     """Return the HTML rows of the table of points, each a target of links.
 
-    Ten thousand rows would take the template ten times as long.
+    The rows are built without a template, which would take ten times as long for 10,000 rows.
     """
     lines = []
     for row in rows:

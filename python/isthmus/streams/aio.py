@@ -68,7 +68,7 @@ class _Entering:
     """A session that has not been opened yet; ``await`` or ``async with`` opens it."""
 
     def __init__(self, make: Callable[[], Nic]) -> None:
-        """Set the function that opens the session."""
+        """Store `make`, the function that opens the session later, on a thread."""
         self._make = make
         self._nic: AsyncNic | None = None
 
@@ -95,9 +95,9 @@ class AsyncNic:
     """A session in an event loop, created by `aconnect` or `ajoin`; only that loop may use it."""
 
     def __init__(self, nic: Nic) -> None:
-        """Use an open session in the running event loop."""
+        """Wrap an open session for use in the running event loop."""
         self.nic = nic
-        """The underlying session, for calls that do not wait."""
+        """The synchronous session underneath, for calls that do not wait."""
         self._core = nic._core
         self._process = os.getpid()
         self._loop = asyncio.get_running_loop()
@@ -156,7 +156,8 @@ class AsyncNic:
 
     def _unwatch(self) -> None:
         """Stop the loop from watching the session's descriptor."""
-        # A forked process shares the loop's descriptor set with its parent.
+        # Only the process that registered the descriptor removes it: a forked child shares the
+        # loop's epoll set with its parent.
         if self._watched and self._process == os.getpid():
             self._watched = False
             self._loop.remove_reader(self._core.fileno())
@@ -212,7 +213,7 @@ class AsyncNic:
     ) -> AsyncStream:
         """Register a stream, and make its links; arguments and errors are those of `Nic.stream`."""
         self._check_loop()
-        # `Nic.stream` refuses an object of any other type.
+        # Unwrap an asynchronous connection; `Nic.stream` refuses objects that are no connection.
         of = connection.connection if isinstance(connection, AsyncConnection) else connection
         stream = await asyncio.to_thread(self.nic.stream, of, adu, **settings)
         return AsyncStream(self, stream)
@@ -267,13 +268,13 @@ class AsyncNic:
 
 
 class AsyncConnection:
-    """A connection, in an event loop. As a context manager it is closed at the end."""
+    """A connection used from an event loop. ``async with`` closes it at the end of the block."""
 
     def __init__(self, nic: AsyncNic, connection: Connection) -> None:
-        """Use a connection of the session `nic`."""
+        """Wrap a connection of the session `nic` for use in its event loop."""
         self._nic = nic
         self.connection = connection
-        """The underlying connection, for `StreamSpec`."""
+        """The synchronous connection underneath, for use in a `StreamSpec`."""
         self.number = connection.number
         """Number of the connection at the daemon."""
 
@@ -314,15 +315,15 @@ def _received_data(
 
 
 class AsyncStream:
-    """A stream, in an event loop. Calls that are cancelled continue in the links."""
+    """A stream used from an event loop. A call that is cancelled still moves its data."""
 
     def __init__(self, nic: AsyncNic, stream: Stream) -> None:
-        """Use a stream of the session `nic`."""
+        """Wrap a stream of the session `nic` for use in its event loop."""
         self._nic = nic
         self._cancelled: deque[Handle[NDArray[Any] | None]] = deque()
         """Cancelled receives; later receives return their data."""
         self.stream = stream
-        """The underlying stream, for calls that do not wait."""
+        """The synchronous stream underneath, for calls that do not wait."""
         self.number = stream.number
         """Number of the stream at the daemon."""
 
@@ -339,7 +340,7 @@ class AsyncStream:
 
         def on_done() -> None:
             """Wake the loop from the stream's thread."""
-            # A closed loop no longer waits.
+            # Ignore the error of a closed event loop, in which no coroutine waits any more.
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(settle)
 
@@ -383,7 +384,7 @@ class AsyncStream:
                 )
             self._cancelled.popleft()
             return _received_data(found, out, into)
-        # Receive into private memory: a cancelled caller regains its own memory immediately.
+        # Receive into private memory, so that a cancelled caller gets its own memory back at once.
         size = stream._adu_bytes(adu) if into is None else into.nbytes
         own = empty("adu", (size,), np.dtype(np.uint8))
         call = stream._work().call
@@ -419,7 +420,9 @@ class AsyncStream:
         return await self._wait({}, timeout)
 
     async def wait_moved(self, adus: int, *, timeout: Timeout = math.inf) -> StreamStatus:
-        """Wait until this number of ADUs is in the manager's network memory, or with the ranks."""
+        """Wait until this number of ADUs has moved: to the daemon's network memory when sending,
+        to the application's processes when receiving.
+        """
         whole("adus", adus, 0, COUNT_MAX)
         return await self._wait({"adus": adus, "moved": True}, timeout)
 

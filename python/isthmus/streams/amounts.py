@@ -17,7 +17,9 @@ _TIMES = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0
 
 
 def size(name: str, value: object, least: int = 1) -> int:
-    """Return a size in bytes: a whole number, or text with a unit such as ``"1 MiB"``.
+    """Convert a size to bytes: a number of bytes, or text with a unit such as ``"1 MiB"``.
+
+    `name` is the argument that errors name, `least` the minimum.
 
     Raises:
         IsthmusError: the value is neither, or too small.
@@ -32,7 +34,7 @@ def size(name: str, value: object, least: int = 1) -> int:
 
 
 def seconds(name: str, value: object) -> float | None:
-    """Return a time such as ``"10 s"`` in seconds; None for `math.inf`.
+    """Convert a time such as ``"10 s"`` to seconds, `math.inf` to None; errors name `name`.
 
     Raises:
         IsthmusError: the value is neither.
@@ -52,5 +54,5 @@ def seconds(name: str, value: object) -> float | None:
 
 
 def as_json(request: object) -> str:
-    """Encode a request for the core; whole numbers may have a numpy type."""
+    """Encode a request to the daemon as JSON; whole numbers may have a numpy type."""
     return json.dumps(request, default=operator.index)

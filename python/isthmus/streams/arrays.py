@@ -210,18 +210,20 @@ class _Job:
         return found
 
     def parts(self, buffer: NDArray[Any], piece: Piece) -> list[NDArray[Any]]:
-        """Return views of the buffer for the parts of the interface's distribution."""
+        """Return views of the buffer, one for each range of the array on this process's links."""
         if not self.own:
             return []
         return [buffer[view] for view in self.cut.views(piece, self.own)]
 
     def plan(self, piece: Piece, *, out: bool) -> Plan:
-        """Return the plan between the user's layout and that of a piece; `out` is for sending."""
+        """Return the plan that moves a piece between the user's arrays and the buffers of the
+        links; `out` selects the direction of sending.
+        """
         there = self.cut.layout(piece, self.owners)
         return Plan(self.layout, there) if out else Plan(there, self.layout)
 
     def submit(self, call: Callable[[], R], buffer: NDArray[Any]) -> Future[R] | None:
-        """Move a piece on the transfer thread."""
+        """Send or receive a piece on the transfer thread, by `call`; return its future."""
         return self._thread.submit(call) if buffer.size else None
 
     def settle(self, future: Future[None] | None) -> None:
@@ -235,5 +237,5 @@ class _Job:
         self.movers.agree(problem)
 
     def moving(self, stream: Stream) -> CancelOnError:
-        """Return the context in which an array is moved; an error in it cancels the stream."""
+        """Return a context manager that cancels the stream if an error ends the transfer."""
         return CancelOnError(stream, self._thread)

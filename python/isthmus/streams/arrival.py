@@ -51,7 +51,7 @@ async def open_to_peer(
             try:
                 reply = await ask(request)
             except RefusedError as refused:
-                # The socket or host name may not exist yet.
+                # Try again only if the peer's socket or host name is unknown: it may appear later.
                 if refused.kind != "unknown" or not destination.startswith(KINDS):
                     raise
                 why = str(refused)

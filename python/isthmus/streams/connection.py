@@ -36,7 +36,7 @@ class Connection:
         self.destination = destination
         """Destination of the connection."""
         self.checksum = checksum
-        """Checksum of its data: ``crc32c``, ``internet`` or ``none``."""
+        """Checksum of the connection's data: ``crc32c``, ``internet`` or ``none``."""
 
     def status(self) -> ConnectionStatus:
         """Return the status of the connection.

@@ -26,11 +26,11 @@ class Threads:
         self._threads = threads
 
     def own(self, links: int) -> list[int]:
-        """Return the numbers of all links, as this process has them all."""
+        """Return the numbers of this process's links, which are all links."""
         return list(range(links))
 
     def owners(self, links: int) -> list[list[int]]:
-        """Return all links as the links of a single rank."""
+        """Return the links of each rank; there is one rank, which has all links."""
         return [self.own(links)]
 
     def dtype(self, layout: Layout, held: Any, what: str) -> np.dtype[Any]:
@@ -50,11 +50,11 @@ class Threads:
         return found
 
     def gather(self, plan: Plan, held: Any, parts: list[Any]) -> None:
-        """Move a piece from the user's arrays to the parts for the interface."""
+        """Copy a piece of the array from the user's arrays to `parts`, the buffers to send."""
         plan.redistribute(held, out=[parts], threads=self._threads)
 
     def spread(self, plan: Plan, parts: list[Any], held: Any) -> None:
-        """Move a piece from the parts for the interface to the user's arrays."""
+        """Copy a received piece of the array from the buffers `parts` to the user's arrays."""
         plan.redistribute([parts], out=held, threads=self._threads)
 
     def agree(self, problem: BaseException | None) -> None:
@@ -87,11 +87,15 @@ class MpiMovers:
         return kind
 
     def gather(self, plan: Plan, held: Any, parts: list[Any]) -> None:
-        """Move a piece from the arrays of all ranks to the parts for the interface."""
+        """Copy a piece of the array from the arrays of all ranks to `parts`, the buffers to
+        send.
+        """
         self._ranks.exchange(plan, held, parts)
 
     def spread(self, plan: Plan, parts: list[Any], held: Any) -> None:
-        """Move a piece from the parts for the interface to the arrays of all ranks."""
+        """Copy a received piece of the array from the buffers `parts` to the arrays of all
+        ranks.
+        """
         self._ranks.exchange(plan, parts, held)
 
     def agree(self, problem: BaseException | None) -> None:
@@ -103,13 +107,13 @@ class MpiMovers:
 
 
 Movers = Threads | MpiMovers
-"""An object that redistributes pieces of an array between the user's arrays and the parts for the
-interface.
+"""An object that copies pieces of an array between the user's arrays and the buffers of the links,
+by threads or by MPI ranks.
 """
 
 
 class CancelOnError:
-    """The context in which an array is moved: an error in it cancels the stream."""
+    """Context manager for the transfer of an array: an error in the block cancels the stream."""
 
     def __init__(self, stream: Stream, thread: ThreadPoolExecutor) -> None:
         """Set the stream, and the thread that sends or receives its pieces."""

@@ -21,7 +21,7 @@ Slices = tuple[slice, ...]
 
 @dataclass(frozen=True)
 class Piece:
-    """A box of the array whose rows are consecutive on the wire."""
+    """A part of the array, a box of indices, that is sent as one run of consecutive bytes."""
 
     box: tuple[tuple[int, int], ...]
     """First index and end index of each dimension."""
@@ -29,13 +29,13 @@ class Piece:
 
 @dataclass(frozen=True)
 class Cut:
-    """The cut of an array for an interface into blocks, lines and pieces."""
+    """How an array is cut for transfer over links: into pieces, lines (ADUs) and blocks."""
 
     shape: tuple[int, ...]
     links: int
     element: int
     dim: int
-    """The dimension of the array along which blocks lie."""
+    """The dimension of the array that is cut into blocks."""
     block: int
     """Number of indices of `dim` in a block; a block is the part of a TU on one link."""
     along: int
@@ -86,7 +86,7 @@ class Cut:
 
     @property
     def slab(self) -> int:
-        """Bytes of one index of `dim`."""
+        """Bytes of the elements that share one index of dimension `dim` and of all earlier ones."""
         return self.element * math.prod(self.shape[self.dim + 1 :])
 
     @property
@@ -124,7 +124,7 @@ class Cut:
                 yield Piece((*fixed, (low, high), *behind))
 
     def own(self, piece: Piece, links: Sequence[int]) -> list[tuple[int, int]]:
-        """Return the ranges of indices along `dim` that go over some links, in order.
+        """Return the ranges of indices along `dim` of the elements that go over `links`, in order.
 
         The ranges of all links form one range.
         """
@@ -132,7 +132,7 @@ class Cut:
         if len(links) == self.links:
             return [(low, high)]
         mine = set(links)
-        # Pieces begin at a TU unless they begin at a line.
+        # Split the range into blocks: a piece begins at a TU, or at a line and so at a block.
         starts = range(low, high, self.block)
         return [
             (start, min(start + self.block, high))
@@ -141,7 +141,7 @@ class Cut:
         ]
 
     def held(self, piece: Piece, links: Sequence[int]) -> tuple[int, ...]:
-        """Return the shape of the array that holds the part of a piece for some links."""
+        """Return the shape of an array with the elements of a piece that go over `links`."""
         extent = sum(high - low for low, high in self.own(piece, links))
         sizes = [high - low for low, high in piece.box]
         sizes[self.dim] = extent

@@ -92,12 +92,12 @@ def _call_on_ranks(comm: Any, call: Callable[[], R] | None) -> R | None:
 
 
 class RankNic(Nic):
-    """The session of a rank; see `connect_ranks`."""
+    """The session of one MPI rank in an application that all ranks share; see `connect_ranks`."""
 
     def __init__(self, nic: Nic, comm: Any) -> None:
         """Turn the session of one rank into a part of the session of all ranks."""
         super().__init__(nic._core, nic.address, nic._patience, watch=nic._watch)
-        # This session replaces `nic`, and ends it.
+        # This session takes over the core's session of `nic`, so `nic` must no longer end it.
         nic._finalizer.detach()
         self.comm = comm
         self._ranks: Ranks | None = None
@@ -158,7 +158,7 @@ class RankNic(Nic):
             ranks.close()
         if self.comm.rank != 0:
             super().close()
-        # The application ends with the session of rank 0.
+        # Wait for all ranks before rank 0 closes its session, since that ends the application.
         self.comm.Barrier()
         super().close()
 

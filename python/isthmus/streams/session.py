@@ -40,7 +40,7 @@ PROTOCOLS: dict[str, Any] = {
 the same with retransmission, or when it is sent.
 """
 RING = "2 MiB"
-"""Default bytes of the ring in shared memory that carries a link, in each direction."""
+"""Default size of the shared-memory ring buffer of a link, one for each direction."""
 NUMBER_MAX = (1 << 32) - 1
 
 
@@ -122,7 +122,7 @@ def needs_linux() -> None:
 
 
 def trusted(ca: str | os.PathLike[str] | None) -> str | None:
-    """Return the path of a file of certificates.
+    """Check the argument `ca`, the path of a certificate file, and return it as text.
 
     Raises:
         IsthmusError: the value is not a path.
@@ -163,9 +163,9 @@ class Nic:
         self.ticket: str = welcome[1]
         """Ticket with which further processes join the application."""
         self.staging_bytes: int = welcome[3]
-        """Limit of staging memory of its active streams, in each direction."""
+        """Maximum bytes of staging memory for the application's active streams, per direction."""
         self.network_bytes: int = welcome[4]
-        """Limit of network memory of its connections, in each direction."""
+        """Maximum bytes of network memory for the application's connections, per direction."""
 
     def _ask(self, request: dict[str, object]) -> dict[str, Any]:
         """Send a request to the daemon and return the reply."""
@@ -313,7 +313,7 @@ class Nic:
 
     @contextmanager
     def _linked(self, specs: Sequence[StreamSpec]) -> Iterator[None]:
-        """Make missing links; an error in the block removes them again."""
+        """Make missing links at the start of a ``with`` block; an error in it removes them."""
         made = []
         try:
             for number in sorted({link for spec in specs for link in spec.link_numbers}):
@@ -451,7 +451,7 @@ class Nic:
 
 
 def _word(name: str, value: object, words: tuple[str, ...]) -> None:
-    """Refuse a value that is not one of some words."""
+    """Check that the value of the argument `name` is one of the permitted `words`."""
     if not isinstance(value, str) or value not in words:
         hint = meant(str(value), words, f"it is one of {', '.join(words)}")
         raise StreamsError(f"{name}: {shown(value)} is not known here; {hint}")

@@ -35,11 +35,15 @@ class StreamSpec:
     links: int | Sequence[int] = 1
     """Links over which a TU is striped: their count, or their numbers."""
     su_order: Sequence[int] | None = None
-    """The links of the SUs of a TU, in order; by default each of `links` once."""
+    """The links of the striping units (SUs) of a transfer unit, in order; by default each of
+    `links` once.
+    """
     packet: int | str | None = None
     """The maximum size of a packet's data in bytes; by default a TU."""
     granule: int | str = 1
-    """SUs are cut at multiples of this many bytes, such as an element."""
+    """Striping units (SUs) are cut at multiples of this many bytes, such as the size of an
+    element.
+    """
     adus: int | None = None
     """Number of ADUs; if not given, `Stream.finish` sets it."""
     direction: Literal["transmit", "receive"] = "transmit"
@@ -87,7 +91,7 @@ class StreamSpec:
 
     def _read(self) -> dict[str, Any]:
         """Check all settings and return those that the daemon needs, in its form."""
-        # Sessions in an event loop have another class of connection.
+        # Check for a number instead of a class: `AsyncConnection` is permitted, too.
         if not isinstance(getattr(self.connection, "number", None), int):
             raise refuse("connection", self.connection, "a connection, as `open` gives it")
         is_variable = isinstance(self.adu, str) and self.adu == "variable"
@@ -124,7 +128,7 @@ class StreamSpec:
             raise IsthmusError("sums: the connection was opened without a checksum; leave it out")
 
     def _order(self) -> list[int]:
-        """Return the link of each SU of a TU, in order."""
+        """Return the link that carries each striping unit (SU) of a transfer unit, in order."""
         if isinstance(self.links, int) and not isinstance(self.links, bool):
             whole("links", self.links, 1, LINK_MAX + 1)
             links = list(range(self.links))
@@ -145,7 +149,7 @@ class StreamSpec:
         return order
 
     def words(self, others: Sequence[StreamSpec]) -> dict[str, Any]:
-        """Return the specification for the daemon; `others` are those of the same call."""
+        """Return the specification in the form of a request; `others` are registered with it."""
         words: dict[str, Any] = {
             "connection": self.connection.number,
             "direction": self.direction,

@@ -13,7 +13,7 @@ class StreamStatus(msgspec.Struct, frozen=True):
     stream: int
     """Number of the stream."""
     application: int
-    """Number of the application to which it belongs."""
+    """Number of the application to which the stream belongs."""
     connection: int
     """Number of the connection that the stream uses."""
     direction: str
@@ -23,9 +23,11 @@ class StreamStatus(msgspec.Struct, frozen=True):
     ``failed`` or ``cancelled``.
     """
     over: bool
-    """Whether the stream has ended and nothing of it is in progress."""
+    """Whether the stream has ended and none of its transfers is still in progress."""
     moved: int
-    """Number of ADUs that were moved: to the manager's network memory, or to the ranks."""
+    """Number of ADUs that were moved: to the daemon's network memory when sending, to the
+    application's processes when receiving.
+    """
     done: int
     """Number of ADUs that are done, as the destination guarantees."""
     incomplete: int
@@ -48,7 +50,7 @@ class ConnectionStatus(msgspec.Struct, frozen=True):
     connection: int
     """Number of the connection."""
     application: int
-    """Number of the application to which it belongs."""
+    """Number of the application to which the connection belongs."""
     destination: str
     """Destination of the connection."""
     open: bool
@@ -60,7 +62,7 @@ class ConnectionStatus(msgspec.Struct, frozen=True):
     receive_bytes: int
     """Received data in network memory, in bytes."""
     moved_bytes: tuple[int, int]
-    """Bytes that its streams moved to the peer, and from the peer."""
+    """Bytes that streams of the connection moved to the peer, and from the peer."""
     gone: str | None = None
     """Reason why the connection is gone."""
     congestion: str | None = None

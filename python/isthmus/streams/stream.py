@@ -50,7 +50,7 @@ class Stream:
         self._sends = f"a send of stream {self.number}"
 
     def _seconds(self, timeout: Timeout) -> float | None:
-        """Return a timeout in seconds; None for no limit."""
+        """Convert a timeout to seconds; None for no limit."""
         return self._patience if timeout is None else seconds("timeout", timeout)
 
     @overload
@@ -178,13 +178,13 @@ class Stream:
         )
 
     def _now(self, flat: Bytes, adu_bytes: int | None, timeout: float | None) -> int:
-        """Send data in this thread and return the number of the ADU."""
+        """Send data in the caller's thread and return the number of the ADU."""
         number = ask(self._core.send, flat, adu_bytes, timeout)
         self.sent = number + 1
         return number
 
     def _work(self) -> Worker:
-        """Return the thread of non-blocking sends; start it at first use."""
+        """Return the thread that makes non-blocking sends; start it at first use."""
         if self._worker is None:
             self._worker = Worker(f"stream {self.number}")
         return self._worker
@@ -268,7 +268,8 @@ class Stream:
         return self._wait(None, False, timeout)
 
     def wait_moved(self, adus: int, *, timeout: Timeout = None) -> StreamStatus:
-        """Wait until this number of ADUs is in the manager's network memory, or with the ranks.
+        """Wait until this number of ADUs has moved: to the daemon's network memory when sending,
+        to the application's processes when receiving.
 
         Raises: as `wait`.
         """

@@ -51,7 +51,7 @@ class Handle(Generic[R]):
             self.release()
             asked, self._asked = self._asked, []
         for notify in asked:
-            # The caller may be gone, such as a closed loop of asyncio.
+            # Ignore the error of a caller that is gone, such as a closed asyncio event loop.
             with suppress(RuntimeError):
                 notify()
 

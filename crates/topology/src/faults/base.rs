@@ -34,8 +34,8 @@ pub(super) fn reaches(cube: IncompleteHypercube, from: Hop, to: Hop) -> bool {
     crosses_descending(from.target(), from.dimension, to)
 }
 
-/// Return the result of [`reaches`] for a block whose upper half, with bit `top` set, is
-/// incomplete, if neither link is inside that half.
+/// Return whether a chain of dependencies leads from link `from` to link `to`, as [`reaches`] does,
+/// if neither link is inside the incomplete upper half of the cube (addresses with bit `top` set).
 fn reaches_across(top: u32, from: Hop, to: Hop) -> bool {
     let half = 1 << top;
     let climbs = |hop: Hop| hop.dimension == top && hop.node < half;

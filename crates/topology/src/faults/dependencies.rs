@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use super::base;
 use crate::IncompleteHypercube;
 
-/// Dependencies (held link, next link) in addition to those of the cube's own routing. All of them
-/// together have no cycle.
+/// Channel dependencies (held link, next link) that detours add to those of the cube's own routing.
+/// All of them together have no cycle.
 ///
 /// The dependencies of the cube's own routing are computed as if it had no faults, so they need no
 /// memory, whatever the size of the cube. This is a safe approximation: every actual dependency is
@@ -21,7 +21,7 @@ pub(super) struct Dependencies {
 
 /// Reason why a list of dependencies was not added: the first of them that would close a cycle.
 pub(super) struct Refusal {
-    /// Index of the dependency in the list.
+    /// Index, in the list passed to [`Dependencies::add`], of the dependency that closes a cycle.
     pub index: usize,
     /// Whether the dependency closes a cycle with the permanent dependencies, so that later
     /// attempts will fail, too.
@@ -46,7 +46,8 @@ impl Dependencies {
         self.work_left == 0
     }
 
-    /// Return whether the dependency belongs to the cube's own routing or has been added.
+    /// Return whether the dependency of link `next` on link `held` belongs to the cube's own routing
+    /// or has been added.
     pub(super) fn contains(&self, held: usize, next: usize) -> bool {
         self.known.contains(&(held, next))
             || base::depends(self.cube, self.cube.hop(held), self.cube.hop(next))
@@ -75,7 +76,8 @@ impl Dependencies {
         Ok(())
     }
 
-    /// Return whether a chain of dependencies leads from `next` to `held`.
+    /// Return whether the dependency (`held`, `next`) would close a cycle: whether a chain of
+    /// dependencies already leads from link `next` to link `held`.
     fn closes_cycle(&mut self, (held, next): (usize, usize)) -> bool {
         let goal = self.cube.hop(held);
         let mut seen = vec![false; self.added.len()];

@@ -8,7 +8,7 @@ use crate::Hop;
 const EXTRA_HOPS_MAX: u32 = 12;
 /// Maximum number of orders in which the search processes the pairs of nodes.
 const ORDERS_MAX: u64 = 8;
-/// Maximum number of paths of one length that the search tries for a pair.
+/// Maximum number of paths of one length that the search tries between two nodes.
 const TRIES_MAX: u32 = 64;
 
 /// A step of a partial path in the search: its last link, its new dependencies and its predecessor.
@@ -21,7 +21,8 @@ struct Step {
     previous: usize,
 }
 
-/// A set of dependencies, stored as the set of dimensions of the next links for each held link.
+/// A set of channel dependencies (held link, next link). For each held link it stores a bit set of the
+/// dimensions of the next links.
 struct DependencySet(Vec<u32>);
 
 impl DependencySet {
@@ -41,16 +42,17 @@ impl DependencySet {
 struct Search<'a> {
     faults: &'a CubeFaults,
     dependencies: Dependencies,
-    /// The dependencies that are already in `dependencies`.
+    /// The channel dependencies of the routes found so far, for fast look-up.
     known: DependencySet,
-    /// Dependencies that would close a cycle. They stay in this set, since dependencies once added
-    /// are permanent.
+    /// Channel dependencies that would close a cycle with the routes found so far. No detour may ever
+    /// use them, since routes once found are permanent.
     refused: DependencySet,
-    /// Dependencies that the current pair must not add.
+    /// Channel dependencies that the detour of the current pair of nodes must avoid, because they
+    /// close a cycle together with others of that detour.
     excluded: DependencySet,
     excluded_links: Vec<usize>,
-    /// Index of each link in the layer of the search under construction; valid if `layer_of` is
-    /// that layer.
+    /// For each link, its index in the layer that the search is building. The entry is out of date if
+    /// `layer_of` of the link is an earlier layer.
     index: Vec<u32>,
     layer_of: Vec<u64>,
     layer_count: u64,
@@ -88,8 +90,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Return the dimensions of a shortest path between two nodes that can be added to the routes
-    /// without closing a cycle.
+    /// Find a shortest path between two nodes that can be added to the routes without a risk of
+    /// deadlock, and return the dimensions that it crosses.
     fn detour(&mut self, from: u32, to: u32) -> Option<Vec<u8>> {
         let distance = self.faults.cube().distance(from, to);
         (distance..=distance + EXTRA_HOPS_MAX)
@@ -97,8 +99,8 @@ impl<'a> Search<'a> {
             .find_map(|hops| self.detour_of(from, to, hops))
     }
 
-    /// Return the dimensions of a path of exactly `hops` hops that can be added to the routes, or
-    /// `None` if there is none.
+    /// Find a path of exactly `hops` hops that can be added to the routes without a risk of deadlock,
+    /// and return the dimensions that it crosses, or `None` if there is none.
     fn detour_of(&mut self, from: u32, to: u32, hops: u32) -> Option<Vec<u8>> {
         let cube = self.faults.cube();
         for held in self.excluded_links.drain(..) {
@@ -166,8 +168,9 @@ impl<'a> Search<'a> {
         Some(path)
     }
 
-    /// Add to `layer` the links from `node` that leave enough of the remaining `left` hops to reach
-    /// `to`. `last` is the previous step with its index in the previous layer.
+    /// Extend a partial path by one hop: add to `layer` each permitted link from `node` after which
+    /// `left` hops suffice to reach `to`. `last` is the previous step of the path, with its index in
+    /// the previous layer.
     fn extend(
         &mut self,
         node: u32,

@@ -99,7 +99,7 @@ impl LocalDetours {
         *remaining ^= replaced;
         let path = &self.paths[&(node, replaced)];
         match path.split_last() {
-            // The route would cross the last dimension twice in a row.
+            // Omit the last hop of the detour if the next hop of the route would undo it.
             Some((&last, rest)) if remaining.checked_ilog2() == Some(u32::from(last)) => {
                 *remaining ^= 1 << last;
                 rest
@@ -146,7 +146,7 @@ struct Candidate {
     dimensions: Vec<u32>,
     first: usize,
     exits: Vec<Exit>,
-    /// Dependencies that the detour would add.
+    /// Channel dependencies (held link, next link) that the detour would add to the routing.
     new: Vec<(usize, usize)>,
 }
 
@@ -157,7 +157,7 @@ struct Exit {
     last: usize,
     /// Upper bound (exclusive) of the dimensions that the route has yet to cross.
     below: u32,
-    /// A dimension that the route never crosses next at this point.
+    /// A dimension that the route never crosses next at this exit, since that would go back.
     never: Option<u32>,
 }
 
@@ -173,9 +173,9 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Return the dimensions of a shortest path of working links that can be added to the routes
-    /// without closing a cycle. Of several such paths, the one with the fewest new dependencies is
-    /// chosen.
+    /// Find a shortest path of working links that can be added to the routes without a risk of
+    /// deadlock, and return the dimensions that it crosses. Of several such paths, choose the one with
+    /// the fewest new channel dependencies.
     fn detour(&mut self, node: u32, replaced: u32) -> Option<Vec<u32>> {
         let hops = replaced.count_ones() as usize;
         for hops in (hops..=hops + EXTRA_HOPS_MAX).step_by(2) {
@@ -247,14 +247,15 @@ impl Search<'_> {
         let (first, last) = (links[0], links[links.len() - 1]);
         let (highest, lowest) = (replaced.ilog2(), replaced.trailing_zeros());
         let mut wanted: Vec<_> = links.windows(2).map(|pair| (pair[0], pair[1])).collect();
-        // Case 1: the route comes from another detour, which replaces higher dimensions.
+        // Links from which a route enters this detour, case 1: the last link of another detour, which
+        // replaces higher dimensions.
         let before = self.leaving_at.get(&node).into_iter().flatten();
         let before = before.filter(|exit| exit.leads_to(highest));
         wanted.extend(before.map(|exit| (exit.last, first)));
         let mut exits = Vec::new();
-        // Case 2: the route comes from a single link of a higher dimension. This excludes a detour
-        // that replaces one hop, since the two hops would then be replaced together. Such a detour
-        // also ends its route.
+        // Links from which a route enters this detour, case 2: a single link of a higher dimension.
+        // This excludes a detour that replaces one hop, since the two hops would then be replaced
+        // together. Such a detour also ends its route.
         if highest != lowest {
             for dimension in highest + 1..self.cube.dimension() {
                 if self.faults.is_usable(node, dimension) {
@@ -298,8 +299,8 @@ impl Search<'_> {
 }
 
 impl Exit {
-    /// Return whether a route may continue from this exit with `dimension` as the highest dimension
-    /// to cross.
+    /// Return whether `dimension` can be the highest dimension that a route still has to cross when it
+    /// leaves the detour at this exit.
     fn leads_to(&self, dimension: u32) -> bool {
         dimension < self.below && self.never != Some(dimension)
     }

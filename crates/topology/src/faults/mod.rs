@@ -35,12 +35,12 @@ pub enum FaultError {
     },
 }
 
-/// An error: some pairs of working nodes have no path, because the faults disconnect the network.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
     "the faults cut the network apart: {pair_count} ordered pairs of working nodes have no path, \
      the first from node {from} to node {to}"
 )]
+/// An error: some pairs of working nodes have no path, because the faults disconnect the network.
 pub struct DisconnectedError {
     /// Source of the first pair of working nodes without a path.
     pub from: u32,

@@ -12,7 +12,7 @@ use crate::{Hop, Route};
 /// Default maximum number of steps in the search for detours of pairs, which take about one or two
 /// seconds.
 const SEARCH_STEPS_MAX: u64 = 1 << 28;
-/// Maximum number of steps in the tests that detours close no cycle.
+/// Maximum number of steps for the checks that detours add no cycle of channel dependencies.
 const CHECK_STEPS_MAX: u64 = 1 << 30;
 
 /// A reason why no route exists between two nodes.
@@ -188,7 +188,7 @@ pub struct FaultyRoute<'a> {
     steps: Steps<'a>,
 }
 
-/// The remaining hops of a route, by the routing scheme.
+/// The remaining hops of a route, in a form that depends on the routing scheme.
 #[derive(Debug, Clone)]
 enum Steps<'a> {
     Own(Route),
@@ -204,8 +204,10 @@ enum Steps<'a> {
 }
 
 impl Iterator for FaultyRoute<'_> {
+    /// One hop of the route: a node and the dimension of the link that leaves it.
     type Item = Hop;
 
+    /// Return the next hop of the route, or `None` at the destination.
     fn next(&mut self) -> Option<Hop> {
         let dimension = match &mut self.steps {
             Steps::Own(route) => route.next()?.dimension,

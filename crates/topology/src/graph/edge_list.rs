@@ -184,7 +184,7 @@ fn by_number(nodes: &[ReadNode]) -> Option<Vec<u32>> {
         .map(|ReadNode { name, .. }| {
             let number: u32 = name.parse().ok()?;
             let seen = seen.get_mut(number as usize)?;
-            // "01" is not the name that node 1 would have in an output file.
+            // A name such as "01" is not canonical: output files would show this node as "1".
             (!std::mem::replace(seen, true) && *name == number.to_string()).then_some(number)
         })
         .collect()
@@ -290,7 +290,7 @@ fn entries(text: &str) -> Option<Vec<(String, String)>> {
     }
 }
 
-/// Return a quoted text, or a bare word up to the next punctuation, and the text after it.
+/// Read a quoted text, or a bare word up to the next punctuation, at the start of `text`. Return it and the rest.
 fn scalar(text: &str) -> Option<(String, &str)> {
     let Some(quote) = text.chars().next().filter(|char| "'\"".contains(*char)) else {
         let end = text.find([',', ':', '{', '}', '[', ']', '\'', '"'])?;

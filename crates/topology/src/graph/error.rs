@@ -101,13 +101,13 @@ pub enum GraphProblem {
         /// The word that is not an attribute.
         word: String,
     },
-    /// A Slurm topology file: switches with ranges of nodes, no edges.
+    /// The file is a Slurm topology file, which lists switches with ranges of nodes, not edges.
     #[error(
         "a topology.conf of Slurm, which lists switches, not edges; describe the fat tree as a \
          machine (kind = \"fat-tree\", tree = \"ports\"), or write a line \"SWITCH NODE\" for each link"
     )]
     SlurmTopology,
-    /// The output of `ibnetdiscover`: nodes with their ports, no edges.
+    /// The file is output of `ibnetdiscover`, which lists nodes with their ports, not edges.
     #[error(
         "output of ibnetdiscover, which lists the ports of switches and hosts, not edges; write a line \
          \"SWITCH SWITCH\" or \"SWITCH HOST\" for each cable (and set leaves = \"nodes\" for the hosts)"

@@ -227,10 +227,12 @@ impl Graph {
 }
 
 impl Adjacency for Graph {
+    /// Return the number of nodes of the graph.
     fn node_count(&self) -> u32 {
         Graph::node_count(self)
     }
 
+    /// Return the neighbours of `node` in ascending order, each once.
     fn neighbors(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
         Graph::neighbors(self, node).iter().copied()
     }

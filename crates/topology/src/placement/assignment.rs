@@ -53,8 +53,8 @@ pub(super) fn nearest(
     Ok(server)
 }
 
-/// Return the server of one of the neighbours that are one hop nearer to an I/O node: the server
-/// with the fewest PEs, or the lowest of several.
+/// Choose an I/O node for `pe` among the I/O nodes of its neighbours that are one hop nearer to one:
+/// the I/O node that serves the fewest PEs so far, or the lowest of several.
 fn least_loaded(
     network: &impl Adjacency,
     hops: &[u32],

@@ -7,18 +7,20 @@ fn parity_bits(dimension: u32) -> u32 {
     (dimension + 1).ilog2()
 }
 
-/// Return the dimension 2^m - 1 of the largest perfect cube that fits into `dimension`.
+/// Return the largest number 2^m - 1 up to `dimension`. A cube of that many dimensions has a perfect
+/// Hamming code: each PE is within one hop of exactly one code word.
 pub(super) fn block_dimension(dimension: u32) -> u32 {
     (1 << parity_bits(dimension)) - 1
 }
 
-/// Return the parity-check column of each address bit.
+/// Return the column of the code's parity-check matrix for each address bit.
 fn columns(dimension: u32) -> impl Iterator<Item = u32> {
     let block = block_dimension(dimension);
     (0..dimension).map(move |bit| bit % block + 1)
 }
 
-/// Return the code words in order, and for each PE the index of its server.
+/// Place I/O nodes on the code words. Return these PEs in order, and for each PE the index of the I/O
+/// node that serves it.
 pub(super) fn place_code_words(cube: Hypercube) -> (Vec<u32>, Vec<u32>) {
     let pe_count = cube.node_count() as usize;
     let mut syndrome = vec![0u8; pe_count];
@@ -41,8 +43,8 @@ pub(super) fn place_code_words(cube: Hypercube) -> (Vec<u32>, Vec<u32>) {
         .enumerate()
         .map(|(pe, &syndrome)| match syndrome {
             0 => index[pe],
-            // Bit s - 1 has column s and is within the lowest block, hence in the PE's own aligned
-            // subcube.
+            // Flipping address bit s - 1, whose column is the syndrome s, gives a code word. The bit is
+            // in the lowest block, so the code word is in the PE's own aligned subcube.
             syndrome => index[pe ^ (1 << (syndrome - 1))],
         })
         .collect();

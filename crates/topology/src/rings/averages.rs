@@ -103,7 +103,7 @@ impl<'a> LinkLoads<'a> {
         self.links[beyond as usize].ends += flow.amount;
         let ring = &mut self.rings[self.fabric.links()[first as usize].ring as usize];
         ring.stretches += flow.amount;
-        // Links of a ring are numbered in the order in which packets cross them.
+        // Packets cross the links of a ring in ascending order, so this segment crosses the last link of its ring.
         if beyond <= first {
             ring.around += flow.amount;
         }
@@ -114,7 +114,7 @@ impl<'a> LinkLoads<'a> {
     pub fn into_links(mut self) -> Vec<LinkUse> {
         for (ring, (nodes, all)) in (0..).zip(self.fabric.rings().iter().zip(&self.rings)) {
             let first = self.fabric.link(ring, 0) as usize;
-            // This limit is larger than the rounding errors on unused links.
+            // Loads below this limit are rounding errors on unused links, and are set to 0.
             let nothing = all.stretches * 1e-12;
             let mut sends = all.around;
             for link in &mut self.links[first..first + nodes.len()] {
@@ -219,7 +219,8 @@ mod tests {
         links
     }
 
-    /// Checks uneven traffic over every form and rule, with and without faults, against a count along the links.
+    /// Checks link loads under uneven traffic against a count link by link, for every shape and routing rule, with and
+    /// without faults.
     #[test]
     fn link_loads_follow_from_segment_ends() {
         let shapes = [
@@ -274,8 +275,8 @@ mod tests {
     }
 
     /// Checks that the averages from the traffic to one node equal those over all pairs, on all tori and rules for
-    /// which this fast computation exists. Amounts of dimension order and of fixed routes are halves of halves, so
-    /// their sums are equal to the bit.
+    /// which this fast computation exists. Under dimension order and fixed routes all loads are sums of powers of 1/2,
+    /// so they must be equal to the bit.
     #[test]
     fn the_traffic_to_one_node_determines_all() {
         let shapes = [

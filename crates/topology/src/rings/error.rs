@@ -69,7 +69,7 @@ pub enum RingsError {
         /// Highest node number on any ring.
         highest: u32,
     },
-    /// No common nodes join some of the rings.
+    /// The fabric is not connected: some rings have no node in common with the others.
     #[error(
         "no path from node {from} to node {to}: no chain of rings with common nodes joins them"
     )]

@@ -129,7 +129,8 @@ impl Fabric {
             None => Ok(fabric),
             Some(&first) => Err(RingsError::Unreachable {
                 from: 0,
-                // Node 0 is in the largest component, or is itself cut off from that component.
+                // Name a node without a path from node 0. If node 0 is itself outside the largest
+                // component, that is any live node.
                 to: if first == 0 {
                     fabric.live_nodes[0]
                 } else {
@@ -338,7 +339,7 @@ impl Fabric {
         &self.live_nodes
     }
 
-    /// Return the working nodes that are not live nodes, ascending.
+    /// Return the working nodes outside the largest connected set (the live nodes), ascending.
     pub fn cut_off(&self) -> &[u32] {
         &self.cut_off
     }

@@ -58,6 +58,7 @@ impl Failure {
 }
 
 impl fmt::Display for Failure {
+    /// Write the failed link or node, and the rings that the failure stops.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.cause {
             Cause::Link { from, to } => write!(f, "link {from}-{to}")?,

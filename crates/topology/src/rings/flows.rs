@@ -85,8 +85,8 @@ impl Routes {
             Method::Mixed(grid, _) => grid,
             _ => return false,
         };
-        // Each random choice has two options, and earlier choices do not affect which choices
-        // follow.
+        // Visit all outcomes of the random choices, encoded as bits: each choice has two options, and
+        // earlier choices do not affect which choices follow.
         let mut choices = 0;
         let mut outcome: u32 = 0;
         loop {
@@ -164,7 +164,7 @@ impl Buffers {
     }
 }
 
-/// Traffic to one destination.
+/// Traffic on its way to one destination, by the node or interface that it has reached.
 struct Traffic {
     /// For each node, the traffic that starts at the node. All entries are 0 before and after the
     /// visit of a destination.

@@ -2,7 +2,7 @@
 
 use std::hint::select_unpredictable;
 
-/// Kind of a torus by the arrangement of its rings.
+/// Arrangement of the rings of a torus: along its lines, one or two per line, or around its faces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Each line has one ring, in the direction of increasing coordinates.
@@ -91,7 +91,7 @@ impl Grid {
         }
     }
 
-    /// Return the kind of the torus.
+    /// Return how the rings of the torus are arranged.
     pub fn kind(&self) -> Kind {
         self.kind
     }
@@ -154,8 +154,8 @@ impl Grid {
         self.combine_coordinates(from, to, |from, to, size| (to + size - from) % size)
     }
 
-    /// Return the node whose coordinates are `of` the coordinates of two nodes and the size of each
-    /// dimension.
+    /// Return the node whose coordinate in each dimension is the result of `of`, called with the
+    /// coordinates of the two nodes and the size of the dimension.
     fn combine_coordinates(&self, one: u32, other: u32, of: impl Fn(u32, u32, u32) -> u32) -> u32 {
         let coordinate = |(dimension, axis): (usize, &Axis)| {
             let [one, other] = [one, other].map(|node| self.coordinate(node, dimension));
@@ -318,8 +318,8 @@ mod tests {
         }
     }
 
-    /// Checks that a path along one dimension has the hops, the end and the ring that `offset`, `node_after` and
-    /// `ring` give.
+    /// Checks that the combined computation of a path along one dimension agrees with the separate computations of
+    /// its hops, its end and its ring.
     #[test]
     fn paths_along_a_dimension_agree_with_offset_end_and_ring() {
         let shapes: [(Kind, &[u32]); 4] = [

@@ -3,7 +3,7 @@
 use super::grid::{Grid, Kind};
 use super::{MAX_NODES, RingsError, Shape};
 
-/// The rings of a shape, with its name and sizes.
+/// The rings of a fabric as computed from its shape, with its name and sizes.
 pub(super) struct Layout {
     pub name: String,
     pub sizes: Option<Vec<u32>>,
@@ -11,7 +11,7 @@ pub(super) struct Layout {
     pub rings: Vec<Vec<u32>>,
 }
 
-/// Return the rings of a shape, or report why it is impossible.
+/// Compute the rings of a fabric of this shape, or report why the shape is impossible.
 pub(super) fn of(shape: &Shape) -> Result<Layout, RingsError> {
     match shape {
         Shape::Ring { nodes } => {

@@ -1,4 +1,4 @@
-//! Computation of the results for routes that depend on all pairs of nodes of a fabric.
+//! Link loads and the check for waiting cycles, computed over all pairs of nodes of a fabric.
 
 use super::Routes;
 use super::averages::{LinkLoads, Sums};
@@ -6,12 +6,13 @@ use super::results::AllPairs;
 use super::waiting::QueueDependencies;
 
 impl Routes {
-    /// Return the results over all pairs of nodes. They are computed in the first call.
+    /// Return the link loads and the check for waiting cycles over all pairs of nodes. The first call
+    /// computes and stores them.
     pub(super) fn pairs(&self) -> &AllPairs {
         self.pairs.get_or_init(|| self.compute())
     }
 
-    /// Compute the results over all pairs of nodes.
+    /// Compute the link loads, and check for waiting cycles, over all pairs of nodes.
     fn compute(&self) -> AllPairs {
         let mut sums = Sums::default();
         let mut uses = LinkLoads::new(self.fabric());

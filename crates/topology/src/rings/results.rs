@@ -62,6 +62,7 @@ impl WaitCycle {
 }
 
 impl fmt::Display for WaitCycle {
+    /// Write the error message with the nodes and rings of the waiting queues.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "input queues can wait for one another in a circle: ")?;
         for (ring, node) in &self.places {
@@ -76,8 +77,8 @@ impl fmt::Display for WaitCycle {
 
 impl std::error::Error for WaitCycle {}
 
-/// Results over all pairs of nodes of a fabric. They are needed if the nodes are not equivalent, so
-/// that one node cannot represent all.
+/// Link loads, and the check for waiting cycles, over all pairs of nodes of a fabric. They are needed
+/// if the nodes are not equivalent, so that one node cannot represent all.
 #[derive(Debug, Clone)]
 pub(super) struct AllPairs {
     /// Averages over uniform traffic between all live nodes.

@@ -38,13 +38,13 @@ pub struct Routes {
     fabric: Fabric,
     routing: Routing,
     method: Method,
-    /// For each node, whether it is live.
+    /// For each node, whether it is live: in the largest set of nodes that can reach one another.
     live: Vec<bool>,
-    /// Results over all pairs of nodes, if they have been computed.
+    /// Link loads and the check for waiting cycles over all pairs of nodes, once they are computed.
     pub(super) pairs: OnceLock<AllPairs>,
 }
 
-/// The method by which paths are found.
+/// How the paths of packets are found: from coordinates, from a table of all pairs, or from both.
 #[derive(Debug, Clone)]
 pub(super) enum Method {
     /// All paths are computed by arithmetic: for all rules on tori of lines, and for dimension
@@ -138,7 +138,7 @@ impl Routes {
         self.routing == Routing::DimensionOrder
     }
 
-    /// Return the method by which paths are found.
+    /// Return how paths are found: from coordinates, from a table of all pairs, or from both.
     pub(super) fn method(&self) -> &Method {
         &self.method
     }
@@ -190,7 +190,7 @@ impl Routes {
         }
     }
 
-    /// Check that the nodes differ and are live.
+    /// Panic if the nodes are the same, or one is outside the largest connected set of nodes.
     fn check(&self, source: u32, destination: u32) {
         assert_ne!(source, destination, "a packet to its own source");
         for node in [source, destination] {

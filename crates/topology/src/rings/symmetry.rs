@@ -42,7 +42,7 @@ impl Routes {
         let fabric = self.fabric();
         let classes = self.link_classes(grid);
         let class_count = classes.iter().max().map_or(0, |last| last + 1);
-        // One link of each class leaves every node.
+        // For each node and link class, the link of this class that leaves the node; there is exactly one.
         let mut leaving = vec![0; fabric.node_count() as usize * class_count];
         for (number, link) in (0u32..).zip(fabric.links()) {
             leaving[link.from as usize * class_count + classes[number as usize]] = number;

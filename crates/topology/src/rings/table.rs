@@ -4,7 +4,8 @@
 use super::tori::extend;
 use super::{Fabric, Link, Routing, Segment};
 
-/// Rule of selection among the shortest paths, without regard to dimensions.
+/// Rule by which a packet selects one of the shortest paths in a table of paths. Dimension order is
+/// no such rule, since a table has no dimensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rule {
     Fixed,
@@ -13,8 +14,8 @@ pub(super) enum Rule {
 }
 
 impl Rule {
-    /// Return the rule of selection for a routing. Where dimension order is impossible, packets use
-    /// the paths with the fewest changes of ring.
+    /// Return the rule with which a table implements a routing. Where dimension order is impossible,
+    /// packets use the paths with the fewest changes of ring.
     pub fn of(routing: Routing) -> Self {
         match routing {
             Routing::Fixed => Self::Fixed,
@@ -38,6 +39,7 @@ pub(super) trait PathCount: Copy + PartialOrd {
 impl PathCount for u64 {
     const NONE: Self = 0;
     const ONE: Self = 1;
+    /// Return the sum, or `None` if it exceeds 64 bits.
     fn checked_plus(self, other: Self) -> Option<Self> {
         self.checked_add(other)
     }
@@ -46,6 +48,7 @@ impl PathCount for u64 {
 impl PathCount for f64 {
     const NONE: Self = 0.0;
     const ONE: Self = 1.0;
+    /// Return the sum, which a floating-point number can always represent approximately.
     fn checked_plus(self, other: Self) -> Option<Self> {
         Some(self + other)
     }

@@ -47,7 +47,7 @@ const OF_LINKS: &[&str] = &[
 /// Maximum number of bytes that the names of attributes take in a hint.
 const NAMES_MAX: usize = 600;
 
-/// The attributes of a list, with and without effect, by name.
+/// The attributes that a graph file contains, divided into those that describe the network and those without effect.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Found {
     /// Attributes that describe the network, with the kind of element that has them.
@@ -133,7 +133,7 @@ pub(super) fn classify(graph: &mut Graph, ignored: &str) -> Result<Found, ListEr
     })
 }
 
-/// Return a suggestion for the unknown attributes: `name`, and the others in `all`.
+/// Return advice for an error message on unknown attributes: `name` is the first, `all` lists every one.
 pub(super) fn hint(name: &str, all: &[String]) -> String {
     let lower = name.to_lowercase();
     let like = |words: &[&str]| words.iter().any(|word| lower.contains(word));

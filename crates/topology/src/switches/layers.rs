@@ -38,7 +38,7 @@ pub enum Change {
     Dateline,
 }
 
-/// Routes of which all routes to one switch form a tree.
+/// Routes between switches, given by next switches; the routes to any one destination form a tree.
 pub(super) struct Trees<'w> {
     /// Neighbours of each switch, ascending.
     pub neighbors: &'w Neighbors,
@@ -231,7 +231,7 @@ mod tests {
     use crate::deadlock;
     use crate::switches::{Form, Shortest};
 
-    /// Return the shortest routes of a form with one node at each switch.
+    /// Return the shortest routes through a network of this form, with one node at each switch.
     fn ways(form: &Form) -> Shortest {
         Shortest::new(form, &form.wiring(1)).expect("all switches are joined")
     }

@@ -22,7 +22,7 @@ pub const WIDTH_MAX: u32 = 1024;
 /// Maximum number of cables of a network. Parallel cables count separately.
 pub const CABLES_MAX: usize = 1 << 20;
 
-/// A reason why a list describes no network.
+/// A reason why a list of vertices and edges describes no valid network of switches.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ListError {
     /// The text cannot be read as a graph.
@@ -61,7 +61,7 @@ pub enum ListError {
     Attribute {
         /// Line number of the first occurrence of the attribute.
         line: usize,
-        /// Name of the unknown or missing attribute.
+        /// Name of the unknown attribute.
         name: String,
         /// The vertex or edge that has the attribute, as text.
         owner: String,
@@ -71,7 +71,7 @@ pub enum ListError {
     /// An attribute to be ignored does not occur in the list.
     #[error("no attribute {name:?} in the list")]
     Ignored {
-        /// Name of the unknown or missing attribute.
+        /// Name of the attribute that should be ignored but does not occur.
         name: String,
     },
     /// A vertex has an invalid role.
@@ -229,7 +229,7 @@ pub(super) fn network(graph: &Graph, leaves: Leaves) -> Result<(Form, Option<Nod
             }
         });
     }
-    // The number of each vertex counts the vertices with the same role.
+    // Number the switches from 0, and separately the nodes from 0.
     let mut counts = [0, 0];
     let numbers = is_node.iter().map(|&node| {
         let count = &mut counts[usize::from(node)];
@@ -385,7 +385,7 @@ mod tests {
         }
         let of_nodes = [
             ("s t\ns a\na\n", None),
-            // This list is a pair of leaves.
+            // The list is a single edge between two leaves, which both count as nodes.
             ("a b\n", Some(("no switch at all", None))),
             (
                 "s t\ns u\ns a 2\n",

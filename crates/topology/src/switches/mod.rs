@@ -67,6 +67,7 @@ pub enum Nodes {
 }
 
 impl From<u32> for Nodes {
+    /// Return the same number of nodes, `each`, at every switch.
     fn from(each: u32) -> Self {
         Self::Each(each)
     }
@@ -148,7 +149,7 @@ impl Form {
         self.name(switch).chars().take(NAME_MAX).collect()
     }
 
-    /// Return a switch that no path joins to switch 0, with switch 0, or `None` if all switches are connected.
+    /// Return switch 0 and a switch that no path joins to it; `None` if all switches are connected.
     pub fn apart(&self) -> Option<Apart> {
         Neighbors::new(&self.wiring(0)).apart()
     }
@@ -231,7 +232,7 @@ struct Leg {
 }
 
 impl Grid {
-    /// Return the grid of a form, or `None` for listed cables.
+    /// Return the grid of switches of a ring, torus or mesh, or `None` for a network of listed cables.
     fn of(form: &Form) -> Option<Self> {
         let (sizes, closed) = match form {
             Form::Ring { switches } => (vec![*switches], true),
@@ -334,6 +335,7 @@ fn grid(sizes: &[u32], closed: bool) -> Vec<(u32, u32)> {
 }
 
 impl fmt::Display for Form {
+    /// Write a short description of the network, such as "4 x 4 torus".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let by = |sizes: &[u32]| {
             let sizes: Vec<String> = sizes.iter().map(u32::to_string).collect();

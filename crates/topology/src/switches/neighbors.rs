@@ -32,7 +32,7 @@ impl Neighbors {
         for switch in 0..wiring.switch_count() {
             let start = found.to.len();
             for link in wiring.out_of(nodes + switch) {
-                // Parallel links are next to each other in the list.
+                // Add each neighbour once: parallel links are adjacent, so compare with the last one added.
                 match wiring.target(link).checked_sub(nodes) {
                     Some(there) if found.to[start..].last() != Some(&there) => found.to.push(there),
                     _ => {}
@@ -79,7 +79,7 @@ impl Neighbors {
         self.first.partition_point(|&first| first <= link) as u32 - 1
     }
 
-    /// Return the first switch that no path joins to switch 0, with switch 0, or `None` if all switches are connected.
+    /// Return switch 0 and the first switch that no path joins to it; `None` if all switches are connected.
     pub fn apart(&self) -> Option<Apart> {
         let parts = distance::parts(self);
         let from = parts.iter().position(|&lowest| lowest != 0)? as u32;
@@ -88,10 +88,12 @@ impl Neighbors {
 }
 
 impl Adjacency for Neighbors {
+    /// Return the number of switches, which are the nodes of this network.
     fn node_count(&self) -> u32 {
         self.switches()
     }
 
+    /// Return the neighbours of the switch with number `node`.
     fn neighbors(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
         self.of(node).iter().copied()
     }

@@ -28,7 +28,7 @@ pub struct Shortest {
     found: Source,
 }
 
-/// The method by which the routes were found.
+/// How the shortest routes were found: dimension by dimension on a grid, or by a search.
 #[derive(Debug, Clone)]
 enum Source {
     /// The routes go dimension by dimension on this grid.
@@ -165,7 +165,8 @@ mod tests {
         assert_eq!(links, 24 * 24 * (6 + 4) / 4);
     }
 
-    /// Checks that the next switch is one of the nearest, and of several the choice of the form.
+    /// Checks that each hop of a route on a grid leads nearer to the destination, and that [`Form::choice`] selects
+    /// among several such hops.
     #[test]
     fn routes_of_grids_equal_those_of_a_search() {
         for sizes in [

@@ -80,8 +80,8 @@ impl Waits {
         Ok(())
     }
 
-    /// Return the links that can be reached from a link over links within bounds. With each link is the index in the
-    /// result of the link from which it was reached.
+    /// Search breadth-first from link `from` along the waits in `next`, over links for which `within` is true. Return
+    /// the links found, each with the index in the result of the link from which it was found.
     fn search(
         next: &[Vec<u32>],
         seen: &mut [bool],
@@ -107,7 +107,7 @@ impl Waits {
     }
 }
 
-/// Return the links of the search path from the first link found to the one at index `at`.
+/// Return the path by which a search found the link at index `at` of its result `found`, from the first link on.
 fn trace_path(found: &[(u32, usize)], mut at: usize) -> Vec<u32> {
     let mut links = vec![found[at].0];
     while at > 0 {

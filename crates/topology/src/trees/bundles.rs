@@ -59,12 +59,13 @@ impl Tree {
         shares.into_iter().collect()
     }
 
-    /// Return the number of the bundle of a subtree in a direction.
+    /// Return the number of the bundle that contains all links up, or all links down, between a
+    /// subtree and the rest of the tree.
     fn bundle(&self, level: usize, subtree: u32, up: bool) -> u32 {
         self.first_bundle(level) + 2 * subtree + u32::from(!up)
     }
 
-    /// Return the number of the first bundle of a level.
+    /// Return the number of the first bundle (all links of a subtree in one direction) on a level.
     fn first_bundle(&self, level: usize) -> u32 {
         let nodes = self.node_count();
         let subtrees = self.levels[..level]

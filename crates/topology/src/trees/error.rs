@@ -155,6 +155,7 @@ impl TreesError {
 }
 
 impl fmt::Display for TreesError {
+    /// Write the problem with the fat tree, and advice on how to fix it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}; {}", self.problem(), self.hint())
     }

@@ -253,18 +253,19 @@ impl Shape {
 }
 
 impl Joint {
-    /// Return the number of ports down of a switch.
+    /// Return the number of ports by which a switch of the upper level is joined to the level below.
     pub(super) fn down_ports(&self) -> u64 {
         u64::from(self.children) * u64::from(self.parallel)
     }
 
-    /// Return the number of ports up of a child.
+    /// Return the number of ports by which a switch or node of the lower level is joined to the level above.
     pub(super) fn up_ports(&self) -> u64 {
         u64::from(self.parents) * u64::from(self.parallel)
     }
 }
 
 impl fmt::Display for Shape {
+    /// Write the usual short name of the tree, such as "4-ary 3-tree" or "XGFT(2; 24,27; 1,12)".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::KAry { arity, levels } => write!(f, "{arity}-ary {levels}-tree"),

@@ -42,7 +42,7 @@ pub struct Tree {
     pub(super) levels: Vec<Level>,
 }
 
-/// The vertices of one level, and their links.
+/// One level of a fat tree: its nodes or switches, and the numbers of their links up and down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Level {
     /// M_i: number of nodes below each vertex of this level.
@@ -76,7 +76,7 @@ pub enum Vertex {
     Switch(u32),
 }
 
-/// Connection of a level that has no further level in one direction.
+/// Placeholder for the links below the nodes or above the top switches, where no level follows.
 const NO_JOINT: Joint = Joint {
     children: 1,
     parents: 1,
@@ -160,8 +160,7 @@ impl Tree {
     /// Return the number of directed links, half of them up and half down.
     pub fn link_count(&self) -> u32 {
         let nodes = &self.levels[0];
-        // Links down of nodes would have the last numbers, so the first of these numbers is the
-        // number of links.
+        // Nodes have no links down; `first_down` of their level is one past the last link number.
         nodes.first_down
     }
 

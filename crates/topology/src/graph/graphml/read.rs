@@ -238,7 +238,7 @@ impl Parser {
                 });
             }
         };
-        // GraphML defines these attributes. They only identify the edge and its ports.
+        // Drop attributes that GraphML itself defines: they only identify the edge and its ports.
         for defined in ["id", "sourceport", "targetport"] {
             attributes.remove(defined);
         }
@@ -356,7 +356,7 @@ fn attributes(start: &BytesStart) -> Result<HashMap<String, String>, GraphProble
     for attribute in start.attributes() {
         let attribute = attribute.map_err(|error| malformed(error.to_string()))?;
         if attribute.key.prefix().is_some() || attribute.key.as_ref() == "xmlns" {
-            // The attribute belongs to another vocabulary.
+            // Skip namespace declarations and attributes of other XML vocabularies.
             continue;
         }
         let value = attribute

@@ -31,7 +31,7 @@ fn packing_bound(neighborhoods: &Neighborhoods) -> u32 {
 /// Return the bound from the share 1 / (size of the largest neighbourhood that contains the node)
 /// for each node. For a regular network this is the sphere-covering bound.
 fn fractional_bound(neighborhoods: &Neighborhoods) -> u32 {
-    // Shares are counted by size, so sums of equal fractions stay exact.
+    // Count equal shares instead of adding them one by one, which would accumulate rounding errors.
     let mut nodes_by_size: Vec<u64> = Vec::new();
     for node in 0..neighborhoods.node_count() {
         let sizes = neighborhoods

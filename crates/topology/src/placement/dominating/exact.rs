@@ -41,7 +41,8 @@ pub(super) fn solve(neighborhoods: &Neighborhoods, start: &[u32], nodes_max: u64
             lower_bound: 0,
         };
     };
-    // The optimum is an integer, and far fewer than 10^6 nodes keep rounding errors this small.
+    // Round the bound up, since the optimum is an integer. With far fewer than 10^6 nodes, rounding
+    // errors of the solver stay below the margin of 1e-6.
     let bound = outcome.stats().best_bound.unwrap_or(0.0);
     let lower_bound = (bound - 1e-6).ceil().max(0.0) as u32;
     let pes = match outcome {

@@ -10,8 +10,8 @@ pub(super) fn greedy(neighborhoods: &Neighborhoods) -> Vec<u32> {
     let mut gain: Vec<u32> = (0..count as u32)
         .map(|node| neighborhoods.closed(node).len() as u32)
         .collect();
-    // Each level lists the nodes by their gain at the time of insertion. Gains only decrease, so no
-    // node is added to a level once the loop has reached it.
+    // Entry g lists nodes whose gain was g when they were inserted. The loop visits the entries from
+    // the highest gain down. Gains only decrease, so it never adds a node to an entry already visited.
     let mut by_gain: Vec<Vec<u32>> = Vec::new();
     for (node, &gain) in gain.iter().enumerate() {
         if by_gain.len() <= gain as usize {
@@ -97,8 +97,8 @@ struct Search<'a> {
     score: Vec<u64>,
     /// For each node the number of the move in which it was last added or dropped.
     last_move: Vec<u64>,
-    /// For each node, whether anything near it has changed since it was dropped. Otherwise adding
-    /// it would undo a step.
+    /// For each node, whether the search may add it: whether a node up to two hops away was added or
+    /// dropped since it was dropped itself. Otherwise adding it would undo that step.
     may_return: Vec<bool>,
     uncovered: Vec<u32>,
     uncovered_place: Vec<u32>,
@@ -106,7 +106,7 @@ struct Search<'a> {
     steps: u64,
 }
 
-/// Position in the list of chosen nodes of a node that is not chosen.
+/// Marks a node that is not in a list, in place of its position.
 const ABSENT: u32 = u32::MAX;
 
 impl<'a> Search<'a> {
@@ -206,7 +206,8 @@ impl<'a> Search<'a> {
             .expect("the count of covering nodes says that there is one")
     }
 
-    /// Record a move of `pe`, after which nodes up to two hops away may be added again.
+    /// Record that `pe` was just added or dropped, and permit all nodes up to two hops away to be
+    /// added again.
     fn touch(&mut self, pe: u32) {
         self.moves += 1;
         self.last_move[pe as usize] = self.moves;
@@ -266,7 +267,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Remove `node` from `list` in constant time.
+/// Remove `node` from `list` in constant time; `place` contains the position of each node in `list`.
 fn remove(list: &mut Vec<u32>, place: &mut [u32], node: u32) {
     let at = std::mem::replace(&mut place[node as usize], ABSENT);
     list.swap_remove(at as usize);

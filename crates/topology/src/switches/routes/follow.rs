@@ -9,7 +9,8 @@ use crate::switches::neighbors::Neighbors;
 
 /// A reason why packets do not arrive at their destination.
 pub(super) enum Undelivered {
-    /// The second switch has no route. Packets from the first switch reach it from the third.
+    /// Fields: the switch where packets start, the switch at which no route continues, and the switch
+    /// before that, if any.
     Missing(u32, u32, Option<u32>),
     /// The routes form a cycle over these switches, so that packets never arrive.
     Circle(Vec<u32>),
@@ -51,7 +52,7 @@ pub(super) struct UsedChannels {
 }
 
 impl UsedChannels {
-    /// Return no used channels for the links of a network.
+    /// Return an empty set of used channels for the links of a network.
     pub fn new(wiring: &Wiring) -> Self {
         let beside = Neighbors::new(wiring).sorted();
         Self {

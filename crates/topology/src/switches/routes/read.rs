@@ -35,7 +35,7 @@ impl<'f> Names<'f> {
     fn of(&self, name: &str) -> Option<u32> {
         match &self.numbers {
             Some(numbers) => numbers.get(name).copied(),
-            // "01" is not the name of switch 1.
+            // Accept only the canonical number: "01" is not the name of switch 1.
             None => {
                 let number = name.parse().ok().filter(|&number| number < self.switches);
                 number.filter(|number: &u32| number.to_string() == name)

@@ -18,6 +18,7 @@ pub(super) struct Route {
 
 /// Write a short form, for lists of millions of routes.
 impl fmt::Debug for Route {
+    /// Write the switch, the range of destinations, the next switch and the layer.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (first, last) = self.to.unwrap_or((u32::MAX, 0));
         write!(f, "{} {first} {last} {} {}", self.at, self.next, self.layer)
