@@ -86,7 +86,7 @@ def type_of(what: str, given: Any) -> np.dtype[Any]:
 
 
 def refuse_type(what: str, dtype: np.dtype[Any]) -> None:
-    """Refuse elements that have no fixed bytes.
+    """Refuse an element type whose values cannot be copied as a fixed number of bytes.
 
     Raises:
         IsthmusError: they are Python objects, have no bytes, or are arrays themselves.

@@ -78,7 +78,9 @@ def to_write(part: Part, what: str) -> Given:
 
 
 class CheckedArrays:
-    """Arrays that have been checked, with their memory layout at that time."""
+    """The arrays of the last exchange and their memory layout then, so that an exchange of the
+    same arrays needs no further checks.
+    """
 
     def __init__(self, *held: Any) -> None:
         """Record the shape, strides and type of each array."""

@@ -210,7 +210,7 @@ class Source:
         domains = access.stretches(array, block)
 
         def get(number: int, data: NDArray[np.uint8], boxes: list[Box], parts: list[Part]) -> None:
-            """Read a round of a contiguous file."""
+            """Read the data of one round from a contiguous file."""
             assert access.aggregator is not None
             first, _ = domains.span(access.aggregator, number)
             self._open_reader().get(first, data)

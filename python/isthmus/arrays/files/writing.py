@@ -158,7 +158,7 @@ def _write_elements(
     )
 
     def put(number: int, data: NDArray[np.uint8], boxes: list[Box], parts: list[Part]) -> None:
-        """Write a round of a contiguous file."""
+        """Write the data of one round to a contiguous file."""
         assert writer is not None
         writer.put(number, data, block)
 
