@@ -6,7 +6,7 @@ use crate::spec::{FileLayout, HotSpot, TrafficSpec};
 use isthmus_kernel::{Chance, Cycles, Gap, Stream, Streams, Uniform};
 use isthmus_units::Clock;
 
-/// One demand of a PE: a message to send, a file to read or write, or a collective I/O operation.
+/// One demand of a PE (processing element): a message to send, a file to read or write, or a collective I/O operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Demand {
     /// A message to another PE.

@@ -59,11 +59,11 @@ class Plan:
         self._core = _call(_core.Plan, from_._core, to._core)
 
     def sends(self, rank: int) -> list[Message]:
-        """Return the messages of a sender by receiver, including the one to itself."""
+        """Return the messages that a rank sends, by receiver, including the one to itself."""
         return [Message(rank, to, elements) for to, elements in _call(self._core.sends, rank)]
 
     def receives(self, rank: int) -> list[Message]:
-        """Return the messages of a receiver by sender, including the one from itself."""
+        """Return the messages that a rank receives, by sender, including the one from itself."""
         found = _call(self._core.receives, rank)
         return [Message(sender, rank, elements) for sender, elements in found]
 
