@@ -116,7 +116,9 @@ class Job:
         return self._run_to_end(experiment, None)
 
     def experiment(self, journal: Path | None = None, expiry_s: float | None = None) -> Any:
-        """Build the core's experiment; with `expiry_s`, for parts beside other processes."""
+        """Create the experiment of the Rust core; with `expiry_s`, to run parts of it while other
+        processes run other parts.
+        """
         return ask(
             _core.Experiment,
             self.text,

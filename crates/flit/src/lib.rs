@@ -33,7 +33,7 @@ pub enum Ready {
     },
 }
 
-/// A message; its number is its index.
+/// A message that crosses channels of the network. Its number is its index in the list of messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
     /// Time of the message's first request.
@@ -77,7 +77,7 @@ struct Lane {
     crossed: Option<u64>,
 }
 
-/// State of a message in the network.
+/// State of a message in the network: the lanes that it occupies, and its progress.
 #[derive(Default)]
 struct Worm {
     next_request: Option<u64>,
@@ -91,7 +91,7 @@ struct Worm {
     tail: Option<u64>,
 }
 
-/// Channels and the messages that cross them.
+/// A simulated network: its channels, and the messages that cross them flit by flit.
 pub struct Network {
     depth: usize,
     messages: Vec<Message>,

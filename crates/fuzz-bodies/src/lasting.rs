@@ -22,7 +22,7 @@ const WINDOW: u64 = 16 << 10;
 /// The link of the rank that sends, and the link of the rank that receives.
 const LINKS: [LinkId; 2] = [LinkId(1), LinkId(2)];
 
-/// The rank's end of a link, for either direction.
+/// A rank's end of a link, which sends or receives over sockets that are cut and replaced.
 struct Rank {
     link: LinkId,
     kept: Unconfirmed,
@@ -45,7 +45,7 @@ struct World {
     /// The ADU, and the byte in it, that the receiving rank expects next.
     next: (u64, u64),
     ended: bool,
-    /// Sockets of links that were replaced and are still written to.
+    /// Replaced sockets of links, which the ranks still write to.
     old: Vec<End>,
     /// Whether a wrong request has made the link lose data.
     lost: bool,

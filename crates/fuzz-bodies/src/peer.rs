@@ -21,7 +21,7 @@ const ADU: u64 = 3000;
 /// Receive window of the connection in bytes.
 const WINDOW: u64 = 8 << 10;
 
-/// The peer's end of the connection.
+/// The peer's end of the connection: a stream socket, or a socket for datagrams.
 enum Line {
     Stream(End),
     Datagrams(UdpSocket),
@@ -191,7 +191,7 @@ impl World {
             return self.line.send(&bytes);
         };
         if header.bytes > 1 << 16 {
-            // The socket does not accept this number of bytes.
+            // Send the header alone: the socket does not accept this number of data bytes.
             return self.line.send(&bytes);
         }
         let sum = header.sum;
@@ -240,7 +240,7 @@ impl World {
                 }
             }
             21 => {
-                // A packet is lost on its way.
+                // Lose a packet: skip its sequence number and its data.
                 self.next.sequence += 1;
                 self.next.offset = (self.next.offset + 500) % ADU;
             }

@@ -79,7 +79,7 @@ pub fn spec(
 }
 
 impl Session {
-    /// Open a connection.
+    /// Ask the daemon to open a connection to a destination, such as a file or a socket.
     ///
     /// # Returns
     /// The number of the connection.
@@ -203,8 +203,8 @@ impl Session {
         }
     }
 
-    /// Release a link of this process. Its end is closed at once or, for a lasting link, when the
-    /// daemon has confirmed the release. [`Session::link`] waits for that confirmation before it
+    /// Release a link of this process. Its end is closed at once or, for a link that reconnects, when
+    /// the daemon has confirmed the release. [`Session::link`] waits for that confirmation before it
     /// creates another link with the number.
     pub fn unlink(&self, number: u16) {
         if self.check_process().is_err() {
@@ -214,7 +214,7 @@ impl Session {
         self.given_up(number, link);
     }
 
-    /// Finish the release of a link that was removed from the list of links of this process.
+    /// Finish the release of link `number`, which was removed from the list of links of this process.
     pub(crate) fn given_up(&self, number: u16, link: Option<Arc<Link>>) {
         lock(&self.core.registry).link_gone(number);
         if link.is_some() {

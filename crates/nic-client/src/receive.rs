@@ -253,7 +253,8 @@ impl Stream {
     }
 }
 
-/// Return whether a frame's data is valid, and not void. Fails if the frame is not the expected SU.
+/// Return whether a frame's data is valid: not void, which fills in for data that did not arrive.
+/// Fails if the frame is not the expected SU.
 fn check_frame(frame: &Frame, stream: u32, tu: &Tu, su: &Su) -> std::result::Result<bool, String> {
     let id = isthmus_stream::StreamId(stream);
     let wanted = Frame::su(frame.kind, id, tu, su);

@@ -213,7 +213,7 @@ impl Session {
         Ok(())
     }
 
-    /// Add a link to the list of links of this process.
+    /// Add an open link to the session's list of links of this process.
     fn put(&self, link: Link) {
         let mut links = lock(&self.core.links);
         lock(&self.core.registry).link_gone(link.number);
@@ -306,17 +306,19 @@ impl Session {
 }
 
 impl AsFd for Session {
+    /// Return the descriptor that is readable while [`Session::notices`] has something to report.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.core.notice.as_fd()
     }
 }
 
 impl Drop for Session {
+    /// End the session and wait for its thread.
     fn drop(&mut self) {
         self.end();
         if let Some(thread) = self.thread.take() {
             if self.check_process().is_err() {
-                // This process has no such thread, and the identifier may belong to another thread.
+                // A forked child has no such thread, and the identifier may belong to another thread.
                 std::mem::forget(thread);
                 return;
             }
@@ -405,7 +407,7 @@ fn read_some(wire: &mut Transport, bytes: &mut [u8], timeout: Timeout<'_>) -> Re
     }
 }
 
-/// Convert an error of invalid data from the daemon.
+/// Convert an I/O error to the error that the daemon sent invalid data.
 fn garbled(error: io::Error) -> Error {
     Error::Garbled(error.to_string())
 }

@@ -447,6 +447,7 @@ impl Stream {
 }
 
 impl Drop for Stream {
+    /// Cancel a received stream that has not ended.
     fn drop(&mut self) {
         if self.check_process().is_ok()
             && self.direction == Direction::Receive

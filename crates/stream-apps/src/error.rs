@@ -26,6 +26,7 @@ pub enum Error {
 }
 
 impl From<isthmus_ring::Error> for Error {
+    /// Convert an error of a ring in shared memory.
     fn from(error: isthmus_ring::Error) -> Self {
         Self::Net(error.into())
     }

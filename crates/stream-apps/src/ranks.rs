@@ -25,6 +25,7 @@ pub(crate) enum Ended {
 }
 
 impl<E: Into<Error>> From<E> for Ended {
+    /// Report a rank that failed with this error.
     fn from(error: E) -> Self {
         Self::Failed(error.into())
     }

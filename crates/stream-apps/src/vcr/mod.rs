@@ -28,7 +28,7 @@ pub(crate) use work::Clock;
 
 /// Number of cameras, and of images, forwarders, links and screens.
 pub const CAMERAS: u32 = 4;
-/// Number of storage ranks of a camera: the parts of a field, times the two fields.
+/// Storage ranks of a camera: number of parts of a field (every second line), and of fields of a frame.
 pub const STORES: [u32; 2] = [4, 2];
 /// Number of rebuilders of each camera: 26 in total.
 pub const REBUILDERS: [u32; CAMERAS as usize] = [7, 7, 6, 6];
@@ -97,7 +97,7 @@ impl Spec {
     }
 }
 
-/// The progress of the digital VCR.
+/// The counters that show the progress of the digital VCR: frames, bytes, viewers.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Figures {
     /// Number of frames that all screens have shown.
@@ -247,7 +247,7 @@ impl Vcr {
         let figures = self.figures();
         // The error of a rank is more specific than that of its stream.
         let failed = self.ranks.failure();
-        // Ranks that wait for the interface detect that it has ended.
+        // Stop the interface; ranks that wait for it detect that it has ended.
         self.interface.stop()?;
         let joined = self.ranks.join();
         if let Some(why) = failed {
