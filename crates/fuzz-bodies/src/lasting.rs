@@ -11,11 +11,11 @@ use isthmus_stream_net::unconfirmed::Unconfirmed;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-/// Number of ADUs of the stream that is transferred.
+/// Number of application data units (ADUs) of the stream that is transferred.
 const ADUS: u64 = 6;
-/// Size of an ADU of the stream in bytes.
+/// Size of an application data unit (ADU) of the stream in bytes.
 const ADU: u64 = 5000;
-/// Size of a TU of the stream in bytes.
+/// Size of a transfer unit (TU) of the stream in bytes.
 const TU: u64 = 2000;
 /// Receive window of the connection in bytes.
 const WINDOW: u64 = 16 << 10;
@@ -42,7 +42,7 @@ struct World {
     put: usize,
     /// Bytes that the receiving rank has received and not parsed.
     had: Vec<u8>,
-    /// The ADU, and the byte in it, that the receiving rank expects next.
+    /// The application data unit (ADU), and the byte in it, that the receiving rank expects next.
     next: (u64, u64),
     ended: bool,
     /// Replaced sockets of links, which the ranks still write to.
@@ -58,7 +58,7 @@ fn format(link: LinkId) -> Format {
     format
 }
 
-/// Returns the frames of all ADUs, as the sending rank writes them.
+/// Returns the frames of all application data units (ADUs), as the sending rank writes them.
 fn script(stream: StreamId) -> Vec<u8> {
     let format = format(LINKS[0]);
     let mut all = Vec::new();

@@ -16,10 +16,11 @@ use std::time::Duration;
 const LINKS: usize = 2;
 /// Number of streams that are submitted.
 const STREAMS: usize = 4;
-/// Number of ADUs of a stream.
+/// Number of application data units (ADUs) of a stream.
 const ADUS: u64 = 3;
 
-/// Returns the SUs of a stream on a link, in the order in which a rank writes them.
+/// Returns the striping units (SUs) of a stream on a link, in the order in which a rank writes
+/// them.
 fn script(format: &Format, link: LinkId) -> Vec<(Tu, Su)> {
     let bytes = match format.adu {
         Adu::Fixed(bytes) => bytes,
@@ -39,7 +40,7 @@ struct World {
     connection: ConnectionId,
     peer: End,
     ranks: [Option<End>; LINKS],
-    /// Number of SUs that ranks have written, by stream and link.
+    /// Number of striping units (SUs) that ranks have written, by stream and link.
     written: [[usize; LINKS]; STREAMS],
     formats: Vec<Format>,
     ids: Vec<StreamId>,
@@ -110,7 +111,7 @@ impl World {
         }
     }
 
-    /// Writes the next SU of a stream on a link, as a rank in step does.
+    /// Writes the next striping unit (SU) of a stream on a link, as a rank in step does.
     fn next(&mut self, stream: usize, at: usize) {
         let (Some(format), Some(rank)) = (self.formats.get(stream), &mut self.ranks[at]) else {
             return;

@@ -16,7 +16,7 @@ use std::net::UdpSocket;
 const LINKS: usize = 2;
 /// Number of streams that are submitted.
 const STREAMS: usize = 4;
-/// Size of an ADU of each stream in bytes.
+/// Size of an application data unit (ADU) of each stream in bytes.
 const ADU: u64 = 3000;
 /// Receive window of the connection in bytes.
 const WINDOW: u64 = 8 << 10;
@@ -145,7 +145,7 @@ impl World {
     }
 
     /// Sends the next correct packet of the stream. With `ends`, it ends the stream if it completes
-    /// its ADU.
+    /// its application data unit (ADU).
     fn good(&mut self, draw: &mut Draw, ends: bool) {
         let mut header = self.next;
         let left = ADU - header.offset;

@@ -47,8 +47,9 @@ impl ConnectionOptions {
     }
 }
 
-/// Return the specification of a stream of `adus` ADUs of `adu_bytes`, each of which is one TU and
-/// one packet, striped over `links`. The caller may change all other fields afterwards.
+/// Return the specification of a stream of `adus` application data units (ADUs) of `adu_bytes`,
+/// each of which is one transfer unit (TU) and one packet, striped over `links`. The caller may
+/// change all other fields afterwards.
 #[must_use]
 pub fn spec(
     connection: u32,

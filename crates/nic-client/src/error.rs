@@ -34,8 +34,8 @@ pub enum Error {
     /// The arguments of a call do not fit the stream: the problem, and the remedy.
     #[error("{0}")]
     Misfit(String),
-    /// The stream failed, was cancelled or was interrupted within an ADU: its number, and the
-    /// reason.
+    /// The stream failed, was cancelled or was interrupted within an application data unit (ADU):
+    /// its number, and the reason.
     #[error("stream {0}: {1}")]
     Stream(u32, String),
     /// The daemon violated the protocol.

@@ -52,9 +52,9 @@ pub(crate) struct Reading {
 /// The next item on a link, as found by a receiver of one stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Next {
-    /// An SU of the receiver's stream, and the number of its bytes that were read.
+    /// A striping unit (SU) of the receiver's stream, and the number of its bytes that were read.
     Own(Frame, u32),
-    /// An SU of another stream, with the number of that stream.
+    /// A striping unit (SU) of another stream, with the number of that stream.
     Other(u32),
     /// The end of the receiver's stream, as the kind of the frame: `End` or `Cut`.
     Mark(Kind),

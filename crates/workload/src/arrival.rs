@@ -68,7 +68,8 @@ impl Arrivals {
         matches!(self.kind, Kind::Closed { .. })
     }
 
-    /// Return the number of initial demands of a PE: all outstanding ones in a closed loop, else one.
+    /// Return the number of initial demands of a processing element (PE): all outstanding ones in a closed loop, else
+    /// one.
     pub fn initial(&self) -> u32 {
         match self.kind {
             Kind::Closed { outstanding, .. } => outstanding,
@@ -76,7 +77,7 @@ impl Arrivals {
         }
     }
 
-    /// Draw the number of cycles from the start of the run to the first demand of a PE.
+    /// Draw the number of cycles from the start of the run to the first demand of a processing element (PE).
     pub fn first(&self, gap: &mut Gap, stream: &mut Stream) -> Cycles {
         match self.kind {
             Kind::Open { mean, gaps } => gaps.first(mean, gap, stream),

@@ -102,7 +102,7 @@ class Rates:
             plan: the plan of the exchange.
             dtype: type of the elements.
             orders: memory orders of source and target arrays.
-            form: form of the exchange; the default is the fastest.
+            form: form (method) of the exchange; the default is the fastest.
 
         Raises:
             IsthmusError: the form has not been measured, or the plan has more ranks.
@@ -120,7 +120,7 @@ class Rates:
         orders: Orders = ("C", "C"),
         forms: Iterable[str] | None = None,
     ) -> dict[str, float]:
-        """Return the predicted seconds of an exchange by form, the fastest first.
+        """Return the predicted seconds of an exchange by form (method), the fastest first.
 
         Args:
             plan: the plan of the exchange.
@@ -153,7 +153,7 @@ class Rates:
         return dict(sorted(seconds.items(), key=lambda one: one[1]))
 
     def best(self, plan: Plan, dtype: Any, *, orders: Orders = ("C", "C")) -> str:
-        """Return the fastest form of an exchange.
+        """Return the form (method) of an exchange with the shortest predicted time.
 
         Raises:
             IsthmusError: no form has been measured, or the plan has more ranks.
@@ -332,7 +332,7 @@ class _Costs:
 
 
 class _Table:
-    """The costs of exchanges in one form, by total size."""
+    """The costs of exchanges in one form (method), by total size of the array."""
 
     def __init__(self, measured: list[Measured]) -> None:
         """Derive the costs from the measured exchanges of one form."""
