@@ -32,7 +32,7 @@ CANCEL_S = 60.0
 
 
 class Stopped(Exception):  # noqa: N818 - an interruption, not an error
-    """The run was interrupted; finished points are in the journal."""
+    """The user interrupted the run; finished points are in the journal."""
 
     def __init__(self, reached: tuple[int, int] | None = None) -> None:
         """Describe the interruption, with the number of finished points if it is known."""
@@ -160,7 +160,7 @@ class Job:
         """
         wanted = part or tuple(map(range, experiment.counts()))
         total, kept = sum(map(len, wanted)), 0
-        # A restart reports the problem of an unreadable journal.
+        # Ignore an unreadable journal here: a restart of the run reports it.
         with suppress(ValueError):
             lacks = zip(wanted, experiment.missing(), strict=True)
             kept = total - sum(len(set(some).intersection(left)) for some, left in lacks)
@@ -199,7 +199,7 @@ class Job:
         try:
             run(spec, self.executor, experiment, tell)
         except KeyboardInterrupt:
-            # More points may have finished since the last progress update.
+            # Count again: more points may have finished since the last progress update.
             raise Stopped(self._progress_counts(experiment)) from None
 
     def run_part(
@@ -344,7 +344,8 @@ class Job:
         state = json.loads(experiment.progress())
         done, others = state["points_done"], state["elsewhere"]
         return Progress(
-            # A process that runs a part builds machines on demand.
+            # A process that runs a part builds simulated machines on demand: it has no separate
+            # building phase once points are done.
             "simulating" if state["begun"] or done or others else "building",  # codespell:ignore
             done,
             state["points_total"],

@@ -33,7 +33,7 @@ struct Rank {
     belied: bool,
 }
 
-/// A driver, both ranks, and the state of the transfer.
+/// The tested driver (a stream manager with its sockets), both ranks, and the state of the transfer.
 struct World {
     driver: Driver,
     ranks: [Rank; 2],

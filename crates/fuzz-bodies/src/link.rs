@@ -33,7 +33,7 @@ fn script(format: &Format, link: LinkId) -> Vec<(Tu, Su)> {
     sus.filter(|(_, su)| su.link == link).collect()
 }
 
-/// A driver with its links, ranks and a peer.
+/// The tested driver (a stream manager with its sockets), its links, ranks and a peer.
 struct World {
     driver: Driver,
     app: AppId,

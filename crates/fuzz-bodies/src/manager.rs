@@ -196,7 +196,7 @@ impl World {
         header
     }
 
-    /// Offers a random packet to the manager.
+    /// Offers a packet with a random header to the manager, as if the network had delivered it.
     fn offer(&mut self, draw: &mut Draw) {
         let header = self.header(draw);
         let Ok(header) = Header::decode(&header.encode()) else {

@@ -15,7 +15,8 @@ pub const STAGING: u64 = 16 << 10;
 /// Network memory of the driver in bytes.
 pub const NETWORK: u64 = 32 << 10;
 
-/// Creates a driver with little memory, whose timeouts do not expire during a fuzzer's run.
+/// Creates a driver (a stream manager with its sockets) with little memory, whose timeouts do not
+/// expire during a fuzzer's run.
 pub fn driver() -> (Driver, isthmus_stream::AppId) {
     let config = Config {
         staging_bytes: STAGING,

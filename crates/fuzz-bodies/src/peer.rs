@@ -48,7 +48,7 @@ impl Line {
     }
 }
 
-/// A driver with its ranks, and the peer of its connection.
+/// The tested driver (a stream manager with its sockets), its ranks, and the peer of its connection.
 struct World {
     driver: Driver,
     app: AppId,

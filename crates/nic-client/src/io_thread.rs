@@ -47,7 +47,7 @@ pub(crate) fn run(core: &Core, wire: Transport, lines: Lines) {
     io.wire.close();
 }
 
-/// The state of the thread of a session.
+/// The state of the thread that writes a session's requests and reads the daemon's messages.
 struct IoThread<'c> {
     core: &'c Core,
     wire: Transport,

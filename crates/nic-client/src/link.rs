@@ -44,7 +44,7 @@ pub(crate) struct Reading {
     head_bytes: usize,
     /// The frame whose data is being read, and the number of its data bytes that were read.
     current: Option<(Frame, u32)>,
-    /// The end marks that arrived, by stream.
+    /// The frames that mark the end of streams and have arrived on the link, by stream.
     marks: BTreeMap<u32, Kind>,
     broken: Option<String>,
 }

@@ -24,8 +24,7 @@ use std::time::{Duration, Instant};
 
 /// Maximum size of a ring that the daemon may create.
 const MAX_RING_BYTES: u64 = 1 << 30;
-/// Maximum time after which the daemon has detected that a socket was closed. `PAUSE` is the pause
-/// between two attempts to create a link.
+/// Maximum time until the daemon has detected that a socket was closed.
 const CLOSE_DELAY: Duration = Duration::from_secs(5);
 /// The pause between two attempts to create a link.
 const PAUSE: Duration = Duration::from_millis(10);

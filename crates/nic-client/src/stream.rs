@@ -328,7 +328,7 @@ impl Stream {
         };
         match answer {
             None => Ok(()),
-            // The next call sends the request again.
+            // The daemon has too many requests: the next call sends this one again.
             answer @ Some(Err(_)) if is_over_limit(answer.as_ref()) => Ok(()),
             Some(Ok(Answer::Stream { stream })) => self.ended(stream).map(|_| ()),
             Some(other) => other.map(|_| ()),

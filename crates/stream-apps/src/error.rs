@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// An error of an application.
+/// An error of one of the demonstration applications of the stream manager.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// An impossible request: the problem, and a hint for the correction.

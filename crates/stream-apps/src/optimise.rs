@@ -36,7 +36,7 @@ pub const CHECKED_OF: u64 = 61;
 const NODES_MOST: u32 = 256;
 /// Minimum duration of a run.
 const TIME_LEAST: Duration = Duration::from_millis(1);
-/// Number of bytes of the ring of a link.
+/// Size in bytes of a link: a ring buffer in shared memory between a rank and the interface.
 const RING_BYTES: u64 = 256 << 10;
 /// Interval between checks whether the run has been cancelled.
 const LOOK: Duration = Duration::from_millis(20);

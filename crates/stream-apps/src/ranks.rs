@@ -15,7 +15,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 /// Capacity of a channel between two ranks, in messages.
 pub(crate) const IN_CHANNEL: usize = 2;
 
-/// The reason why a rank ended.
+/// The reason why the thread of a rank ended early.
 #[derive(Debug)]
 pub(crate) enum Ended {
     /// Another rank has ended before and reports the reason.

@@ -53,7 +53,7 @@ pub enum FileLayout {
 pub struct HotSpot {
     /// For messages, the number of the processing element (PE); for requests, the index of the I/O node.
     pub target: u32,
-    /// Share of the messages of all processing elements, or of the requests to I/O nodes, that go to the target, 0 to 1.
+    /// Share of the messages between PEs, or of the requests to I/O nodes, that go to the target, 0 to 1.
     pub probability: f64,
 }
 
@@ -103,7 +103,7 @@ pub struct TrafficSpec {
     pub hot_pe: Option<HotSpot>,
     /// An I/O node that has an extra share of the blocks that are read.
     pub hot_io_node: Option<HotSpot>,
-    /// Collective I/O demands.
+    /// Shares of the collective operations among the I/O demands.
     pub collectives: Collectives,
 }
 

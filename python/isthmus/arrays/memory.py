@@ -25,7 +25,7 @@ SHARED_WORK: Any = 10_000
 
 
 class _Span:
-    """The memory from the first to the last element of an array, as an array interface."""
+    """The memory of an array from its first to its last element, for numpy's array interface."""
 
     def __init__(self, array: Part, size: int) -> None:
         """Describe `size` bytes of memory from the first element of an array on."""

@@ -20,7 +20,7 @@ use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-/// Number of bytes of the ring of a link.
+/// Size in bytes of a link: a ring buffer in shared memory between a rank and the interface.
 const RING_BYTES: u64 = 1 << 20;
 /// Number of buffers of reshuffled application data units: one is sent while the next is filled.
 const BUFFERS: usize = 2;

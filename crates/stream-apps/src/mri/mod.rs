@@ -30,7 +30,7 @@ pub const RANKS: u32 = 32;
 const ROUTES: u16 = 2;
 /// Maximum number of bytes of a block, which consists of two striping units of whole triangles.
 const BLOCK_BYTES: usize = 1600 * TRIANGLE_BYTES;
-/// Number of bytes of the ring of a link.
+/// Size in bytes of a link: a ring buffer in shared memory between a rank and the interface.
 const RING_BYTES: u64 = 256 << 10;
 /// Interval between checks whether the run has been cancelled.
 const LOOK: Duration = Duration::from_millis(20);

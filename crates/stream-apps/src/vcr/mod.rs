@@ -34,7 +34,7 @@ pub const STORES: [u32; 2] = [4, 2];
 pub const REBUILDERS: [u32; CAMERAS as usize] = [7, 7, 6, 6];
 /// Maximum number of bytes of a transfer unit. A frame is not a multiple of it.
 const TU_BYTES: u64 = 64 << 10;
-/// Number of bytes of the ring of a link.
+/// Size in bytes of a link: a ring buffer in shared memory between a rank and the interface.
 const RING_BYTES: u64 = 1 << 20;
 /// Time within which the streams must end after the VCR has been stopped.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -171,7 +171,7 @@ impl Vcr {
         Ok(vcr)
     }
 
-    /// Start the ranks of a camera.
+    /// Start the storage ranks, rebuilders and forwarder of a camera.
     fn camera(&mut self, camera: u32, picture: Picture) -> Result<(), Error> {
         let link = LinkId(camera as u16);
         let sender = self.interface.link(link, RING_BYTES)?;

@@ -81,7 +81,7 @@ impl Clock {
     }
 }
 
-/// The link of a forwarder and its stream.
+/// The output of a forwarder rank: its link to the interface and its stream.
 pub(crate) struct Forwarding {
     pub sender: Sender,
     pub stream: StreamId,

@@ -80,7 +80,7 @@ class Mapped:
     @property
     def is_sparse(self) -> bool:
         """Whether the rank owns only a small fraction of the bytes between its first and last."""
-        # Each range occupies at least one page.
+        # Count the memory of the mapped ranges: each occupies at least one page.
         spans = self._spans(0, self._elements)
         among = sum(max(end - begin, mmap.PAGESIZE) for begin, end in spans)
         return among > SPARSE * max(PIECE, self._elements * self._array.dtype.itemsize)
