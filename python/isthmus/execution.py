@@ -344,8 +344,8 @@ class Job:
         state = json.loads(experiment.progress())
         done, others = state["points_done"], state["elsewhere"]
         return Progress(
-            # A process that runs a part builds simulated machines on demand: it has no separate
-            # building phase once points are done.
+            # Finished points mean simulating as well: a process that runs a part builds simulated
+            # machines on demand.
             "simulating" if state["begun"] or done or others else "building",  # codespell:ignore
             done,
             state["points_total"],

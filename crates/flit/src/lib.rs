@@ -309,7 +309,7 @@ impl Network {
             }
             let number = from.buffer.pop_front().expect("it was looked at").number;
             if number + 1 == message.length {
-                // The lane may already belong to the next message.
+                // Free the lane, unless it already belongs to the next message.
                 from.worm = from.worm.filter(|&owner| owner != m);
                 worm.released.push(self.cycle + u64::from(!has_arrived));
             }

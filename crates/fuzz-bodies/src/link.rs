@@ -239,7 +239,7 @@ impl World {
                 continue;
             }
             if header.sequence < sequence {
-                // The packet was sent again, as it was not acknowledged in time.
+                // A packet that was not acknowledged in time may arrive a second time.
                 assert!(self.repairs, "{header:?} came twice");
                 continue;
             }

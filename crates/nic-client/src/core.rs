@@ -404,7 +404,7 @@ impl State {
 
     /// Record the answer of a request. Returns whether `Core::notices` must report it.
     fn set_answer(&mut self, id: u64, answer: std::result::Result<Answer, Refusal>) -> bool {
-        // The caller may have timed out and dropped the request.
+        // Ignore the answer if the caller has timed out and dropped the request.
         let Some(request) = self.requests.get_mut(&id) else {
             return false;
         };

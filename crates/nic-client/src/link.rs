@@ -240,7 +240,7 @@ impl Reading {
                         return Ok(Next::Nothing);
                     }
                 }
-                // The mark follows all data of its stream.
+                // The stream has ended: its end mark follows all of its data.
                 _ if self.marks.contains_key(&stream) => {
                     return Ok(Next::Mark(self.marks[&stream]));
                 }
@@ -277,12 +277,12 @@ impl Reading {
             Kind::End | Kind::Cut => {
                 ended(frame.stream.0);
                 if self.marks.len() == MAX_MARKS {
-                    // The oldest stream has had no receiver since its mark arrived.
+                    // Drop the mark of the oldest stream, which has had no receiver since then.
                     self.marks.pop_first();
                 }
                 self.marks.insert(frame.stream.0, frame.kind);
             }
-            // This frame is only for ranks that resume their streams themselves.
+            // Ignore this frame, which is only for ranks that resume their streams themselves.
             Kind::Resume => {}
             Kind::Crc32c | Kind::Internet => {
                 let what = format!("a frame {:?} came: those are for ranks to send", frame.kind);

@@ -139,7 +139,7 @@ impl Reconnector {
         let asked = asked.and_then(|wire| self.ask(link, core, wire, Some(received), timeout));
         match asked {
             Ok(answered) => attach(link, answered),
-            // The daemon had too many requests, or the line of the request was cut on its way.
+            // Retry: the daemon had too many requests, or the line of the request was cut on its way.
             Err(Error::Refused(refusal))
                 if matches!(refusal.kind, RefusalKind::Limit | RefusalKind::Garbled) =>
             {

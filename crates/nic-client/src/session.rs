@@ -189,7 +189,7 @@ impl Session {
             let mut wire = self.core.connect(timeout)?;
             match ask_link(&self.core.name, &mut wire, request.clone(), timeout) {
                 Ok(message) => break (message, wire),
-                // The daemon may not have detected yet that the earlier link is closed.
+                // Try again: the daemon may not have detected yet that the earlier link is closed.
                 Err(error) if error.is_refused(RefusalKind::Conflict) && Instant::now() < until => {
                     timeout.slice()?;
                     std::thread::sleep(PAUSE);

@@ -210,7 +210,8 @@ impl Stream {
     pub fn finish(&self, adus: u64, timeout: Timeout<'_>) -> Result<()> {
         self.check_process()?;
         let stream = self.number;
-        // The daemon counts the data that has arrived so far, and would discard the rest.
+        // Count the data that was sent: the daemon knows only the data that has arrived so far, and
+        // would discard the rest.
         let sent = {
             let pos = self.pos.take(timeout).map_err(|error| {
                 describe(error, || {

@@ -46,7 +46,7 @@ def given(part: Part) -> Given:
     size = part.itemsize + sum(
         stride * (extent - 1) for stride, extent in zip(part.strides, part.shape, strict=True)
     )
-    # The stride of an extent of 1 is arbitrary in numpy.
+    # Replace the stride of each extent of 1, which is arbitrary in numpy.
     strides = [
         part.itemsize if extent == 1 else stride
         for stride, extent in zip(part.strides, part.shape, strict=True)

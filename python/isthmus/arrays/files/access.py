@@ -104,7 +104,7 @@ class Access:
             return None
         found: Mapped | None = None
         ready = False
-        # If the file cannot be mapped, reading or writing it in rounds reports the cause.
+        # Ignore errors: if the file cannot be mapped, access to it in rounds reports the cause.
         with suppress(OSError, ValueError, IsthmusError):
             if is_in_memory(place):
                 found = Mapped(self.path, place, array, layout, self.team.rank, writes=writes)

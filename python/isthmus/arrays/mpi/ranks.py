@@ -204,7 +204,7 @@ class Ranks(ClosedTogether):
         general: Form = "window" if self.is_one_node else "alltoall"
         if self.rates is None:
             return general
-        # Rates that were measured elsewhere may include other forms.
+        # Rates that were measured elsewhere may include forms that do not fit these ranks.
         candidates: list[Form] = [
             form
             for form in FORMS
