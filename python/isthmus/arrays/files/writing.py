@@ -246,7 +246,7 @@ class _PendingFile:
         made = access.form.create(place, array, access.given, access.path)
         if made.offset is not None:
             end, now = made.offset + made.size, place.stat().st_size
-            # Cut off the rest of a former file, but no data that a library stores after the elements.
+            # Cut off the rest of a former file, but not data that a library stores after elements.
             if now < end or (now > end and there.st_size > 0 and now == there.st_size):
                 os.truncate(place, end)
         return made
