@@ -111,7 +111,7 @@ impl World {
         }
     }
 
-    /// Writes the next striping unit (SU) of a stream on a link, as a rank in step does.
+    /// Writes the next striping unit (SU) of a stream to a link, as a correct rank does.
     fn next(&mut self, stream: usize, at: usize) {
         let (Some(format), Some(rank)) = (self.formats.get(stream), &mut self.ranks[at]) else {
             return;

@@ -231,7 +231,7 @@ def _darray(table: Table, array: Array) -> Layout:
 
 
 def _boxes(table: Table, array: Array) -> Layout:
-    """Read a layout from boxes of each rank."""
+    """Read a layout from the boxes (array regions) that each rank holds."""
     example = "[[[[0, 4], [0, 8]]], [[[4, 8], [0, 8]]]]"
     count = len(array.shape)
     ranks = []

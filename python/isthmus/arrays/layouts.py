@@ -353,7 +353,7 @@ class Layout:
         *,
         partial: bool = False,
     ) -> Layout:
-        """Give each rank a list of boxes, which together hold each element once.
+        """Give each rank a list of boxes (array regions), which together hold each element once.
 
         Args:
             shape: extent of each dimension.

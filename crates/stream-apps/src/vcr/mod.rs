@@ -263,8 +263,8 @@ fn format(geometry: &Geometry, link: LinkId) -> Format {
     Format::fixed(bytes, TU_BYTES.min(bytes), &[link])
 }
 
-/// Register the streams of all screens, which run in step and have an open number of frames. Return
-/// their numbers.
+/// Register the streams of all screens, which run in lock step and have no fixed number of frames.
+/// Return their numbers.
 fn submit(
     interface: &Interface,
     geometry: &Geometry,

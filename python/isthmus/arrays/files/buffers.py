@@ -55,7 +55,7 @@ class Buffers(ABC):
         """Copy this rank's elements of all boxes (array regions) from the aggregators' buffers."""
 
     def data(self, turn: int, boxes: list[list[Box]]) -> NDArray[np.uint8]:
-        """Return the part of this rank's buffer that the boxes of a round use."""
+        """Return the part of this rank's buffer that the boxes (array regions) of a round use."""
         if self.mine is None:
             return np.empty(0, np.uint8)
         size = sum(math.prod(extents(box)) for box in boxes[self.mine])

@@ -220,7 +220,7 @@ class Source:
     def _get_chunks(
         self, number: int, data: NDArray[np.uint8], boxes: list[Box], parts: list[Part]
     ) -> None:
-        """Read the boxes of a round through the library of the format."""
+        """Read the boxes (array regions) of a round through the library of the file format."""
         for box, part in zip(boxes, parts, strict=True):
             self._open_library().get(slices(box), part)
 
