@@ -9,7 +9,7 @@ VALUE = 60
 
 
 def columns(text: str) -> int:
-    """Return the columns of a text on a terminal."""
+    """Return the number of terminal columns that a text takes."""
     return sum(_wide(letter) for letter in text)
 
 

@@ -32,7 +32,7 @@ CANCEL_S = 60.0
 
 
 class Stopped(Exception):  # noqa: N818 - an interruption, not an error
-    """The run was interrupted; finished points are in the journal."""
+    """The user interrupted the run; finished points are in the journal."""
 
     def __init__(self, reached: tuple[int, int] | None = None) -> None:
         """Describe the interruption, with the number of finished points if it is known."""
@@ -116,7 +116,9 @@ class Job:
         return self._run_to_end(experiment, None)
 
     def experiment(self, journal: Path | None = None, expiry_s: float | None = None) -> Any:
-        """Build the core's experiment; with `expiry_s`, for parts beside other processes."""
+        """Create the experiment of the Rust core; with `expiry_s`, to run parts of it while other
+        processes run other parts.
+        """
         return ask(
             _core.Experiment,
             self.text,
@@ -158,7 +160,7 @@ class Job:
         """
         wanted = part or tuple(map(range, experiment.counts()))
         total, kept = sum(map(len, wanted)), 0
-        # A restart reports the problem of an unreadable journal.
+        # Ignore an unreadable journal here: a restart of the run reports it.
         with suppress(ValueError):
             lacks = zip(wanted, experiment.missing(), strict=True)
             kept = total - sum(len(set(some).intersection(left)) for some, left in lacks)
@@ -197,7 +199,7 @@ class Job:
         try:
             run(spec, self.executor, experiment, tell)
         except KeyboardInterrupt:
-            # More points may have finished since the last progress update.
+            # Count again: more points may have finished since the last progress update.
             raise Stopped(self._progress_counts(experiment)) from None
 
     def run_part(
@@ -342,7 +344,8 @@ class Job:
         state = json.loads(experiment.progress())
         done, others = state["points_done"], state["elsewhere"]
         return Progress(
-            # A process that runs a part builds machines on demand.
+            # Finished points mean simulating as well: a process that runs a part builds simulated
+            # machines on demand.
             "simulating" if state["begun"] or done or others else "building",  # codespell:ignore
             done,
             state["points_total"],

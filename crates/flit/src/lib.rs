@@ -33,10 +33,10 @@ pub enum Ready {
     },
 }
 
-/// A message; its number is its index.
+/// A message that crosses channels of the network. Its number is its index in the list of messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// Time of the message's first request.
+    /// Time at which the message requests its first channel.
     pub ready: Ready,
     /// Length in flits, at least 1.
     pub length: u32,
@@ -60,7 +60,7 @@ pub struct Arrival {
     pub tail: u64,
 }
 
-/// A flit in the buffer of a lane.
+/// A flit (flow-control unit) of a message in the buffer of a lane (virtual channel).
 struct Flit {
     worm: usize,
     /// Index of the flit in its message, from 0.
@@ -69,7 +69,7 @@ struct Flit {
     since: u64,
 }
 
-/// Buffer of a lane, and the message to which it belongs.
+/// Buffer of a lane (virtual channel), and the message to which it belongs.
 struct Lane {
     worm: Option<usize>,
     buffer: VecDeque<Flit>,
@@ -77,11 +77,11 @@ struct Lane {
     crossed: Option<u64>,
 }
 
-/// State of a message in the network.
+/// State of a message in the network: the lanes that it occupies, and its progress.
 #[derive(Default)]
 struct Worm {
     next_request: Option<u64>,
-    /// Lane of each channel granted so far.
+    /// The lane (virtual channel) that the message got on each channel of its path so far.
     lanes: Vec<usize>,
     /// Number of flits that have left the source.
     sent: u32,
@@ -91,11 +91,11 @@ struct Worm {
     tail: Option<u64>,
 }
 
-/// Channels and the messages that cross them.
+/// A simulated network: its channels, and the messages that cross them flit by flit.
 pub struct Network {
     depth: usize,
     messages: Vec<Message>,
-    /// Numbers of all messages, by rank.
+    /// Numbers of all messages, in the order of their ranks (priorities in a cycle).
     by_rank: Vec<usize>,
     channels: Vec<Vec<Lane>>,
     queues: Vec<VecDeque<usize>>,
@@ -105,8 +105,8 @@ pub struct Network {
     cycle: u64,
 }
 
-/// Run all messages over channels with the given numbers of lanes, each with a buffer of `depth`
-/// flits.
+/// Run all messages over channels with the given numbers of lanes (virtual channels), each with a
+/// buffer of `depth` flits.
 ///
 /// # Errors
 /// The numbers of the messages that never arrive: messages in a deadlock, and messages that wait
@@ -309,7 +309,7 @@ impl Network {
             }
             let number = from.buffer.pop_front().expect("it was looked at").number;
             if number + 1 == message.length {
-                // The lane may already belong to the next message.
+                // Free the lane, unless it already belongs to the next message.
                 from.worm = from.worm.filter(|&owner| owner != m);
                 worm.released.push(self.cycle + u64::from(!has_arrived));
             }

@@ -11,18 +11,18 @@ use isthmus_stream_net::unconfirmed::Unconfirmed;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-/// Number of ADUs of the stream that is transferred.
+/// Number of application data units (ADUs) of the stream that is transferred.
 const ADUS: u64 = 6;
-/// Size of an ADU of the stream in bytes.
+/// Size of an application data unit (ADU) of the stream in bytes.
 const ADU: u64 = 5000;
-/// Size of a TU of the stream in bytes.
+/// Size of a transfer unit (TU) of the stream in bytes.
 const TU: u64 = 2000;
 /// Receive window of the connection in bytes.
 const WINDOW: u64 = 16 << 10;
 /// The link of the rank that sends, and the link of the rank that receives.
 const LINKS: [LinkId; 2] = [LinkId(1), LinkId(2)];
 
-/// The rank's end of a link, for either direction.
+/// A rank's end of a link, which sends or receives over sockets that are cut and replaced.
 struct Rank {
     link: LinkId,
     kept: Unconfirmed,
@@ -33,7 +33,7 @@ struct Rank {
     belied: bool,
 }
 
-/// A driver, both ranks, and the state of the transfer.
+/// The tested driver (a stream manager with its sockets), both ranks, and the state of the transfer.
 struct World {
     driver: Driver,
     ranks: [Rank; 2],
@@ -42,10 +42,10 @@ struct World {
     put: usize,
     /// Bytes that the receiving rank has received and not parsed.
     had: Vec<u8>,
-    /// The ADU, and the byte in it, that the receiving rank expects next.
+    /// The application data unit (ADU), and the byte in it, that the receiving rank expects next.
     next: (u64, u64),
     ended: bool,
-    /// Sockets of links that were replaced and are still written to.
+    /// Replaced sockets of links, which the ranks still write to.
     old: Vec<End>,
     /// Whether a wrong request has made the link lose data.
     lost: bool,
@@ -58,7 +58,7 @@ fn format(link: LinkId) -> Format {
     format
 }
 
-/// Returns the frames of all ADUs, as the sending rank writes them.
+/// Returns the frames of all application data units (ADUs), as the sending rank writes them.
 fn script(stream: StreamId) -> Vec<u8> {
     let format = format(LINKS[0]);
     let mut all = Vec::new();

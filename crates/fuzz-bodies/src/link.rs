@@ -16,10 +16,11 @@ use std::time::Duration;
 const LINKS: usize = 2;
 /// Number of streams that are submitted.
 const STREAMS: usize = 4;
-/// Number of ADUs of a stream.
+/// Number of application data units (ADUs) of a stream.
 const ADUS: u64 = 3;
 
-/// Returns the SUs of a stream on a link, in the order in which a rank writes them.
+/// Returns the striping units (SUs) of a stream on a link, in the order in which a rank writes
+/// them.
 fn script(format: &Format, link: LinkId) -> Vec<(Tu, Su)> {
     let bytes = match format.adu {
         Adu::Fixed(bytes) => bytes,
@@ -32,14 +33,14 @@ fn script(format: &Format, link: LinkId) -> Vec<(Tu, Su)> {
     sus.filter(|(_, su)| su.link == link).collect()
 }
 
-/// A driver with its links, ranks and a peer.
+/// The tested driver (a stream manager with its sockets), its links, ranks and a peer.
 struct World {
     driver: Driver,
     app: AppId,
     connection: ConnectionId,
     peer: End,
     ranks: [Option<End>; LINKS],
-    /// Number of SUs that ranks have written, by stream and link.
+    /// Number of striping units (SUs) that ranks have written, by stream and link.
     written: [[usize; LINKS]; STREAMS],
     formats: Vec<Format>,
     ids: Vec<StreamId>,
@@ -110,7 +111,7 @@ impl World {
         }
     }
 
-    /// Writes the next SU of a stream on a link, as a rank in step does.
+    /// Writes the next striping unit (SU) of a stream to a link, as a correct rank does.
     fn next(&mut self, stream: usize, at: usize) {
         let (Some(format), Some(rank)) = (self.formats.get(stream), &mut self.ranks[at]) else {
             return;
@@ -238,7 +239,7 @@ impl World {
                 continue;
             }
             if header.sequence < sequence {
-                // The packet was sent again, as it was not acknowledged in time.
+                // A packet that was not acknowledged in time may arrive a second time.
                 assert!(self.repairs, "{header:?} came twice");
                 continue;
             }

@@ -28,7 +28,7 @@ struct World {
     now: Instant,
     /// Number of connections that were opened.
     opened: u32,
-    /// Orders that the driver polled and did not report as completed.
+    /// Orders (work) of the manager that the driver polled and did not report as completed.
     orders: Vec<OrderId>,
     /// Packets whose data is being received.
     arriving: Vec<PacketId>,
@@ -196,7 +196,7 @@ impl World {
         header
     }
 
-    /// Offers a random packet to the manager.
+    /// Offers a packet with a random header to the manager, as if the network had delivered it.
     fn offer(&mut self, draw: &mut Draw) {
         let header = self.header(draw);
         let Ok(header) = Header::decode(&header.encode()) else {
@@ -222,14 +222,14 @@ impl World {
         self.manager.handle_arrived(self.now, packet, sum);
     }
 
-    /// Reports to the manager that an order is completed or withdrawn.
+    /// Reports to the manager that an order, work that it gave its driver, is completed or withdrawn.
     fn complete(&mut self, draw: &mut Draw) {
         if self.orders.is_empty() {
             return;
         }
         let at = draw.below(self.orders.len());
         if draw.below(32) == 0 {
-            // If the manager did not withdraw the order, the order is still carried out.
+            // Report the order as withdrawn. If the manager did not withdraw it, it is carried out.
             self.manager.handle_withdrawn(self.now, self.orders[at]);
         } else {
             let order = self.orders.remove(at);

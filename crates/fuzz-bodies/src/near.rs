@@ -15,7 +15,8 @@ pub const STAGING: u64 = 16 << 10;
 /// Network memory of the driver in bytes.
 pub const NETWORK: u64 = 32 << 10;
 
-/// Creates a driver with little memory, whose timeouts do not expire during a fuzzer's run.
+/// Creates a driver (a stream manager with its sockets) with little memory, whose timeouts do not
+/// expire during a fuzzer's run.
 pub fn driver() -> (Driver, isthmus_stream::AppId) {
     let config = Config {
         staging_bytes: STAGING,
@@ -52,7 +53,8 @@ pub fn turn(driver: &mut Driver, times: usize) {
     );
 }
 
-/// Returns the bytes of an ADU from `offset` on, which sender and receiver can compute.
+/// Returns the bytes of an application data unit (ADU) from `offset` on, which sender and receiver
+/// can compute.
 pub fn content(stream: u32, adu: u64, offset: u64, bytes: usize) -> Vec<u8> {
     let seed = u64::from(stream) << 32 ^ adu << 16;
     let bytes = 0..bytes as u64;

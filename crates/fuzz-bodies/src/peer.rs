@@ -16,12 +16,12 @@ use std::net::UdpSocket;
 const LINKS: usize = 2;
 /// Number of streams that are submitted.
 const STREAMS: usize = 4;
-/// Size of an ADU of each stream in bytes.
+/// Size of an application data unit (ADU) of each stream in bytes.
 const ADU: u64 = 3000;
 /// Receive window of the connection in bytes.
 const WINDOW: u64 = 8 << 10;
 
-/// The peer's end of the connection.
+/// The peer's end of the connection: a stream socket, or a socket for datagrams.
 enum Line {
     Stream(End),
     Datagrams(UdpSocket),
@@ -48,7 +48,7 @@ impl Line {
     }
 }
 
-/// A driver with its ranks, and the peer of its connection.
+/// The tested driver (a stream manager with its sockets), its ranks, and the peer of its connection.
 struct World {
     driver: Driver,
     app: AppId,
@@ -145,7 +145,7 @@ impl World {
     }
 
     /// Sends the next correct packet of the stream. With `ends`, it ends the stream if it completes
-    /// its ADU.
+    /// its application data unit (ADU).
     fn good(&mut self, draw: &mut Draw, ends: bool) {
         let mut header = self.next;
         let left = ADU - header.offset;
@@ -191,7 +191,7 @@ impl World {
             return self.line.send(&bytes);
         };
         if header.bytes > 1 << 16 {
-            // The socket does not accept this number of bytes.
+            // Send the header alone: the socket does not accept this number of data bytes.
             return self.line.send(&bytes);
         }
         let sum = header.sum;
@@ -240,7 +240,7 @@ impl World {
                 }
             }
             21 => {
-                // A packet is lost on its way.
+                // Lose a packet: skip its sequence number and its data.
                 self.next.sequence += 1;
                 self.next.offset = (self.next.offset + 500) % ADU;
             }

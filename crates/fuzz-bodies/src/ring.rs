@@ -8,7 +8,7 @@ use std::time::Instant;
 
 /// Capacity of the ring in bytes.
 const CAPACITY: u64 = 4096;
-/// Positions of the words of both sides in the memory of a ring.
+/// Byte offsets of the control words (positions, flags) of both sides in the memory of a ring.
 const WORDS: [u64; 8] = [128, 256, 384, 512, 640, 768, 896, 1024];
 
 /// Checks that the result of a call on a ring is permitted: at most `most` moved bytes, or an

@@ -47,8 +47,9 @@ impl ConnectionOptions {
     }
 }
 
-/// Return the specification of a stream of `adus` ADUs of `adu_bytes`, each of which is one TU and
-/// one packet, striped over `links`. The caller may change all other fields afterwards.
+/// Return the specification of a stream of `adus` application data units (ADUs) of `adu_bytes`,
+/// each of which is one transfer unit (TU) and one packet, striped over `links`. The caller may
+/// change all other fields afterwards.
 #[must_use]
 pub fn spec(
     connection: u32,
@@ -79,7 +80,7 @@ pub fn spec(
 }
 
 impl Session {
-    /// Open a connection.
+    /// Ask the daemon to open a connection to a destination, such as a file or a socket.
     ///
     /// # Returns
     /// The number of the connection.
@@ -203,8 +204,8 @@ impl Session {
         }
     }
 
-    /// Release a link of this process. Its end is closed at once or, for a lasting link, when the
-    /// daemon has confirmed the release. [`Session::link`] waits for that confirmation before it
+    /// Release a link of this process. Its end is closed at once or, for a link that reconnects, when
+    /// the daemon has confirmed the release. [`Session::link`] waits for that confirmation before it
     /// creates another link with the number.
     pub fn unlink(&self, number: u16) {
         if self.check_process().is_err() {
@@ -214,7 +215,7 @@ impl Session {
         self.given_up(number, link);
     }
 
-    /// Finish the release of a link that was removed from the list of links of this process.
+    /// Finish the release of link `number`, which was removed from the list of links of this process.
     pub(crate) fn given_up(&self, number: u16, link: Option<Arc<Link>>) {
         lock(&self.core.registry).link_gone(number);
         if link.is_some() {

@@ -59,7 +59,7 @@ struct State {
     over: Option<Arc<str>>,
 }
 
-/// Create a signal that is not set.
+/// Create a signal (an eventfd) to wake a thread, not set.
 fn signal() -> Result<Signal> {
     Signal::new()
         .map_err(|error| Error::Garbled(format!("a descriptor to wake a thread with: {error}")))
@@ -138,7 +138,7 @@ impl Core {
         Ok(Pending::new(Arc::clone(self), id))
     }
 
-    /// Register a lasting link, so that it receives news from the daemon.
+    /// Register a lasting (reconnecting) link, so that it receives news from the daemon.
     pub fn register(&self, link: &Arc<Lasting>) {
         let mut lasting = lock(&self.lasting);
         lasting.retain(|_, one| one.strong_count() > 0);
@@ -404,7 +404,7 @@ impl State {
 
     /// Record the answer of a request. Returns whether `Core::notices` must report it.
     fn set_answer(&mut self, id: u64, answer: std::result::Result<Answer, Refusal>) -> bool {
-        // The caller may have timed out and dropped the request.
+        // Ignore the answer if the caller has timed out and dropped the request.
         let Some(request) = self.requests.get_mut(&id) else {
             return false;
         };
@@ -422,7 +422,7 @@ impl State {
             .get(&id)
             .and_then(|request| request.answer.clone())
         {
-            // The session ended before the answer.
+            // The session ended before the answer: return the error of the session.
             Some(Err(refusal)) if refusal.kind == RefusalKind::Ending && self.over.is_some() => {
                 let why = self.over.as_ref()?;
                 Some(Err(Error::Gone(Arc::clone(name), Arc::clone(why))))

@@ -34,8 +34,8 @@ pub enum Error {
     /// The arguments of a call do not fit the stream: the problem, and the remedy.
     #[error("{0}")]
     Misfit(String),
-    /// The stream failed, was cancelled or was interrupted within an ADU: its number, and the
-    /// reason.
+    /// The stream failed, was cancelled or was interrupted within an application data unit (ADU):
+    /// its number, and the reason.
     #[error("stream {0}: {1}")]
     Stream(u32, String),
     /// The daemon violated the protocol.
@@ -55,6 +55,7 @@ impl Error {
 }
 
 impl From<isthmus_wire::Error> for Error {
+    /// Convert an error in an address or in the settings of a socket.
     fn from(error: isthmus_wire::Error) -> Self {
         match error {
             isthmus_wire::Error::Address(text, why) => Self::Address(text, why),
@@ -64,6 +65,7 @@ impl From<isthmus_wire::Error> for Error {
 }
 
 impl From<Expired> for Error {
+    /// Convert the end of a wait: the timeout has passed, or the caller interrupted it.
     fn from(expired: Expired) -> Self {
         match expired {
             Expired::TimedOut => Self::TimedOut(String::new()),

@@ -36,7 +36,7 @@ pub(crate) fn run(core: &Core, wire: Transport, lines: Lines) {
     let why = loop {
         match io.step() {
             Ok(true) => {}
-            // A call of this process closed the session, and has notified everyone.
+            // A call of this process closed the session, and has notified all waiting calls.
             Ok(false) => break None,
             Err(why) => break Some(why),
         }
@@ -47,7 +47,7 @@ pub(crate) fn run(core: &Core, wire: Transport, lines: Lines) {
     io.wire.close();
 }
 
-/// The state of the thread of a session.
+/// The state of the thread that writes a session's requests and reads the daemon's messages.
 struct IoThread<'c> {
     core: &'c Core,
     wire: Transport,

@@ -51,7 +51,7 @@ pub(crate) struct Lasting {
     into_changed: Condvar,
 }
 
-/// The state of a lasting link.
+/// The state of a lasting link: the numbers of its sockets, and whether it can reconnect.
 #[derive(Debug, Default)]
 struct LinkState {
     /// The number of the link's current or last socket, from 1.
@@ -84,7 +84,7 @@ struct Incoming {
     confirmed: u64,
 }
 
-/// A non-blocking socket and its number.
+/// A non-blocking socket of a link, and its number among the sockets of the link.
 #[derive(Clone, Debug)]
 struct NumberedSocket {
     nth: u32,
@@ -130,11 +130,11 @@ impl Outgoing {
 
 /// The error of an attempt to reconnect a link.
 pub(crate) enum AttemptError {
-    /// Another attempt may succeed.
+    /// The attempt failed for this reason. Another attempt may succeed.
     Retry(String),
     /// No answer arrived in time. Another attempt may succeed.
     TimedOut(String),
-    /// No further attempt can succeed.
+    /// The link cannot reconnect, for this reason. No further attempt can succeed.
     Fatal(String),
 }
 

@@ -44,7 +44,7 @@ pub(crate) struct Reading {
     head_bytes: usize,
     /// The frame whose data is being read, and the number of its data bytes that were read.
     current: Option<(Frame, u32)>,
-    /// The end marks that arrived, by stream.
+    /// The frames that mark the end of streams and have arrived on the link, by stream.
     marks: BTreeMap<u32, Kind>,
     broken: Option<String>,
 }
@@ -52,9 +52,9 @@ pub(crate) struct Reading {
 /// The next item on a link, as found by a receiver of one stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Next {
-    /// An SU of the receiver's stream, and the number of its bytes that were read.
+    /// A striping unit (SU) of the receiver's stream, and the number of its bytes that were read.
     Own(Frame, u32),
-    /// An SU of another stream, with the number of that stream.
+    /// A striping unit (SU) of another stream, with the number of that stream.
     Other(u32),
     /// The end of the receiver's stream, as the kind of the frame: `End` or `Cut`.
     Mark(Kind),
@@ -240,7 +240,7 @@ impl Reading {
                         return Ok(Next::Nothing);
                     }
                 }
-                // The mark follows all data of its stream.
+                // The stream has ended: its end mark follows all of its data.
                 _ if self.marks.contains_key(&stream) => {
                     return Ok(Next::Mark(self.marks[&stream]));
                 }
@@ -277,12 +277,12 @@ impl Reading {
             Kind::End | Kind::Cut => {
                 ended(frame.stream.0);
                 if self.marks.len() == MAX_MARKS {
-                    // The oldest stream has had no receiver since its mark arrived.
+                    // Drop the mark of the oldest stream, which has had no receiver since then.
                     self.marks.pop_first();
                 }
                 self.marks.insert(frame.stream.0, frame.kind);
             }
-            // This frame is only for ranks that resume their streams themselves.
+            // Ignore this frame, which is only for ranks that resume their streams themselves.
             Kind::Resume => {}
             Kind::Crc32c | Kind::Internet => {
                 let what = format!("a frame {:?} came: those are for ranks to send", frame.kind);

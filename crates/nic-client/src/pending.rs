@@ -60,6 +60,7 @@ impl Pending {
 }
 
 impl Drop for Pending {
+    /// Discard the request's answer.
     fn drop(&mut self) {
         self.core.forget(self.id);
     }

@@ -11,21 +11,22 @@ use isthmus_wire::Timeout;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The result of receiving an ADU of a stream.
+/// The result of receiving an application data unit (ADU) of a stream.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Received {
-    /// An ADU was received.
+    /// An application data unit (ADU) was received.
     Adu {
-        /// The number of the ADU.
+        /// The number of the application data unit (ADU).
         adu: u64,
-        /// Missing byte ranges of the ADU, which are filled with 0; empty for a complete ADU.
+        /// Missing byte ranges of the application data unit (ADU), which are filled with 0; empty
+        /// for a complete ADU.
         missing: Vec<Range<u64>>,
     },
-    /// The stream is done: there are no more ADUs.
+    /// The stream is done: there are no more application data units (ADUs).
     End,
 }
 
-/// The outcome of reading an SU from a link.
+/// The outcome of reading a striping unit (SU) from a link.
 enum SuResult {
     Good,
     Void,
@@ -33,8 +34,8 @@ enum SuResult {
 }
 
 impl Stream {
-    /// Receive the next ADU into `adu`, which must have the length of the ADU. Ranges that arrive
-    /// over links of other processes are left unchanged.
+    /// Receive the next application data unit (ADU) into `adu`, which must have the length of the
+    /// ADU. Ranges that arrive over links of other processes are left unchanged.
     ///
     /// # Errors
     /// - [`Error::Misfit`]: a stream that transmits, a wrong length.
@@ -49,8 +50,9 @@ impl Stream {
         self.recv_as(&mut pos, (bytes, tus), (false, adu), timeout)
     }
 
-    /// Receive those SUs of the next ADU of `adu_bytes` that arrive over the links of this process,
-    /// concatenated in `own`. Missing ranges are offsets in the ADU.
+    /// Receive those striping units (SUs) of the next application data unit (ADU) of `adu_bytes`
+    /// that arrive over the links of this process, concatenated in `own`. Missing ranges are
+    /// offsets in the ADU.
     ///
     /// # Errors
     /// As [`Stream::recv`].
@@ -66,8 +68,9 @@ impl Stream {
         self.recv_as(&mut pos, (adu_bytes, tus), (true, own), timeout)
     }
 
-    /// Receive the next bytes that arrive over the links of this process, of a stream whose ADUs
-    /// all have the same length: some TUs of an ADU, or of several.
+    /// Receive the next bytes that arrive over the links of this process, of a stream whose
+    /// application data units (ADUs) all have the same length: some transfer units (TUs) of an ADU,
+    /// or of several.
     ///
     /// # Returns
     /// The missing byte ranges, each with the number of its ADU.
@@ -97,7 +100,8 @@ impl Stream {
         Ok(all)
     }
 
-    /// Receive the data of the next ADU from the current position up to TU number `tus`.
+    /// Receive the data of the next application data unit (ADU) from the current position up to
+    /// transfer unit (TU) number `tus`.
     fn recv_as(
         &self,
         pos: &mut Position,
@@ -123,7 +127,7 @@ impl Stream {
         }
     }
 
-    /// Return the error of a receive that did not get all of an ADU.
+    /// Return the error of a receive that did not get all of an application data unit (ADU).
     fn not_received(
         &self,
         pos: &mut Position,
@@ -146,7 +150,7 @@ impl Stream {
         error
     }
 
-    /// Read the SUs of TUs up to `tus` from the links.
+    /// Read the striping units (SUs) of transfer units (TUs) up to `tus` from the links.
     fn read(
         &self,
         links: &[Arc<Link>],
@@ -180,7 +184,8 @@ impl Stream {
         Ok(Received::Adu { adu, missing })
     }
 
-    /// Return the error of a stream that ended within an ADU, with a frame of this kind.
+    /// Return the error of a stream that ended within an application data unit (ADU), with a frame
+    /// of this kind.
     fn end_error(&self, kind: Kind, timeout: Timeout<'_>) -> Error {
         if kind == Kind::Cut
             && let Err(error) = self.wait(timeout)
@@ -190,7 +195,7 @@ impl Stream {
         Error::Stream(self.number, "it ended in the middle of an ADU".into())
     }
 
-    /// Read one SU from a link.
+    /// Read one striping unit (SU) from a link.
     fn read_su(
         &self,
         link: &Link,
@@ -253,7 +258,8 @@ impl Stream {
     }
 }
 
-/// Return whether a frame's data is valid, and not void. Fails if the frame is not the expected SU.
+/// Return whether a frame's data is valid: not void, which fills in for data that did not arrive.
+/// Fails if the frame is not the expected striping unit (SU).
 fn check_frame(frame: &Frame, stream: u32, tu: &Tu, su: &Su) -> std::result::Result<bool, String> {
     let id = isthmus_stream::StreamId(stream);
     let wanted = Frame::su(frame.kind, id, tu, su);

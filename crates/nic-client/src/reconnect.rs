@@ -130,7 +130,7 @@ impl Reconnector {
         core: &Core,
         until: Instant,
     ) -> std::result::Result<u32, AttemptError> {
-        // After this call no byte is read without being counted.
+        // Release the old sockets first, so that `received` counts every byte that was read.
         let received = link.release();
         let check_running = |_: Instant| core.gone().is_none();
         let left = until.saturating_duration_since(Instant::now());
@@ -139,7 +139,7 @@ impl Reconnector {
         let asked = asked.and_then(|wire| self.ask(link, core, wire, Some(received), timeout));
         match asked {
             Ok(answered) => attach(link, answered),
-            // The daemon had too many requests, or the line of the request was cut on its way.
+            // Retry: the daemon had too many requests, or the line of the request was cut on its way.
             Err(Error::Refused(refusal))
                 if matches!(refusal.kind, RefusalKind::Limit | RefusalKind::Garbled) =>
             {
@@ -197,11 +197,13 @@ impl Reconnector {
 }
 
 impl Reconnect for Reconnector {
+    /// Start a thread that connects a new socket for a link that was cut for this reason.
     fn renew(self: Arc<Self>, link: Weak<Lasting>, why: String) -> io::Result<()> {
         let thread = std::thread::Builder::new().name("nic-reconnect".into());
         thread.spawn(move || self.reconnect(&link, &why)).map(drop)
     }
 
+    /// Confirm to the daemon the number of bytes received over a link.
     fn confirm(&self, link: &Lasting, received: u64) {
         if let Some(core) = self.core.upgrade() {
             core.send(Request::Taken {

@@ -21,9 +21,9 @@ const ROUND_WAIT: Duration = Duration::from_millis(1);
 /// The layout of the data in the caller's buffer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Layout {
-    /// The whole ADU; each SU is at its offset in the ADU.
+    /// The whole application data unit (ADU); each striping unit (SU) is at its offset in the ADU.
     WholeAdu,
-    /// Only the SUs of this process's links, one after another.
+    /// Only the striping units (SUs) of this process's links, one after another.
     Packed,
 }
 
@@ -31,8 +31,8 @@ enum Layout {
 type Outputs<'l> = Vec<(u16, TimedGuard<'l, Sending>)>;
 
 impl Stream {
-    /// Send the next ADU from a buffer that contains all of it. Data for links of other processes
-    /// is ignored. The caller may reuse the buffer afterwards.
+    /// Send the next application data unit (ADU) from a buffer that contains all of it. Data for
+    /// links of other processes is ignored. The caller may reuse the buffer afterwards.
     ///
     /// # Returns
     /// The number of the ADU.
@@ -51,8 +51,8 @@ impl Stream {
         Ok(pos.adu - 1)
     }
 
-    /// Send those SUs of the next ADU of `adu_bytes` that go over the links of this process. `own`
-    /// is their concatenated data in the order of the ADU.
+    /// Send those striping units (SUs) of the next application data unit (ADU) of `adu_bytes` that
+    /// go over the links of this process. `own` is their concatenated data in the order of the ADU.
     ///
     /// # Returns
     /// The number of the ADU.
@@ -67,8 +67,9 @@ impl Stream {
         Ok(pos.adu - 1)
     }
 
-    /// Send the next bytes that go over the links of this process, of a stream whose ADUs all have
-    /// the same length: some TUs of an ADU, or of several.
+    /// Send the next bytes that go over the links of this process, of a stream whose application
+    /// data units (ADUs) all have the same length: some transfer units (TUs) of an ADU, or of
+    /// several.
     ///
     /// # Errors
     /// [`Error::Misfit`] also if the bytes end within a TU; otherwise as [`Stream::send`].
@@ -85,7 +86,8 @@ impl Stream {
         Ok(())
     }
 
-    /// Check that `own` is the number of bytes of an ADU that go over the links of this process.
+    /// Check that `own` is the number of bytes of an application data unit (ADU) that go over the
+    /// links of this process.
     pub(crate) fn check_own_bytes(&self, adu_bytes: u64, own: usize) -> Result<()> {
         let wanted = self.own_bytes(adu_bytes);
         match own as u64 == wanted {
@@ -98,7 +100,8 @@ impl Stream {
         }
     }
 
-    /// Check that `bytes` bytes from the position on end with a TU, before any of them is moved.
+    /// Check that `bytes` bytes from the position on end with a transfer unit (TU), before any of
+    /// them is moved.
     pub(crate) fn check_run(&self, pos: &Position, bytes: usize) -> Result<()> {
         if bytes == 0 {
             return Ok(());
@@ -114,8 +117,8 @@ impl Stream {
         }
     }
 
-    /// Return the size of the stream's ADUs, the TU of the current ADU up to which `bytes` bytes
-    /// reach, and how many of these bytes belong to this ADU.
+    /// Return the size of the stream's application data units (ADUs), the transfer unit (TU) of the
+    /// current ADU up to which `bytes` bytes reach, and how many of these bytes belong to this ADU.
     pub(crate) fn next_run(&self, pos: &Position, bytes: usize) -> Result<(u64, u64, usize)> {
         let number = self.number;
         let misfit = |what: &str| Err(Error::Misfit(format!("stream {number}: {what}")));
@@ -129,7 +132,8 @@ impl Stream {
         }
     }
 
-    /// Send the data of the next ADU from the current position up to TU number `tus`.
+    /// Send the data of the next application data unit (ADU) from the current position up to
+    /// transfer unit (TU) number `tus`.
     fn send_as(
         &self,
         pos: &mut Position,
@@ -171,7 +175,8 @@ impl Stream {
         Ok(())
     }
 
-    /// Check that the next ADU of the stream may have this number and this length in bytes.
+    /// Check that the next application data unit (ADU) of the stream may have this number and this
+    /// length in bytes.
     pub(crate) fn check_next(&self, adu: u64, bytes: u64) -> Result<()> {
         let number = self.number;
         let misfit = |what: String| Err(Error::Misfit(format!("stream {number}: {what}")));
@@ -221,8 +226,8 @@ impl Stream {
             .map_err(|why| self.link_error(link, &why))
     }
 
-    /// Announce the length of an ADU of variable size, if this process has the link of the first
-    /// SU.
+    /// Announce the length of an application data unit (ADU) of variable size, if this process has
+    /// the link of the first striping unit (SU).
     fn announce(&self, outs: &Outputs<'_>, adu_bytes: u64, timeout: Timeout<'_>) -> Result<()> {
         let first = self.format.order.first().map(|link| link.0);
         let first = outs.iter().any(|(link, _)| Some(*link) == first);
@@ -235,9 +240,9 @@ impl Stream {
         Ok(())
     }
 
-    /// Write the SUs of this process's links, TU by TU. All links of a TU are written in turn: the
-    /// manager starts a stream only when each link has data, and until then a link accepts no more
-    /// than its ring or socket has room for.
+    /// Write the striping units (SUs) of this process's links, one transfer unit (TU) after another.
+    /// All links of a TU are written in turn: the manager starts a stream only when each link has
+    /// data, and until then a link accepts no more than its ring or socket has room for.
     fn write(
         &self,
         outs: &mut Outputs<'_>,
@@ -278,8 +283,8 @@ impl Stream {
         Ok(())
     }
 
-    /// Write the first SU of each link's queue, one link after the other, and wait only if all
-    /// links are full.
+    /// Write the first striping unit (SU) of each link's queue, one link after the other, and wait
+    /// only if all links are full.
     fn write_queues(
         &self,
         outs: &mut Outputs<'_>,
@@ -327,7 +332,7 @@ impl Stream {
     }
 }
 
-/// An SU that is being written to a link.
+/// A striping unit (SU) that is being written to a link.
 struct Part<'d> {
     head: [u8; Frame::BYTES],
     data: &'d [u8],
@@ -341,7 +346,7 @@ struct Part<'d> {
 }
 
 impl<'d> Part<'d> {
-    /// Create the state of an SU of which no byte was written.
+    /// Create the state of a striping unit (SU) of which no byte was written.
     fn new(stream: &Stream, (tu, su): (&Tu, &Su), data: &'d [u8]) -> Self {
         let sums = Sums::new(stream.sums);
         let number = isthmus_stream::StreamId(stream.number);
@@ -356,12 +361,13 @@ impl<'d> Part<'d> {
         }
     }
 
-    /// Return whether the whole SU and its checksums are written.
+    /// Return whether the whole striping unit (SU) and its checksums are written.
     fn is_written(&self) -> bool {
         self.offset == self.size
     }
 
-    /// Write as much of the SU as the link accepts until `until`, at most one checksum block.
+    /// Write as much of the striping unit (SU) as the link accepts until `until`, at most one
+    /// checksum block.
     fn write(&mut self, out: &mut Sending, until: Instant) -> std::result::Result<(), String> {
         let sums_at = self.head.len() + self.data.len();
         if self.offset >= sums_at {

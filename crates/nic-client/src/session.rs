@@ -24,8 +24,7 @@ use std::time::{Duration, Instant};
 
 /// Maximum size of a ring that the daemon may create.
 const MAX_RING_BYTES: u64 = 1 << 30;
-/// Maximum time after which the daemon has detected that a socket was closed. `PAUSE` is the pause
-/// between two attempts to create a link.
+/// Maximum time until the daemon has detected that a socket was closed.
 const CLOSE_DELAY: Duration = Duration::from_secs(5);
 /// The pause between two attempts to create a link.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -190,7 +189,7 @@ impl Session {
             let mut wire = self.core.connect(timeout)?;
             match ask_link(&self.core.name, &mut wire, request.clone(), timeout) {
                 Ok(message) => break (message, wire),
-                // The daemon may not have detected yet that the earlier link is closed.
+                // Try again: the daemon may not have detected yet that the earlier link is closed.
                 Err(error) if error.is_refused(RefusalKind::Conflict) && Instant::now() < until => {
                     timeout.slice()?;
                     std::thread::sleep(PAUSE);
@@ -213,7 +212,7 @@ impl Session {
         Ok(())
     }
 
-    /// Add a link to the list of links of this process.
+    /// Add an open link to the session's list of links of this process.
     fn put(&self, link: Link) {
         let mut links = lock(&self.core.links);
         lock(&self.core.registry).link_gone(link.number);
@@ -306,17 +305,19 @@ impl Session {
 }
 
 impl AsFd for Session {
+    /// Return the descriptor that is readable while [`Session::notices`] has something to report.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.core.notice.as_fd()
     }
 }
 
 impl Drop for Session {
+    /// End the session and wait for its thread.
     fn drop(&mut self) {
         self.end();
         if let Some(thread) = self.thread.take() {
             if self.check_process().is_err() {
-                // This process has no such thread, and the identifier may belong to another thread.
+                // A forked child has no such thread, and the identifier may belong to another thread.
                 std::mem::forget(thread);
                 return;
             }
@@ -405,7 +406,7 @@ fn read_some(wire: &mut Transport, bytes: &mut [u8], timeout: Timeout<'_>) -> Re
     }
 }
 
-/// Convert an error of invalid data from the daemon.
+/// Convert an I/O error to the error that the daemon sent invalid data.
 fn garbled(error: io::Error) -> Error {
     Error::Garbled(error.to_string())
 }

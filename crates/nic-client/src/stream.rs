@@ -22,9 +22,9 @@ const GONE_DELAY: Duration = Duration::from_secs(1);
 
 /// A stream of this application. One call at a time sends or receives; others wait.
 ///
-/// If its links belong to several processes, each process sends or receives the SUs of its own
-/// links. Dropping a received stream cancels it unless it has ended; a transmitted one continues
-/// with the data already sent.
+/// If its links belong to several processes, each process sends or receives the striping units
+/// (SUs) of its own links. Dropping a received stream cancels it unless it has ended; a transmitted
+/// one continues with the data already sent.
 #[derive(Debug)]
 pub struct Stream {
     pub(crate) core: Arc<Core>,
@@ -34,7 +34,7 @@ pub struct Stream {
     /// The kind of checksums that this process sends with the data.
     pub(crate) sums: Checksum,
     pub(crate) pos: TimedMutex<Position>,
-    /// The number of ADUs, if this process knows it.
+    /// The number of application data units (ADUs), if this process knows it.
     adus: Mutex<Option<u64>>,
     /// The request that waits for the end of the stream, once it was sent.
     end: Mutex<Option<Arc<Pending>>>,
@@ -42,19 +42,21 @@ pub struct Stream {
     pub(crate) cancelled: AtomicBool,
 }
 
-/// The position of this process in a stream: the numbers of its next ADU and TU.
+/// The position of this process in a stream: the numbers of its next application data unit (ADU)
+/// and transfer unit (TU).
 #[derive(Debug, Default)]
 pub(crate) struct Position {
-    /// The number of the next ADU that this process sends or receives.
+    /// The number of the next application data unit (ADU) that this process sends or receives.
     pub adu: u64,
-    /// The number of the next TU in that ADU. It is above 0 only while the ADU is moved in parts.
+    /// The number of the next transfer unit (TU) in that application data unit (ADU). It is above 0
+    /// only while the ADU is moved in parts.
     pub tu: u64,
     /// The reason why the stream cannot be used any more; None while it can.
     pub broken: Option<String>,
 }
 
 impl Position {
-    /// Advance to TU `tu` of an ADU that has `of` TUs.
+    /// Advance to transfer unit (TU) `tu` of an application data unit (ADU) that has `of` TUs.
     pub fn advance(&mut self, tu: u64, of: u64) {
         self.tu = tu;
         if tu == of {
@@ -120,13 +122,14 @@ impl Stream {
         &self.format
     }
 
-    /// Return the number of ADUs of the stream, if this process knows it.
+    /// Return the number of application data units (ADUs) of the stream, if this process knows it.
     #[must_use]
     pub fn adus(&self) -> Option<u64> {
         *lock(&self.adus)
     }
 
-    /// Return how many bytes of an ADU of `adu_bytes` go over the links of this process.
+    /// Return how many bytes of an application data unit (ADU) of `adu_bytes` go over the links of
+    /// this process.
     #[must_use]
     pub fn own_bytes(&self, adu_bytes: u64) -> u64 {
         if self.check_process().is_err() {
@@ -142,9 +145,9 @@ impl Stream {
         whole * of(self.format.tu_bytes) + of(adu_bytes % self.format.tu_bytes)
     }
 
-    /// Return the TU of an ADU up to which `bytes` on the links of this process reach, from TU
-    /// `from` on, and how many of the bytes are used. Fewer are used if the ADU ends first. None if
-    /// the bytes end within a TU.
+    /// Return the transfer unit (TU) at which the next `bytes` bytes of this process end, from TU
+    /// `from` of an application data unit (ADU) on, and the number of bytes used: fewer if the ADU
+    /// ends first. None if the bytes end within a TU.
     pub(crate) fn reach(&self, adu_bytes: u64, from: u64, bytes: u64) -> Option<(u64, u64)> {
         let own = lock(&self.core.links);
         let mut used = 0;
@@ -199,15 +202,16 @@ impl Stream {
         }
     }
 
-    /// Set the number of ADUs of a stream that was submitted without one. At least as many as were
-    /// sent. Waits for an active send.
+    /// Set the number of application data units (ADUs) of a stream that was submitted without one.
+    /// At least as many as were sent. Waits for an active send.
     ///
     /// # Errors
     /// The number is too small; a refusal of the daemon; an expired timeout.
     pub fn finish(&self, adus: u64, timeout: Timeout<'_>) -> Result<()> {
         self.check_process()?;
         let stream = self.number;
-        // The daemon counts the data that has arrived so far, and would discard the rest.
+        // Count the data that was sent: the daemon knows only the data that has arrived so far, and
+        // would discard the rest.
         let sent = {
             let pos = self.pos.take(timeout).map_err(|error| {
                 describe(error, || {
@@ -238,7 +242,8 @@ impl Stream {
         Ok(())
     }
 
-    /// Wait until `adus` ADUs of the stream are moved to the manager's memory or to the ranks.
+    /// Wait until `adus` application data units (ADUs) of the stream are moved to the manager's
+    /// memory or to the ranks.
     ///
     /// # Errors
     /// The stream ended before; a refusal of the daemon; an expired timeout.
@@ -246,7 +251,8 @@ impl Stream {
         self.wait_for(adus, true, timeout)
     }
 
-    /// Wait until `adus` ADUs of the stream are done according to the protocol of its connection.
+    /// Wait until `adus` application data units (ADUs) of the stream are done according to the
+    /// protocol of its connection.
     ///
     /// # Errors
     /// The stream ended before; a refusal of the daemon; an expired timeout.
@@ -254,7 +260,7 @@ impl Stream {
         self.wait_for(adus, false, timeout)
     }
 
-    /// Wait until `adus` ADUs of the stream are moved or done.
+    /// Wait until `adus` application data units (ADUs) of the stream are moved or done.
     fn wait_for(&self, adus: u64, moved: bool, timeout: Timeout<'_>) -> Result<Status> {
         if let Some(all) = self.adus().filter(|all| *all < adus) {
             let number = self.number;
@@ -323,7 +329,7 @@ impl Stream {
         };
         match answer {
             None => Ok(()),
-            // The next call sends the request again.
+            // The daemon has too many requests: the next call sends this one again.
             answer @ Some(Err(_)) if is_over_limit(answer.as_ref()) => Ok(()),
             Some(Ok(Answer::Stream { stream })) => self.ended(stream).map(|_| ()),
             Some(other) => other.map(|_| ()),
@@ -389,8 +395,8 @@ impl Stream {
         gone.unwrap_or_else(|| Error::Link(link, why.to_owned()))
     }
 
-    /// Cancel the stream after an error within an ADU, and mark it as broken, as no later data can
-    /// be correct.
+    /// Cancel the stream after an error within an application data unit (ADU), and mark it as
+    /// broken, as no later data can be correct.
     pub(crate) fn abort(&self, pos: &mut Position, why: &Error) {
         let adu = pos.adu;
         pos.broken = Some(format!(
@@ -411,7 +417,7 @@ impl Stream {
     }
 
     /// Wait for other calls on the stream, and lock the position. `within` allows a position within
-    /// an ADU.
+    /// an application data unit (ADU).
     pub(crate) fn lock_position(
         &self,
         direction: Direction,
@@ -447,6 +453,7 @@ impl Stream {
 }
 
 impl Drop for Stream {
+    /// Cancel a received stream that has not ended.
     fn drop(&mut self) {
         if self.check_process().is_ok()
             && self.direction == Direction::Receive

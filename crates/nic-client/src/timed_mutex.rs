@@ -48,7 +48,7 @@ impl<T> TimedMutex<T> {
         }
     }
 
-    /// Return the result of `peek` for the value; None while the value is locked.
+    /// Call `peek` with the value and return its result; None while the value is locked.
     pub fn peek<R>(&self, peek: impl FnOnce(&T) -> R) -> Option<R> {
         lock(&self.pos).as_ref().map(peek)
     }
@@ -68,19 +68,23 @@ impl<T> TimedMutex<T> {
 }
 
 impl<T> Deref for TimedGuard<'_, T> {
+    /// The type of the locked value.
     type Target = T;
+    /// Return the locked value.
     fn deref(&self) -> &T {
         self.value.as_ref().expect("it is given back when dropped")
     }
 }
 
 impl<T> DerefMut for TimedGuard<'_, T> {
+    /// Return the locked value for changes.
     fn deref_mut(&mut self) -> &mut T {
         self.value.as_mut().expect("it is given back when dropped")
     }
 }
 
 impl<T> Drop for TimedGuard<'_, T> {
+    /// Unlock the mutex, and wake the threads that wait for it.
     fn drop(&mut self) {
         *lock(&self.mutex.pos) = self.value.take();
         self.mutex.returned.notify_all();

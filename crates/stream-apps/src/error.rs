@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// An error of an application.
+/// An error of one of the demonstration applications of the stream manager.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// An impossible request: the problem, and a hint for the correction.
@@ -26,6 +26,7 @@ pub enum Error {
 }
 
 impl From<isthmus_ring::Error> for Error {
+    /// Convert an error of a ring in shared memory.
     fn from(error: isthmus_ring::Error) -> Self {
         Self::Net(error.into())
     }

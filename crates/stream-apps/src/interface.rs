@@ -18,7 +18,7 @@ pub(crate) struct Stream {
     pub started: u64,
     pub done: u64,
     pub end: Option<End>,
-    /// Number of application data units that started after all streams in step with this one had
+    /// Number of application data units that started after all streams in lock step with this had
     /// finished the previous application data unit, and number of application data units that
     /// started earlier.
     pub in_step: [u64; 2],

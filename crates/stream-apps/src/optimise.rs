@@ -36,7 +36,7 @@ pub const CHECKED_OF: u64 = 61;
 const NODES_MOST: u32 = 256;
 /// Minimum duration of a run.
 const TIME_LEAST: Duration = Duration::from_millis(1);
-/// Number of bytes of the ring of a link.
+/// Size in bytes of a link: a ring buffer in shared memory between a rank and the interface.
 const RING_BYTES: u64 = 256 << 10;
 /// Interval between checks whether the run has been cancelled.
 const LOOK: Duration = Duration::from_millis(20);
@@ -102,7 +102,7 @@ impl Spec {
 #[must_use]
 pub fn sample(number: u64) -> f32 {
     let mut state = number;
-    // Three random numbers from SplitMix64.
+    // Draw a random number from 0 to 1 by SplitMix64, one for each of three conditions.
     let mut draw = || {
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = state;
@@ -141,6 +141,7 @@ struct Again {
 }
 
 impl Look for Again {
+    /// Compute some samples of a packet again and compare them with the received ones.
     fn look(&mut self, header: &Header, data: &[u8]) -> Result<(), String> {
         let first = header.adu * TU_SAMPLES + header.offset / SAMPLE_BYTES;
         let (all, rest) = data.as_chunks::<{ SAMPLE_BYTES as usize }>();
@@ -200,7 +201,7 @@ pub fn run(spec: &Spec, over: &dyn Fn() -> bool) -> Result<Report, Error> {
     });
     let ns = u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX);
     let failed = ranks.failure();
-    // The closed connections and links end the sink and the ranks.
+    // Stopping the manager closes its connections and links, which ends the sink and the ranks.
     interface.stop()?;
     let joined = ranks.join();
     if let Some(why) = failed {
@@ -285,7 +286,7 @@ fn compute(
         let made = shared.nodes.time(0, || {
             let made = samples(tu, quadrant);
             if let Some(time) = su_time {
-                // A rank that is late does not compute faster afterwards.
+                // Limit the rate of a rank: one that is late does not compute faster afterwards.
                 due = (due + time).max(Instant::now());
                 std::thread::sleep(due.saturating_duration_since(Instant::now()));
             }

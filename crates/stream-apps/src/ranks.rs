@@ -15,7 +15,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 /// Capacity of a channel between two ranks, in messages.
 pub(crate) const IN_CHANNEL: usize = 2;
 
-/// The reason why a rank ended.
+/// The reason why the thread of a rank ended early.
 #[derive(Debug)]
 pub(crate) enum Ended {
     /// Another rank has ended before and reports the reason.
@@ -25,6 +25,7 @@ pub(crate) enum Ended {
 }
 
 impl<E: Into<Error>> From<E> for Ended {
+    /// Report a rank that failed with this error.
     fn from(error: E) -> Self {
         Self::Failed(error.into())
     }

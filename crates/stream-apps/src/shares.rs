@@ -8,6 +8,7 @@ use std::time::Instant;
 pub(crate) struct Shares<const N: usize>([AtomicU64; N]);
 
 impl<const N: usize> Default for Shares<N> {
+    /// Create the counters of `N` activities, all zero.
     fn default() -> Self {
         Self(std::array::from_fn(|_| AtomicU64::new(0)))
     }

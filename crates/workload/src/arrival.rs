@@ -5,7 +5,7 @@ use crate::spec::Arrival;
 use isthmus_kernel::{Chance, Cycles, Gap, Stream};
 use isthmus_units::Clock;
 
-/// The arrival process of the demands of a PE, with times in cycles. It is the same for every PE.
+/// The process by which every PE (processing element) generates messages and I/O requests, with times in cycles.
 #[derive(Debug, Clone, Copy)]
 pub struct Arrivals {
     kind: Kind,
@@ -30,7 +30,7 @@ enum Kind {
 }
 
 impl Arrivals {
-    /// Return the process `arrival` with its times in cycles of `clock`.
+    /// Convert the arrival process `arrival` of a scenario, with its times in cycles of `clock`.
     pub fn new(arrival: Arrival, clock: Clock) -> Self {
         let kind = match arrival {
             Arrival::Exponential { mean } => Kind::Open {
@@ -68,7 +68,8 @@ impl Arrivals {
         matches!(self.kind, Kind::Closed { .. })
     }
 
-    /// Return the number of initial demands of a PE: all outstanding ones in a closed loop, else one.
+    /// Return the number of initial demands of a processing element (PE): all outstanding ones in a closed loop, else
+    /// one.
     pub fn initial(&self) -> u32 {
         match self.kind {
             Kind::Closed { outstanding, .. } => outstanding,
@@ -76,7 +77,7 @@ impl Arrivals {
         }
     }
 
-    /// Draw the number of cycles from the start of the run to the first demand of a PE.
+    /// Draw the number of cycles from the start of the run to the first demand of a processing element (PE).
     pub fn first(&self, gap: &mut Gap, stream: &mut Stream) -> Cycles {
         match self.kind {
             Kind::Open { mean, gaps } => gaps.first(mean, gap, stream),

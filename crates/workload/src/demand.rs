@@ -6,12 +6,12 @@ use crate::spec::{FileLayout, HotSpot, TrafficSpec};
 use isthmus_kernel::{Chance, Cycles, Gap, Stream, Streams, Uniform};
 use isthmus_units::Clock;
 
-/// One demand of a PE: a message to send, a file to read or write, or a collective I/O operation.
+/// One demand of a PE (processing element): a message to send, a file to read or write, or a collective I/O operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Demand {
-    /// A message to another PE.
+    /// A message to another processing element (PE).
     Message {
-        /// Number of the PE that receives the message.
+        /// Number of the processing element (PE) that receives the message.
         to: u32,
     },
     /// Read a file of `blocks` blocks.
@@ -24,11 +24,11 @@ pub enum Demand {
         /// File size in blocks.
         blocks: u32,
     },
-    /// Read one block and send it to all PEs.
+    /// Read one block and send it to all processing elements (PEs).
     Broadcast,
-    /// Send one block to each PE of a group.
+    /// Read blocks and send one to each processing element (PE) of a group.
     Scatter,
-    /// Collect one block from each PE of a group.
+    /// Collect one block from each processing element (PE) of a group.
     Gather,
 }
 
@@ -41,14 +41,14 @@ pub enum Location {
     Remote(u32),
 }
 
-/// The random streams and arrival state of one PE.
+/// The random streams and arrival state of one processing element (PE).
 #[derive(Debug, Clone)]
 struct Source {
     stream: Stream,
     gap: Gap,
 }
 
-/// The traffic of all PEs of a machine: draws times, kinds and targets of the demands.
+/// The traffic of all processing elements (PEs) of a machine: draws times, kinds and targets of the demands.
 #[derive(Debug, Clone)]
 pub struct Traffic {
     sources: Vec<Source>,
@@ -70,7 +70,8 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// Return the traffic `spec` of `pes` PEs. Each PE draws from stream "pe" with its own number.
+    /// Return the traffic `spec` of `pes` processing elements (PEs). Each PE draws from stream "pe" with its own
+    /// number.
     pub fn new(spec: &TrafficSpec, clock: Clock, pes: u32, streams: Streams) -> Self {
         let hot = |spot: Option<HotSpot>| spot.map(|s| (Chance::new(s.probability), s.target));
         let sources = (0..pes)
@@ -106,7 +107,7 @@ impl Traffic {
         }
     }
 
-    /// Return whether the next demand of a PE waits for the completion of an earlier demand.
+    /// Return whether the next demand of a processing element (PE) waits for the completion of an earlier demand.
     pub fn is_closed(&self) -> bool {
         self.arrivals.is_closed()
     }
@@ -116,7 +117,8 @@ impl Traffic {
         self.layout
     }
 
-    /// Return the number of initial demands of a PE: all outstanding ones in a closed loop, else one.
+    /// Return the number of initial demands of a processing element (PE): all outstanding ones in a closed loop, else
+    /// one.
     pub fn initial(&self) -> u32 {
         self.arrivals.initial()
     }
@@ -135,7 +137,7 @@ impl Traffic {
         self.arrivals.next(&mut source.gap, &mut source.stream)
     }
 
-    /// Draw the next demand of `pe` (section 4.3 of the hypercube paper). The hot PE sends its own
+    /// Draw the next demand of `pe` (section 4.3 of the hypercube paper). The hot processing element (PE) sends its own
     /// messages to the other PEs, uniformly.
     #[inline]
     pub fn demand(&mut self, pe: u32) -> Demand {
@@ -158,7 +160,7 @@ impl Traffic {
         }
     }
 
-    /// Draw a new receiver for a message of `pe`, uniform over the other PEs.
+    /// Draw a new receiver for a message of `pe`, uniform over the other processing elements (PEs).
     ///
     /// # Panics
     /// If the machine has only one PE.
@@ -215,7 +217,8 @@ impl Traffic {
         }
     }
 
-    /// Return the PEs of a scatter or gather by `pe`: `pe` and the PEs with the next higher numbers.
+    /// Return the processing elements (PEs) of a scatter or gather by `pe`: `pe` and the PEs with the next higher
+    /// numbers.
     pub fn group(&self, pe: u32) -> impl Iterator<Item = u32> + use<> {
         let pes = self.sources.len() as u32;
         (0..self.group).map(move |k| ((u64::from(pe) + u64::from(k)) % u64::from(pes)) as u32)
@@ -229,7 +232,7 @@ mod tests {
     use isthmus_units::{Bandwidth, Bytes};
     use std::collections::BTreeMap;
 
-    /// Return the traffic of `pes` PEs with a fixed seed.
+    /// Return the traffic of `pes` processing elements (PEs) with a fixed seed.
     fn traffic(spec: &TrafficSpec, pes: u32) -> Traffic {
         let clock = Clock::new(Bytes::new(1), Bandwidth::from_mb_per_s(20)).unwrap();
         Traffic::new(spec, clock, pes, Streams::new(11, 0))
@@ -278,7 +281,8 @@ mod tests {
         }
     }
 
-    /// Checks that the hot PE receives its extra share of the messages, and the other PEs receive equal shares.
+    /// Checks that the hot processing element (PE) receives its extra share of the messages, and the other PEs receive
+    /// equal shares.
     #[test]
     fn receivers_are_uniform_except_the_hot_one() {
         let spec = TrafficSpec {

@@ -39,6 +39,7 @@ impl Gaps {
 }
 
 impl From<Spread> for Gaps {
+    /// Return the gap distribution for the configured spread of a random quantity around its mean.
     fn from(spread: Spread) -> Self {
         match spread {
             Spread::Fixed => Self::Equal { phases: 1.0 },

@@ -6,7 +6,7 @@
 pub enum Outstanding {
     /// At most this number of messages, 1 or more.
     AtMost(u32),
-    /// No limit.
+    /// No limit on the messages under way.
     Unlimited,
 }
 

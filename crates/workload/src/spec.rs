@@ -4,35 +4,35 @@ use crate::Outstanding;
 use isthmus_units::{Bytes, Time};
 use strum::{EnumString, VariantNames};
 
-/// Arrival process of the demands of a PE.
+/// Arrival process of the demands of a processing element (PE).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Arrival {
     /// Poisson: independent exponential gaps of this mean (section 4.3 of the hypercube paper).
     Exponential {
-        /// Mean time between two messages of one PE.
+        /// Mean time between two messages of one processing element (PE).
         mean: Time,
     },
-    /// Equal gaps, with a random phase for each PE.
+    /// Equal gaps, with a random phase for each processing element (PE).
     Deterministic {
-        /// Time between two messages of one PE.
+        /// Time between two messages of one processing element (PE).
         gap: Time,
     },
     /// On/off: bursts of a geometric number of messages, with exponential silence between bursts.
     /// The silence is such that the long-run mean gap is `mean`.
     Bursty {
-        /// Long-run mean time between two messages of one PE.
+        /// Long-run mean time between two messages of one processing element (PE).
         mean: Time,
         /// Mean number of messages in a burst, at least 1.
         burst_messages: f64,
         /// Gap between the messages of one burst; smaller than `mean`.
         burst_gap: Time,
     },
-    /// Closed loop: a PE keeps `outstanding` demands under way. An exponential think time separates
-    /// each completion from the next demand.
+    /// Closed loop: a processing element (PE) keeps `outstanding` demands under way. An exponential think time
+    /// separates each completion from the next demand.
     Closed {
         /// Mean time from the completion of a demand to the next demand.
         think: Time,
-        /// Number of demands that one PE keeps under way, at least 1.
+        /// Number of demands that one processing element (PE) keeps under way, at least 1.
         outstanding: u32,
     },
 }
@@ -48,36 +48,36 @@ pub enum FileLayout {
     Declustered,
 }
 
-/// A PE or I/O node that receives an extra share of the traffic.
+/// A processing element (PE) or I/O node that receives an extra share of the traffic.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HotSpot {
-    /// Number of the PE (for messages) or index of the I/O node (for requests).
+    /// For messages, the number of the processing element (PE); for requests, the index of the I/O node.
     pub target: u32,
-    /// Share of the messages (for a PE) or requests (for an I/O node) that go to the target, 0 to 1.
+    /// Share of the messages between PEs, or of the requests to I/O nodes, that go to the target, 0 to 1.
     pub probability: f64,
 }
 
 /// Shares of the I/O demands that are collective (section 4.3: broadcast, scatter and gather).
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Collectives {
-    /// Share of I/O demands that fetch one block for all PEs.
+    /// Share of I/O demands that fetch one block for all processing elements (PEs).
     pub broadcast: f64,
-    /// Share of I/O demands that spread a file's blocks over `group` PEs.
+    /// Share of I/O demands that spread a file's blocks over `group` processing elements (PEs).
     pub scatter: f64,
-    /// Share of I/O demands that collect a block from each of `group` PEs at one I/O node.
+    /// Share of I/O demands that collect a block from each of `group` processing elements (PEs) at one I/O node.
     pub gather: f64,
-    /// Number of PEs that take part in one scatter or gather.
+    /// Number of processing elements (PEs) that take part in one scatter or gather.
     pub group: u32,
 }
 
-/// The traffic of every PE: arrivals, kinds and sizes of demands.
+/// The traffic of every processing element (PE): arrivals, kinds and sizes of demands.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrafficSpec {
-    /// Arrival process of the demands of a PE.
+    /// Arrival process of the demands of a processing element (PE).
     pub arrival: Arrival,
-    /// Limit on the demands of a PE that are under way. A demand is under way from its handover to the
-    /// network until its last tail arrives or its written data is stored. Further demands wait at the
-    /// PE. A closed loop has its own limit.
+    /// Limit on the demands of a processing element (PE) that are under way. A demand is under way from its handover to
+    /// the network until its last tail arrives or its written data is stored. Further demands wait at the PE. A closed
+    /// loop has its own limit.
     pub outstanding: Outstanding,
     /// P_io: share of demands that are I/O requests.
     pub io_probability: f64,
@@ -85,7 +85,7 @@ pub struct TrafficSpec {
     pub read_ratio: f64,
     /// P_l: probability that a block is at the local I/O node (spherical locality, Fig. 3).
     pub locality: f64,
-    /// Length of a PE-PE message.
+    /// Length of a message between processing elements (PEs).
     pub message: Bytes,
     /// Length of a request and of a request-forward message.
     pub request: Bytes,
@@ -99,11 +99,11 @@ pub struct TrafficSpec {
     pub file_blocks_split: u32,
     /// Layout of the blocks of a file on the I/O nodes.
     pub layout: FileLayout,
-    /// A PE that receives an extra share of the messages between PEs.
+    /// A processing element (PE) that receives an extra share of the messages between PEs.
     pub hot_pe: Option<HotSpot>,
     /// An I/O node that has an extra share of the blocks that are read.
     pub hot_io_node: Option<HotSpot>,
-    /// Collective I/O demands.
+    /// Shares of the collective operations among the I/O demands.
     pub collectives: Collectives,
 }
 

@@ -14,8 +14,8 @@ class AgreedError(IsthmusError):
 def can_close_after(kind: type[BaseException] | None) -> bool:
     """Return whether a collective close is safe after an error of this kind.
 
-    All ranks raise an `AgreedError`. After any other error the remaining ranks may be anywhere, so
-    the failed rank cannot wait for them.
+    All ranks raise an `AgreedError`. After any other error the remaining ranks may still be
+    inside other collective calls, so the failed rank cannot wait for them.
     """
     return kind is None or issubclass(kind, AgreedError)
 

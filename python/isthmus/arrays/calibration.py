@@ -39,16 +39,18 @@ THREADS_RANKS = 4
 
 @dataclass(frozen=True)
 class Case:
-    """An exchange to be measured: a plan for a matrix that is stored column by column."""
+    """A redistribution whose duration is measured: a plan for a matrix stored column by column."""
 
     plan: Plan
     packed: int
-    """Bytes of a contiguous run when the sender packs it."""
+    """Length in bytes of the contiguous runs that the sender packs."""
     unpacked: int
-    """Bytes of a contiguous run when the receiver unpacks it."""
+    """Length in bytes of the contiguous runs that the receiver unpacks."""
 
     def measured(self, seconds: Sequence[float]) -> Measured:
-        """Return the measurement as the median of repeated times."""
+        """Return the measurement of this case, given the times of its repetitions; its time is
+        their median.
+        """
         item = np.dtype(DTYPE).itemsize
         messages = self.plan.messages()
         size = sum(message.elements for message in messages)
@@ -73,14 +75,14 @@ def cases(ranks: int) -> Iterator[Case]:
 
 
 class Memory:
-    """Reused memory for arrays of a matrix; pages are touched only once."""
+    """Memory that the arrays of all measured cases reuse, so its pages are mapped only once."""
 
     def __init__(self) -> None:
         """Start without memory; `arrays` allocates it when it is needed."""
         self.parts: list[NDArray[Any]] = [np.zeros(0, DTYPE)]
 
     def arrays(self, layout: Layout, rank: int) -> list[NDArray[Any]]:
-        """Return the array of a rank of a layout, stored column by column."""
+        """Return the array of a rank in a layout, stored column by column in this memory."""
         (shape,) = layout.extents(rank)
         size = math.prod(shape)
         if size > self.parts[0].size:
@@ -95,9 +97,10 @@ def passes(plans: Sequence[Case]) -> Iterator[tuple[int, Case]]:
 
 
 def calibrate_threads(threads: int | None = None, *, seconds: float = 1.0) -> Rates:
-    """Measure the cost of moving arrays with threads, in about `seconds`."""
+    """Measure how fast threads redistribute arrays in one process; takes about `seconds`."""
     count = processors() if threads is None else threads
-    # Threads copy data once, so short runs at the sender cost as much as at the receiver.
+    # Threads copy data once, so short runs at the sender cost as much as at the receiver: measure
+    # only those at the receiver.
     plans = [case for case in cases(THREADS_RANKS) if case.packed >= case.unpacked]
     seconds_of: list[list[float]] = [[] for _ in plans]
     memories = [(Memory(), Memory()) for _ in range(THREADS_RANKS)]
@@ -122,7 +125,7 @@ def repeated(
     *,
     least: int = 1,
 ) -> list[float]:
-    """Return the times of repeated moves, for about `seconds` and at least `least` times.
+    """Call `move` for about `seconds` and at least `least` times; return the time of each call.
 
     With several ranks, `agree` returns the longest time of all of them.
     """

@@ -36,7 +36,7 @@ LONG = 1 << 20
 
 @dataclass(frozen=True)
 class Measured:
-    """A measured exchange between layouts in which all ranks hold about the same amount."""
+    """The measured time of one redistribution, with about the same amount of data on each rank."""
 
     size: int
     """Bytes of the exchanged array on all ranks together."""
@@ -56,7 +56,7 @@ class CopyWork:
     kept: int = 0
     """Bytes of the array that stay on the rank."""
     moved: float = 0.0
-    """Bytes of messages; half of each counts for the sender and half for the receiver."""
+    """Bytes of this rank's messages; half of each counts for the sender, half for the receiver."""
     runs: dict[int, int] = field(default_factory=dict)
     """Number of bytes in contiguous runs, by the length of a run in bytes."""
 
@@ -81,7 +81,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Rates:
-    """The measured costs of exchanges on a machine, by form.
+    """The measured costs of redistributions on a machine, by form (threads, or a method of MPI).
 
 
     `isthmus.arrays.mpi.calibrate` measures ranks of MPI, `calibrate_threads` threads.
@@ -102,7 +102,7 @@ class Rates:
             plan: the plan of the exchange.
             dtype: type of the elements.
             orders: memory orders of source and target arrays.
-            form: form of the exchange; the default is the fastest.
+            form: form (method) of the exchange; the default is the fastest.
 
         Raises:
             IsthmusError: the form has not been measured, or the plan has more ranks.
@@ -120,7 +120,7 @@ class Rates:
         orders: Orders = ("C", "C"),
         forms: Iterable[str] | None = None,
     ) -> dict[str, float]:
-        """Return the predicted seconds of an exchange by form, the fastest first.
+        """Return the predicted seconds of an exchange by form (method), the fastest first.
 
         Args:
             plan: the plan of the exchange.
@@ -135,7 +135,8 @@ class Rates:
         if not self.forms:
             raise IsthmusError("rates: no form has been measured")
         seconds: dict[str, float] = {}
-        # The walk over all messages dominates the time; all forms of MPI share it.
+        # Compute the work of all ranks once for all forms of MPI, because the walk over all
+        # messages takes most of the time.
         todo: dict[bool, dict[int, Work]] = {}
         for form in self.forms if forms is None else forms:
             direct = form == THREADS
@@ -152,7 +153,7 @@ class Rates:
         return dict(sorted(seconds.items(), key=lambda one: one[1]))
 
     def best(self, plan: Plan, dtype: Any, *, orders: Orders = ("C", "C")) -> str:
-        """Return the fastest form of an exchange.
+        """Return the form (method) of an exchange with the shortest predicted time.
 
         Raises:
             IsthmusError: no form has been measured, or the plan has more ranks.
@@ -184,7 +185,7 @@ class Rates:
         return self._table(form).spent(max(1, round(size)), one)
 
     def seconds(self, form: str, sums: Sequence[float], most: Sequence[float]) -> float:
-        """Return the seconds of an exchange.
+        """Return the predicted duration of an exchange in seconds.
 
         Args:
             form: form of the exchange.
@@ -195,8 +196,8 @@ class Rates:
             IsthmusError: the form has not been measured.
 
         """
-        # All pack, then all unpack, and all wait for the rank with the most work. A rank
-        # runs at most at the speed of one processor, measured while all of them work.
+        # The model: all ranks pack, then all unpack, and all wait for the rank with the most work.
+        # A rank runs at most at the speed of one processor, measured while all of them work.
         together = min(self.ranks, self.processors)
         spent = zip(sums, most, strict=True)
         return self._table(form).fixed + sum(max(each, together * one) for each, one in spent)
@@ -250,13 +251,13 @@ class Rates:
 
 
 def work(plan: Plan, dtype: Any, orders: Orders, *, direct: bool) -> dict[int, Work]:
-    """Return the work of each rank in a plan; with `direct`, only the receiver copies the data."""
+    """Return the bytes that each rank copies in a plan; with `direct`, only receivers copy data."""
     ranks = dict.fromkeys((*plan.from_.ranks, *plan.to.ranks))
     return {rank: work_of(plan, rank, dtype, orders, direct=direct) for rank in ranks}
 
 
 def work_of(plan: Plan, rank: int, dtype: Any, orders: Orders, *, direct: bool = False) -> Work:
-    """Return the work of a rank in a plan; a rank that is not in the plan has none."""
+    """Return the bytes that a rank copies in a plan; a rank that is not in the plan copies none."""
     item = type_of("dtype", dtype).itemsize
     before, after = (order == "F" for order in orders)
     one = Work()
@@ -286,12 +287,12 @@ def _add(found: dict[int, int], runs: Iterable[tuple[int, int]]) -> None:
 
 @dataclass(frozen=True)
 class _Costs:
-    """The costs of exchanges of arrays of one total size, in seconds for a byte."""
+    """The costs of exchanges of arrays of one total size, in seconds per byte."""
 
     kept: float
     moved: float
     packed: list[tuple[int, float]]
-    """Extra seconds for a byte in short runs, by run length."""
+    """Extra seconds per byte to pack short runs: pairs of run length in bytes and seconds."""
     unpacked: list[tuple[int, float]]
 
     @classmethod
@@ -303,7 +304,8 @@ class _Costs:
         moving = [one for one in measured if one.moved] or measured
         in_place = [cost[one] for one in measured if not one.moved]
         least = min(cost[one] for one in moving)
-        # A byte that stays on its rank never costs more than a moved byte; correct noise.
+        # A byte that stays on its rank never costs more than a moved byte; if the measurements say
+        # otherwise, that is noise.
         kept = min([*in_place, least])
         share = moving[0].moved / moving[0].size
         packed = sorted((one.packed, cost[one]) for one in moving if one.packed < one.unpacked)
@@ -330,7 +332,7 @@ class _Costs:
 
 
 class _Table:
-    """The costs of exchanges in one form, by total size."""
+    """The costs of exchanges in one form (method), by total size of the array."""
 
     def __init__(self, measured: list[Measured]) -> None:
         """Derive the costs from the measured exchanges of one form."""

@@ -60,12 +60,12 @@ class Costs:
     message_s: float = 0.0
     """Seconds for each message and each request, before it is sent."""
     copy_bytes_per_s: float | None = None
-    """Bytes per second of packing and unpacking; `None` if they take no time."""
+    """Speed of packing and unpacking in bytes per second; `None` if they take no time."""
 
 
 @dataclass(frozen=True)
 class Description:
-    """A redistribution that a file describes."""
+    """A redistribution of an array between two layouts, as described in a TOML file."""
 
     file: str
     title: str
@@ -207,7 +207,9 @@ def _io(table: Table) -> Io:
 
 
 def _nodes(found: Given | None) -> str | list[int | str]:
-    """Read nodes in the notation of scenarios; the scenario checks them."""
+    """Read the machine nodes of the ranks, in the notation of scenario files; they are checked
+    later, as part of a scenario.
+    """
     if found is None:
         return "all"
     if found.kind == "text":

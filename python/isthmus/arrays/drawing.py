@@ -16,16 +16,17 @@ if TYPE_CHECKING:
     from isthmus.arrays.prediction import Prediction
 
 INDICES_MAX = 1 << 24
-"""Largest extent of a dimension that is drawn, as the time grows with it."""
+"""Largest extent of an array dimension that is drawn, because drawing time grows with it."""
 CELLS_MAX = 1024
-"""Most elements along a dimension of a picture; of more, every second, third, ... is drawn."""
+"""Maximum number of elements drawn along a dimension; of more, only every second, third, ... one
+is drawn."""
 
 
 def draw_layout(layout: Layout, *, ax: Any = None) -> Any:
     """Draw the rank of each element in the first two dimensions, at index 0 of the others.
 
     Args:
-        layout: of one dimension or more.
+        layout: a layout of an array with at least one dimension.
         ax: axes of matplotlib to draw on; the default is a new figure.
 
     Returns:
@@ -83,7 +84,7 @@ def draw_plan(plan: Plan, *, ax: Any = None) -> Any:
     """Draw the number of elements between each pair of ranks.
 
     Args:
-        plan: between at most 1,024 ranks on each side.
+        plan: a plan between at most 1,024 ranks on each side.
         ax: axes of matplotlib to draw on; the default is a new figure.
 
     Returns:
@@ -137,7 +138,7 @@ def draw_redistribution(task: Description) -> Any:
 
 
 def draw_blocks(task: Description, found: Sequence[tuple[int, Description, Prediction]]) -> Any:
-    """Draw the time to the I/O servers of a machine against the block size.
+    """Plot the predicted time of a redistribution against the block size of the source layout.
 
     Args:
         task: the redistribution.

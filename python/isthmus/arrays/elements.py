@@ -86,7 +86,7 @@ def type_of(what: str, given: Any) -> np.dtype[Any]:
 
 
 def refuse_type(what: str, dtype: np.dtype[Any]) -> None:
-    """Refuse elements that have no fixed bytes.
+    """Refuse an element type whose values cannot be copied as a fixed number of bytes.
 
     Raises:
         IsthmusError: they are Python objects, have no bytes, or are arrays themselves.
@@ -120,7 +120,7 @@ def refuse_shape(what: str, shape: Sequence[Any], dtype: np.dtype[Any]) -> None:
         )
     if not all(type(extent) is int and extent >= 0 for extent in shape):
         raise IsthmusError(f"{what}: shape {tuple(shape)}; extents are whole numbers, 0 or more")
-    # numpy multiplies the other extents even if one extent is 0.
+    # Count an extent of 0 as 1: numpy multiplies the other extents and refuses a large product.
     if math.prod(max(extent, 1) for extent in shape) * dtype.itemsize >= BYTES_END:
         raise IsthmusError(
             f"{what}: shape {tuple(shape)} of {dtype}; an array has fewer than 2^63 bytes"

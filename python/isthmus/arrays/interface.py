@@ -19,8 +19,8 @@ from isthmus.errors import IsthmusError
 
 @dataclass(frozen=True)
 class TransferUnit:
-    """A transfer unit (TU): consecutive blocks of the array that are sent to the interface
-    together.
+    """A transfer unit (TU): consecutive blocks of the array that are sent together to a network
+    interface.
     """
 
     number: int
@@ -32,7 +32,7 @@ class TransferUnit:
 
 @dataclass(frozen=True, eq=False)
 class IoDistribution:
-    """A layout with its transfer units: see `io_distribution`."""
+    """An array layout from which a network interface reads large blocks, and its transfer units."""
 
     layout: Layout
     """The mapping of elements of the array to ranks."""
@@ -49,7 +49,9 @@ class IoDistribution:
     _core: _core.IoDistribution = field(repr=False)
 
     def link(self, rank: int) -> int:
-        """Return the link of a rank; neighbouring columns share one."""
+        """Return the number of the link from a rank to the interface; neighbouring columns share
+        one.
+        """
         return int(_call(self._core.link, rank))
 
     def units(self) -> Iterator[TransferUnit]:
@@ -71,7 +73,7 @@ def io_distribution(
     element: int,
     ranks: list[int] | None = None,
 ) -> IoDistribution:
-    """Distribute an array so that an interface can read it in large blocks.
+    """Distribute an array so that a network interface can read it in large blocks.
 
     Args:
         shape: shape of the array, which is sent row by row.

@@ -27,7 +27,7 @@ class Array:
 
 
 def layout(table: Table, array: Array) -> Layout:
-    """Return the layout that a table describes.
+    """Return the array layout that a TOML table describes.
 
     Raises:
         IsthmusError: the table is invalid; the message gives file, line, field and correction.
@@ -49,7 +49,7 @@ def _is_placed(error: IsthmusError, table: Table) -> bool:
 
 
 def _cap(table: Table, name: str, sizes: list[int]) -> list[int]:
-    """Return sizes whose product does not exceed `RANKS_MAX`.
+    """Return the sizes of a process grid, whose product must not exceed `RANKS_MAX`.
 
     Raises:
         IsthmusError: the product exceeds it.
@@ -181,7 +181,7 @@ def _hpf(table: Table, array: Array) -> Layout:
             f"give {len(array.shape)}",
         )
     for at, word in enumerate(words):
-        # A word with more digits cannot be a block size.
+        # Refuse long words: a number with more digits cannot be a block size.
         if len(word) > 40:
             raise given.wrong(f"the word of dimension {at} is too long", f"write {example}")
     made = Layout.hpf(array.shape, words, _grid(table), numbering=_numbering(table, "column"))
@@ -231,7 +231,7 @@ def _darray(table: Table, array: Array) -> Layout:
 
 
 def _boxes(table: Table, array: Array) -> Layout:
-    """Read a layout from boxes of each rank."""
+    """Read a layout from the boxes (array regions) that each rank holds."""
     example = "[[[[0, 4], [0, 8]]], [[[4, 8], [0, 8]]]]"
     count = len(array.shape)
     ranks = []
@@ -304,4 +304,4 @@ KINDS: dict[str, Callable[[Table, Array], Layout]] = {
     "chunks": _chunks,
     "interface": _interface,
 }
-"""Values of `kind`, with the reader of the other fields."""
+"""For each value of the field `kind` of a layout, the function that reads its other fields."""

@@ -35,13 +35,13 @@ class _Distribution:
     axis: int | None
 
     def on(self, axis: int) -> Any:
-        """Return the distribution over this axis, in the form that the core takes."""
+        """Return the distribution over this axis, in the form that the Rust core takes."""
         return (axis, *self.parameters) if self.parameters else axis
 
 
 @dataclass(frozen=True)
 class _ProcessGrid:
-    """The process grid of a layout, in the form that the core takes."""
+    """The process grid of a layout, in the form that the Rust core takes."""
 
     extents: tuple[int, ...]
     dims: tuple[Any, ...]
@@ -353,7 +353,7 @@ class Layout:
         *,
         partial: bool = False,
     ) -> Layout:
-        """Give each rank a list of boxes, which together hold each element once.
+        """Give each rank a list of boxes (array regions), which together hold each element once.
 
         Args:
             shape: extent of each dimension.
@@ -697,7 +697,7 @@ def _expand(runs: tuple[int, int, int, int, int]) -> NDArray[np.int64]:
     if count == 0:
         return np.empty(0, np.int64)
     firsts = start + stride * np.arange(count, dtype=np.int64)
-    # A single block may be longer than the array.
+    # A single run may be given with a length beyond the array: then only `last` counts.
     whole = np.arange(length if count > 1 else 0, dtype=np.int64)
     end = firsts[-1] + np.arange(last, dtype=np.int64)
     return np.concatenate([(firsts[:-1, None] + whole).ravel(), end])

@@ -20,7 +20,7 @@ FEW, MANY = 2, 8
 OWN = ("jobs", "load", "active")
 """Workload keys of the scenario's own jobs; the redistribution replaces these jobs."""
 KEPT_OF_DEMANDS = ("servers", "mapping")
-"""Workload keys that stay in force when a scenario without jobs gets a job."""
+"""Workload keys to keep from a scenario without jobs when the redistribution becomes its job."""
 
 Message = tuple[int, int | str, int, int]
 """Sender rank, receiver rank or server, bytes, and number of consecutive repetitions."""
@@ -28,7 +28,7 @@ Message = tuple[int, int | str, int, int]
 
 @dataclass(frozen=True)
 class Time:
-    """The time of a round of messages on a machine, in seconds, with its interval."""
+    """The simulated time of a round of messages in seconds, with its confidence interval."""
 
     seconds: float
     low: float
@@ -49,7 +49,7 @@ class Time:
 
 @dataclass
 class Machine:
-    """The machine of a scenario without its own jobs."""
+    """The simulated machine of a scenario file, without the scenario's own jobs."""
 
     file: str
     base: dict[str, Any]
@@ -73,7 +73,7 @@ class Machine:
         where: str | list[int | str],
         seed: int | None,
     ) -> Machine:
-        """Read the machine of a scenario without its jobs, sweep and search.
+        """Read a scenario and return its machine, without the scenario's jobs, sweep and search.
 
         Raises:
             IsthmusError: the scenario makes no sense, or no jobs can run on its machine.
@@ -98,7 +98,7 @@ class Machine:
         }
         chosen = checked["seed"] if seed is None else seed
         found = cls(f"{file} with the plan as its job", base, where, chosen)
-        # Only the analysis runs here, not a simulation.
+        # Check the job by an analysis of the scenario, without a simulation.
         probe = found._text([(0, 1, 1, 1)], 0.0, None, FEW)
         try:
             (point,) = json.loads(ask(_core.analyze, probe, found.file, []))["points"]

@@ -24,12 +24,12 @@ _SHIFT = np.uint64(29)
 
 
 def element(itemsize: int) -> np.dtype[Any]:
-    """Return an element type of `itemsize` bytes."""
+    """Return the numpy type of synthetic elements of `itemsize` bytes."""
     return np.dtype(f"u{itemsize}") if itemsize in (1, 2, 4, 8) else np.dtype(f"V{itemsize}")
 
 
 def fill(layout: Layout, rank: int, parts: list[Part], order: Literal["C", "F"]) -> None:
-    """Fill the parts of a rank with their synthetic elements."""
+    """Fill the arrays of a rank with synthetic elements, each a hash of its index."""
     for part, indices in zip(parts, layout.indices(rank), strict=True):
         view = part.T if order == "F" else part
         for where, made in _expected_slabs(layout, view, indices, order):
@@ -37,7 +37,7 @@ def fill(layout: Layout, rank: int, parts: list[Part], order: Literal["C", "F"])
 
 
 def check(layout: Layout, rank: int, parts: list[Part], order: Literal["C", "F"]) -> int:
-    """Check every element of a rank and return their number.
+    """Check every synthetic element in the arrays of a rank and return their number.
 
     Raises:
         RunFailedError: an element is wrong; the message names its index and the rank.
@@ -64,7 +64,7 @@ def check(layout: Layout, rank: int, parts: list[Part], order: Literal["C", "F"]
 def _expected_slabs(
     layout: Layout, view: Part, indices: list[NDArray[np.int64]], order: Literal["C", "F"]
 ) -> Iterator[tuple[tuple[slice, ...], Part]]:
-    """Yield the expected elements of a part, slab by slab in memory order."""
+    """Yield the expected synthetic elements of an array, slab by slab in memory order."""
     shape = layout.shape
     # The row-major index in the whole array, as a sum over the dimensions.
     along = [

@@ -25,7 +25,7 @@ SHARED_WORK: Any = 10_000
 
 
 class _Span:
-    """The memory from the first to the last element of an array, as an array interface."""
+    """The memory of an array from its first to its last element, for numpy's array interface."""
 
     def __init__(self, array: Part, size: int) -> None:
         """Describe `size` bytes of memory from the first element of an array on."""
@@ -46,7 +46,7 @@ def given(part: Part) -> Given:
     size = part.itemsize + sum(
         stride * (extent - 1) for stride, extent in zip(part.strides, part.shape, strict=True)
     )
-    # The stride of an extent of 1 is arbitrary in numpy.
+    # Replace the stride of each extent of 1, which is arbitrary in numpy.
     strides = [
         part.itemsize if extent == 1 else stride
         for stride, extent in zip(part.strides, part.shape, strict=True)
@@ -78,7 +78,9 @@ def to_write(part: Part, what: str) -> Given:
 
 
 class CheckedArrays:
-    """Arrays that have been checked, with their memory layout at that time."""
+    """The arrays of the last exchange and their memory layout then, so that an exchange of the
+    same arrays needs no further checks.
+    """
 
     def __init__(self, *held: Any) -> None:
         """Record the shape, strides and type of each array."""

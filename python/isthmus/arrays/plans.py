@@ -59,11 +59,11 @@ class Plan:
         self._core = _call(_core.Plan, from_._core, to._core)
 
     def sends(self, rank: int) -> list[Message]:
-        """Return the messages of a sender by receiver, including the one to itself."""
+        """Return the messages that a rank sends, by receiver, including the one to itself."""
         return [Message(rank, to, elements) for to, elements in _call(self._core.sends, rank)]
 
     def receives(self, rank: int) -> list[Message]:
-        """Return the messages of a receiver by sender, including the one from itself."""
+        """Return the messages that a rank receives, by sender, including the one from itself."""
         found = _call(self._core.receives, rank)
         return [Message(sender, rank, elements) for sender, elements in found]
 
@@ -140,7 +140,7 @@ class Plan:
         if kind is None:
             raise IsthmusError("arrays: no rank holds any")
         if out is None:
-            # Elements that no rank holds would stay uninitialised.
+            # Elements that no rank holds would stay uninitialised in new target arrays.
             self.from_.refuse_missing("out: left out, but of the layout that data come from")
             made = order or self.to.order or ("F" if memory.columns(flat) else "C")
             taken = [self.to.empty(rank, kind, order=made) for rank in self.to.ranks]

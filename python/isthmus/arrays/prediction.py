@@ -60,7 +60,9 @@ class Prediction:
 
     @property
     def verdict(self) -> Verdict:
-        """The faster route; ``"none"`` if the intervals overlap."""
+        """The faster way to the I/O servers: redistribute first, or send parts directly; ``"none"``
+        if the confidence intervals overlap.
+        """
         whole, direct = self.whole, self.direct
         if whole is None or direct is None:
             return "none"
@@ -70,7 +72,7 @@ class Prediction:
 
     @property
     def sentence(self) -> str:
-        """The answer in one sentence: which route is faster."""
+        """One sentence on whether to redistribute first or to send directly to the I/O servers."""
         whole, direct = self.whole, self.direct
         if whole is None or direct is None:
             return ""
@@ -82,7 +84,7 @@ class Prediction:
 
 
 def predict(task: Description, machine: Machine, *, bytes_max: int = BYTES_MAX) -> Prediction:
-    """Run a redistribution as a job on a machine.
+    """Simulate a redistribution as a job on a machine, and return its predicted times.
 
     Raises:
         IsthmusError: the machine has too few nodes, or no I/O servers where the file has `[io]`.
@@ -211,7 +213,9 @@ def with_blocks(
 
 
 def crossover(found: Sequence[tuple[int, Description, Prediction]]) -> str:
-    """Return a sentence on the block sizes at which redistribution pays."""
+    """Return a sentence on the block sizes for which redistribution before the transfer to the I/O
+    servers is faster.
+    """
     pays = [size for size, _, of in found if of.verdict == "reshuffle"]
     does_not = [size for size, _, of in found if of.verdict != "reshuffle"]
     if not pays:

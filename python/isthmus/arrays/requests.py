@@ -29,7 +29,7 @@ Row = tuple[int, int, int, int]
 
 
 def count(task: Description, layout: Layout, io: Io) -> int:
-    """Return the number of requests, without cuts at the ends of stripes."""
+    """Return the number of I/O requests of all ranks, before stripe ends split some of them."""
     whole = Plan(layout, Layout.whole(layout.shape))
     element, orders = task.dtype.itemsize, (task.order, task.order)
     pieces = (whole.runs(rank, 0, element=element, orders=orders).items() for rank in layout.ranks)

@@ -20,7 +20,7 @@ PAIRS_MAX = 4096
 
 @dataclass(frozen=True)
 class Summary:
-    """The messages of a plan, counted in bytes."""
+    """Totals of the messages of a redistribution plan: their number, bytes and contiguous runs."""
 
     messages: list[Message] | None
     """All messages, including those of a rank to itself; `None` if there are too many to list."""

@@ -41,7 +41,7 @@ class Trial:
     threads: int
     """Threads, or ranks of MPI, that moved data."""
     form: str
-    """``threads``, or the form of an exchange of MPI."""
+    """How data were moved: ``threads``, or the form (method) of an exchange of MPI."""
     bytes: int
     """Bytes of the array."""
     checked: int

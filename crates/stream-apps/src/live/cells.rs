@@ -18,11 +18,11 @@ pub fn byte(at: u64) -> u8 {
     (at ^ (at >> 7) ^ (at >> 15)).wrapping_mul(167) as u8
 }
 
-/// The data of one application data unit in the memory of the cells.
+/// The bytes of one application data unit, divided among the cells (processors) of the machine.
 #[derive(Debug, Clone)]
 pub struct Cells {
     columns: usize,
-    /// Number of bytes of a transfer unit, of the part of a cell, and of a block.
+    /// Number of bytes of a transfer unit. `share` is that of a cell's part of it, `block` of a block.
     tu: usize,
     share: usize,
     block: usize,

@@ -7,7 +7,7 @@ use isthmus_stream_net::rank::Sender;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The data from which an application data unit is written.
+/// The bytes of an application data unit (ADU) to write to links: large blocks or small blocks.
 #[derive(Debug, Clone)]
 pub enum Adu {
     /// Large blocks: the bytes in the order of the application data unit.
@@ -16,7 +16,7 @@ pub enum Adu {
     Small(Arc<Cells>),
 }
 
-/// Writer of the data of one link.
+/// Writer of the data that cross one link, at a limited rate if one is set.
 #[derive(Debug)]
 pub struct Writer {
     pub sender: Sender,

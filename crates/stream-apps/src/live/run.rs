@@ -20,13 +20,13 @@ use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-/// Number of bytes of the ring of a link.
+/// Size in bytes of a link: a ring buffer in shared memory between a rank and the interface.
 const RING_BYTES: u64 = 1 << 20;
 /// Number of buffers of reshuffled application data units: one is sent while the next is filled.
 const BUFFERS: usize = 2;
 /// Maximum duration of a run.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Maximum number of entries in the order of striping units.
+/// Maximum number of striping units in a transfer unit: the stream format lists their order.
 const SUS_MAX: u64 = 1 << 16;
 
 /// The rate of the links in a run.
@@ -198,7 +198,7 @@ fn send(machine: &Machine, work: &Work, pace: Pace, adus: u64) -> Result<u64, Er
         let feeding = feed(scope, machine, work, (cells, adus), writers)?;
         let ended = drive(&mut driver, stream, deadline);
         let ns = since(begin);
-        // The closed connections and links end the sink and the writers.
+        // Dropping the driver closes its connections and links, which ends the sink and the writers.
         drop(driver);
         let counts = joined(sink);
         let fed = feeding.into_iter().try_for_each(joined);

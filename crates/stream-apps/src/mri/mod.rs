@@ -30,7 +30,7 @@ pub const RANKS: u32 = 32;
 const ROUTES: u16 = 2;
 /// Maximum number of bytes of a block, which consists of two striping units of whole triangles.
 const BLOCK_BYTES: usize = 1600 * TRIANGLE_BYTES;
-/// Number of bytes of the ring of a link.
+/// Size in bytes of a link: a ring buffer in shared memory between a rank and the interface.
 const RING_BYTES: u64 = 256 << 10;
 /// Interval between checks whether the run has been cancelled.
 const LOOK: Duration = Duration::from_millis(20);
@@ -69,8 +69,8 @@ struct Shared {
     images: Numbers,
     shares: Shares<3>,
     sums: Mutex<Sums>,
-    /// The routes and the number of application data units, once the last image has been sent. The
-    /// routes stay open until the stream has ended.
+    /// The senders of both routes and the number of application data units, once the last image has
+    /// been sent. The routes stay open until the stream has ended.
     through: Mutex<Option<(Vec<Sender>, u64)>>,
 }
 
@@ -96,6 +96,7 @@ struct Came {
 }
 
 impl Look for Came {
+    /// Verify that the triangles of a packet are in order and within the lines of their ranks.
     fn look(&mut self, header: &Header, data: &[u8]) -> Result<(), String> {
         let adu = header.adu;
         let (all, rest) = data.as_chunks::<TRIANGLE_BYTES>();
@@ -137,7 +138,7 @@ impl Look for Came {
     }
 }
 
-/// Return the lines of a rank.
+/// Return the lines of an image for which a rank computes triangles.
 fn lines(rank: u32) -> std::ops::Range<u32> {
     let each = VOLUME[1] / RANKS;
     rank * each..(rank + 1) * each

@@ -28,13 +28,13 @@ pub(crate) use work::Clock;
 
 /// Number of cameras, and of images, forwarders, links and screens.
 pub const CAMERAS: u32 = 4;
-/// Number of storage ranks of a camera: the parts of a field, times the two fields.
+/// Storage ranks of a camera: number of parts of a field (every second line), and of fields of a frame.
 pub const STORES: [u32; 2] = [4, 2];
 /// Number of rebuilders of each camera: 26 in total.
 pub const REBUILDERS: [u32; CAMERAS as usize] = [7, 7, 6, 6];
 /// Maximum number of bytes of a transfer unit. A frame is not a multiple of it.
 const TU_BYTES: u64 = 64 << 10;
-/// Number of bytes of the ring of a link.
+/// Size in bytes of a link: a ring buffer in shared memory between a rank and the interface.
 const RING_BYTES: u64 = 1 << 20;
 /// Time within which the streams must end after the VCR has been stopped.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -97,7 +97,7 @@ impl Spec {
     }
 }
 
-/// The progress of the digital VCR.
+/// The counters that show the progress of the digital VCR: frames, bytes, viewers.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Figures {
     /// Number of frames that all screens have shown.
@@ -171,7 +171,7 @@ impl Vcr {
         Ok(vcr)
     }
 
-    /// Start the ranks of a camera.
+    /// Start the storage ranks, rebuilders and forwarder of a camera.
     fn camera(&mut self, camera: u32, picture: Picture) -> Result<(), Error> {
         let link = LinkId(camera as u16);
         let sender = self.interface.link(link, RING_BYTES)?;
@@ -247,7 +247,7 @@ impl Vcr {
         let figures = self.figures();
         // The error of a rank is more specific than that of its stream.
         let failed = self.ranks.failure();
-        // Ranks that wait for the interface detect that it has ended.
+        // Stop the interface; ranks that wait for it detect that it has ended.
         self.interface.stop()?;
         let joined = self.ranks.join();
         if let Some(why) = failed {
@@ -263,8 +263,8 @@ fn format(geometry: &Geometry, link: LinkId) -> Format {
     Format::fixed(bytes, TU_BYTES.min(bytes), &[link])
 }
 
-/// Register the streams of all screens, which run in step and have an open number of frames. Return
-/// their numbers.
+/// Register the streams of all screens, which run in lock step and have no fixed number of frames.
+/// Return their numbers.
 fn submit(
     interface: &Interface,
     geometry: &Geometry,

@@ -13,7 +13,7 @@ const BAR: (u64, u64) = (28, 4);
 const DOT: u32 = 8;
 /// Position in pixels at which the number of the frame starts.
 const CORNER: (u32, u32) = (16, 16);
-/// Number of digits of the frame's number.
+/// Number of digits of the frame number that the pattern shows.
 const DIGITS: u32 = 6;
 /// Bitmaps of the digits, of 3 x 5 dots with one bit each: line by line from the top, from left to
 /// right.
@@ -98,7 +98,7 @@ fn ball(geometry: &Geometry, (camera, frame): (u32, u64), y: u32) -> Option<(u32
     Some(((across - half) as u32, (across + half) as u32))
 }
 
-/// Write a line of the pattern to `row`.
+/// Write the pixels of line `y` of a camera's test pattern to `row`.
 fn pattern(geometry: &Geometry, (camera, frame): (u32, u64), y: u32, row: &mut [u8]) {
     let width = geometry.width;
     match geometry.pixel {

@@ -81,7 +81,7 @@ impl Clock {
     }
 }
 
-/// The link of a forwarder and its stream.
+/// The output of a forwarder rank: its link to the interface and its stream.
 pub(crate) struct Forwarding {
     pub sender: Sender,
     pub stream: StreamId,
@@ -260,7 +260,7 @@ fn rebuild(
         let mut messages = Vec::new();
         for (peer, sections, channel) in from {
             let Some(message) = take(channel, format_args!("store {peer}"))? else {
-                // A storage rank ends after the last frame, as all others do, or after a failure,
+                // End with the storage rank, which ends after the last frame or after a failure,
                 // which it reports.
                 return Ok(());
             };

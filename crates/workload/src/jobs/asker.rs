@@ -142,7 +142,7 @@ impl Asker {
     #[inline]
     pub(super) fn handed(&mut self, asks: &Asks, now: Cycles) -> Option<Next> {
         self.under_way += 1;
-        // A closed loop generates its next message at a completion.
+        // No message follows now: a closed loop generates its next message at a completion.
         if asks.outstanding == Outstanding::ONE || matches!(asks.asking, Asking::Closed { .. }) {
             return None;
         }

@@ -69,7 +69,7 @@ pub enum LayoutError {
         /// The node that both jobs list.
         node: u32,
     },
-    /// A job requests a part of the nodes with a number that does not exist.
+    /// A job requests a numbered part of the nodes that does not exist, such as part 3 of 2.
     #[error("there is no part {part} of {of}")]
     NoPart {
         /// Index, in the list of jobs, of the job with this error.
@@ -95,7 +95,7 @@ pub enum LayoutError {
         /// Index, in the list of jobs, of the job with this error.
         job: usize,
     },
-    /// The hot node of a job does not exist.
+    /// The hot node of a job, which receives all its messages, does not exist.
     #[error("node {node} does not exist; there are nodes 0 to {}", .nodes - 1)]
     HotNodeOutside {
         /// Index, in the list of jobs, of the job with this error.

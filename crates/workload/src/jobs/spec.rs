@@ -176,7 +176,7 @@ pub enum AllReduce {
     RecursiveDoubling,
 }
 
-/// Receiver of a listed message.
+/// Receiver of a message that a scenario lists: a node of the job, or an I/O server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListedTo {
     /// The receiver is another node of the job, with this rank.

@@ -19,7 +19,7 @@ pub enum Transaction {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Spacing {
-    /// Independent exponential gaps.
+    /// Independent exponential gaps between packets.
     Exponential,
     /// Equal gaps, with a random phase for each node (see [`PacketTraffic::phases`]).
     Deterministic,
@@ -34,7 +34,7 @@ pub struct HotNode {
     pub probability: f64,
 }
 
-/// The traffic of all nodes together.
+/// Description of the packets that all nodes of a network generate: load, gaps, payload, destinations.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PacketTraffic {
     /// Offered load: payload per unit of time that all nodes generate together. Each sending node offers an equal

@@ -25,7 +25,7 @@ class Access:
     form: Format
     given: Given
     aggregators: list[int]
-    """The ranks that read and write the file in rounds."""
+    """The ranks that read and write the file on behalf of all ranks, in rounds."""
     always_rounds: bool
     """Whether aggregators are used even if ranks could access the file in memory directly."""
     stripe: int
@@ -40,7 +40,7 @@ class Access:
 
     @property
     def aggregator(self) -> int | None:
-        """Index of this rank among the aggregators, or None."""
+        """Index of this rank among the aggregators (ranks that access the file), or None."""
         rank = self.team.rank
         return self.aggregators.index(rank) if rank in self.aggregators else None
 
@@ -61,12 +61,14 @@ class Access:
         return [self.team.rank] if self.team.rank in ranks else []
 
     def block_of(self, array: Described) -> int:
-        """Return the bytes of a block with a checksum, in whole elements; 0 for no checksums."""
+        """Return the size in bytes of a block with one checksum, a multiple of the element size;
+        0 for no checksums.
+        """
         element = array.dtype.itemsize
         return max(1, self.block // element) * element if self.block else 0
 
     def stretches(self, array: Described, block: int) -> Stretches:
-        """Return the file domains of a contiguous file, in whole blocks."""
+        """Divide a contiguous file into one range of whole checksum blocks for each aggregator."""
         element = array.dtype.itemsize
         together = max(1, block // element)
         return Stretches(
@@ -74,13 +76,15 @@ class Access:
         )
 
     def chunks(self, array: Described) -> Domains:
-        """Return the file domains of a file whose library reads or writes whole chunks."""
+        """Divide a file, whose library reads or writes whole chunks, into one range of chunks for
+        each aggregator.
+        """
         element = array.dtype.itemsize
         chunk = array.chunks or slab(array.shape, element, self.stripe)
         return Chunks(array.shape, chunk, element, self._rules)
 
     def rounds(self, array: Described, domains: Domains) -> Rounds:
-        """Return the object that moves the file domains of the aggregators in rounds."""
+        """Return the object that moves data between ranks and aggregators, a buffer at a time."""
         buffers = self.team.buffers(array, self.aggregators, domains.room)
         return Rounds(self.team, domains, buffers, self.progress)
 
@@ -100,7 +104,7 @@ class Access:
             return None
         found: Mapped | None = None
         ready = False
-        # If the file cannot be mapped, reading or writing it in rounds reports the cause.
+        # Ignore errors: if the file cannot be mapped, access to it in rounds reports the cause.
         with suppress(OSError, ValueError, IsthmusError):
             if is_in_memory(place):
                 found = Mapped(self.path, place, array, layout, self.team.rank, writes=writes)

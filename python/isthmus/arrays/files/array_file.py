@@ -251,7 +251,7 @@ def open_array(
         aggregators: number or list of ranks that access the file; the default is one for each
             processor of each node.
         stripe: alignment of the pieces in the file.
-        buffer: size of a round of an aggregator, which has two buffers.
+        buffer: size of each of the two buffers of an aggregator, which moves one in each round.
         sync: whether data must be on disk before the file is renamed, so that a power failure
             cannot leave a partial file.
         keep: whether an existing file stays unchanged until all data are written. With `False` the
@@ -359,7 +359,7 @@ def _shape(name: str, shape: Any, least: int = 0) -> tuple[int, ...] | None:
 
 
 def _block(checksums: bool | str) -> int:
-    """Return the bytes of a block with a checksum; 0 for no checksums."""
+    """Return the size in bytes of a block with one checksum; 0 for no checksums."""
     if isinstance(checksums, bool):
         return bytes_of("checksums", BLOCK, 1, BYTES_MAX) if checksums else 0
     return bytes_of("checksums", checksums, 1, BYTES_MAX)

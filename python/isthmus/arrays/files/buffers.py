@@ -48,21 +48,21 @@ class Buffers(ABC):
 
     @abstractmethod
     def fill(self, layout: Layout, held: Any, turn: int, boxes: list[list[Box]]) -> None:
-        """Copy this rank's elements of all boxes to the buffers of the aggregators."""
+        """Copy this rank's elements of all boxes (array regions) to the aggregators' buffers."""
 
     @abstractmethod
     def empty(self, layout: Layout, out: Any, turn: int, boxes: list[list[Box]]) -> None:
-        """Copy this rank's elements of all boxes from the buffers of the aggregators."""
+        """Copy this rank's elements of all boxes (array regions) from the aggregators' buffers."""
 
     def data(self, turn: int, boxes: list[list[Box]]) -> NDArray[np.uint8]:
-        """Return the part of this rank's buffer that the boxes of a round use."""
+        """Return the part of this rank's buffer that the boxes (array regions) of a round use."""
         if self.mine is None:
             return np.empty(0, np.uint8)
         size = sum(math.prod(extents(box)) for box in boxes[self.mine])
         return self.of(self.mine, turn)[: size * self.array.dtype.itemsize]
 
     def views(self, turn: int, boxes: list[list[Box]], aggregator: int | None) -> list[Part]:
-        """Return views of an aggregator's boxes in its buffer."""
+        """Return numpy views of the array regions that lie in an aggregator's buffer."""
         if aggregator is None:
             return []
         buffer, dtype, at = self.of(aggregator, turn), self.array.dtype, 0
@@ -75,7 +75,7 @@ class Buffers(ABC):
         return found
 
     def aggregated(self, boxes: list[list[Box]]) -> Layout:
-        """Return the layout of the boxes of a round."""
+        """Return the layout in which each aggregator holds its boxes (array regions) of a round."""
         layout = Layout.boxes(self.array.shape, boxes, partial=True)
         return layout.on_ranks(self.aggregators)
 

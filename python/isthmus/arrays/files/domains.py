@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from isthmus import _core
 
 Box = tuple[tuple[int, ...], tuple[int, ...]]
-"""First index and end (exclusive) of a box in each dimension."""
+"""A rectangular region of an array: its first index and its end (exclusive) in each dimension."""
 
 
 def extents(box: Box) -> tuple[int, ...]:
@@ -37,7 +37,9 @@ class Domains(ABC):
 
     @abstractmethod
     def boxes(self, aggregator: int, number: int) -> list[Box]:
-        """Return the boxes of an aggregator in a round, in the order of its buffer."""
+        """Return the array regions that an aggregator moves in round `number`, in the order of its
+        buffer.
+        """
 
 
 @dataclass(frozen=True)
@@ -99,13 +101,13 @@ class Stretches(Domains):
         self.room = min(size, self._step + (block + 1) * element)
 
     def span(self, aggregator: int, number: int) -> tuple[int, int]:
-        """Return first element and end (exclusive) of a round of an aggregator."""
+        """Return the first element and the end (exclusive) that an aggregator moves in a round."""
         begin, end = self._begins[aggregator], self._ends[aggregator]
         at = begin + number * self._step
         return self._edge(min(at, end)), self._edge(min(at + self._step, end))
 
     def boxes(self, aggregator: int, number: int) -> list[Box]:
-        """Return the boxes whose elements are contiguous in the file range of a round."""
+        """Return the array regions that make up the file range of a round, in file order."""
         first, end = self.span(aggregator, number)
         found = _core.stretch(self._shape, first, end, self._columns)
         return [(tuple(starts), tuple(ends)) for starts, ends in found]
@@ -137,13 +139,13 @@ class Chunks(Domains):
         self.room = size * min(self._step, most)
 
     def boxes(self, aggregator: int, number: int) -> list[Box]:
-        """Return the boxes of the chunks that an aggregator moves in a round."""
+        """Return the array regions of the chunks that an aggregator moves in a round."""
         first = self._cuts[aggregator] + number * self._step
         end = min(first + self._step, self._cuts[aggregator + 1])
         return [self._box(chunk) for chunk in range(first, end)]
 
     def _box(self, number: int) -> Box:
-        """Return the box of a chunk by its number, row by row of the chunk grid."""
+        """Return the array region of a chunk, numbered row by row of the chunk grid."""
         at = []
         for count in reversed(self._grid):
             number, place = divmod(number, count)

@@ -37,7 +37,7 @@ class Raw(Format):
             return Described(given.shape, given.dtype, given.order or "C", given.offset or 0)
 
     def read_back(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
-        """Return the type unchanged, as the reader passes it."""
+        """Return the element type unchanged: a raw file stores no type, its reader passes it."""
         return dtype
 
     def create(self, place: Path, array: Described, given: Given, path: Path) -> Described:
@@ -85,7 +85,9 @@ class Npy(Format):
 
 
 def _read_header(file: BinaryIO) -> tuple[tuple[Any, ...], bool, np.dtype[Any]]:
-    """Read shape, whether the order is Fortran's, and type; numpy parses at most `HEADER_MAX`.
+    """Read the header of a ``.npy`` file: shape, whether the order is Fortran's, and type.
+
+    numpy parses a header of at most `HEADER_MAX` bytes.
 
     Raises:
         Exception: of any class, if the header is invalid.

@@ -75,7 +75,7 @@ class Chunks(ABC):
 
     @abstractmethod
     def put(self, box: Box, part: NDArray[Any]) -> None:
-        """Write a box of whole chunks."""
+        """Write an array region that consists of whole chunks."""
 
 
 class Format(ABC):

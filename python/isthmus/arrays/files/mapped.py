@@ -79,8 +79,8 @@ class Mapped:
 
     @property
     def is_sparse(self) -> bool:
-        """Whether the rank owns only a small fraction of the bytes of its span."""
-        # Each range occupies at least one page.
+        """Whether the rank owns only a small fraction of the bytes between its first and last."""
+        # Count the memory of the mapped ranges: each occupies at least one page.
         spans = self._spans(0, self._elements)
         among = sum(max(end - begin, mmap.PAGESIZE) for begin, end in spans)
         return among > SPARSE * max(PIECE, self._elements * self._array.dtype.itemsize)
@@ -188,7 +188,7 @@ def is_in_memory(place: Path) -> bool:
     except OSError:
         return False
     number = f"{os.major(device)}:{os.minor(device)}"
-    # The file system type follows the separator of optional fields.
+    # In /proc/self/mountinfo the file system type follows the separator " - ".
     return any(
         line.split()[2] == number and line.partition(" - ")[2].split()[0] == "tmpfs"
         for line in mounts

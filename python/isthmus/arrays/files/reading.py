@@ -210,7 +210,7 @@ class Source:
         domains = access.stretches(array, block)
 
         def get(number: int, data: NDArray[np.uint8], boxes: list[Box], parts: list[Part]) -> None:
-            """Read a round of a contiguous file."""
+            """Read the data of one round from a contiguous file."""
             assert access.aggregator is not None
             first, _ = domains.span(access.aggregator, number)
             self._open_reader().get(first, data)
@@ -220,7 +220,7 @@ class Source:
     def _get_chunks(
         self, number: int, data: NDArray[np.uint8], boxes: list[Box], parts: list[Part]
     ) -> None:
-        """Read the boxes of a round through the library of the format."""
+        """Read the boxes (array regions) of a round through the library of the file format."""
         for box, part in zip(boxes, parts, strict=True):
             self._open_library().get(slices(box), part)
 

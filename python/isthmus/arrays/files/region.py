@@ -25,7 +25,7 @@ PIECE = 4 << 20
 
 
 class Writer:
-    """Writes the file domain of an aggregator and computes its checksums."""
+    """Writes the file range of one aggregator rank and computes the checksums of its blocks."""
 
     def __init__(
         self, path: Path, place: Path, array: Described, domains: Stretches, aggregator: int
@@ -47,7 +47,7 @@ class Writer:
             self._file = place.open("r+b", buffering=0)
 
     def put(self, number: int, data: NDArray[np.uint8], block: int) -> None:
-        """Write a round; compute checksums of its blocks unless `block` is 0."""
+        """Write the data of a round; compute checksums of its blocks unless `block` is 0."""
         first, _ = self._domains.span(self._aggregator, number)
         begin, view, done = first * self._element, data.data, 0
         if block:

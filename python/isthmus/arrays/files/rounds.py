@@ -38,7 +38,9 @@ class _Round:
 
 
 class Rounds:
-    """The rounds that move data between a layout and the file domains of aggregators."""
+    """The rounds that move array data between all ranks and the aggregators (ranks that access the
+    file), one buffer of each aggregator at a time.
+    """
 
     def __init__(
         self, team: Team, domains: Domains, buffers: Buffers, progress: Progress | None
@@ -116,7 +118,7 @@ class Rounds:
                 turn = (turn + 1) % BUFFERS
 
     def _start(self, thread: _Thread, now: _Round, work: Work) -> None:
-        """Start the thread on a round of this rank."""
+        """Let the thread read or write this rank's buffer of a round."""
         buffers = self._buffers
         data = buffers.data(now.turn, now.boxes)
         if data.size and buffers.mine is not None:

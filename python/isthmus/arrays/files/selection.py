@@ -21,7 +21,9 @@ class OutOfRangeError(IsthmusError, IndexError):
 
 @dataclass(frozen=True)
 class Selection:
-    """Evenly spaced indices of each dimension, and the numpy index that restores their form."""
+    """A slice with a positive step for each dimension, and the numpy index that then reverses or
+    drops dimensions as the user asked.
+    """
 
     ascending: tuple[slice, ...]
     """Slice of each dimension, with a step of at least 1."""

@@ -199,7 +199,7 @@ def aggregators_of(team: Team, asked: Any) -> list[int]:
         elif isinstance(asked, bool) or not 1 <= asked <= team.size:
             raise AgreedError(f"aggregators: {asked}; there are 1 to {team.size}")
         else:
-            # Distribute them round-robin over the nodes.
+            # Distribute the aggregators round-robin over the nodes.
             shares = [0] * len(nodes)
             turns = sorted(
                 (turn, node) for node, (ranks, _) in enumerate(nodes) for turn in range(len(ranks))

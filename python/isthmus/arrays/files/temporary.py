@@ -146,7 +146,7 @@ class Temporary:
                 new = False
             handle = _open_locked(self.place, self.path)
             if handle is None:
-                # The file was renamed or removed before it was locked.
+                # Try again: the file was renamed or removed before it was locked.
                 continue
             if new:
                 return handle
@@ -162,7 +162,7 @@ class Temporary:
         if not self.path.exists():
             self.place.rename(self.path)
             return
-        # A reader that finds no folder restores the former one, unless it is locked.
+        # Lock the former folder: otherwise a reader that finds no folder would restore it.
         lock = _open_locked(self.path, self.path)
         try:
             self.path.rename(former)

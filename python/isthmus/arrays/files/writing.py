@@ -109,7 +109,7 @@ def _check_arguments(access: Access, held: Any, layout: Layout) -> tuple[Any, De
     kinds = [kind for kind, _ in answers]
     known = [(rank, kind) for rank, kind in enumerate(kinds) if kind is not None]
     if not known and given.dtype is not None:
-        # An array without elements: no rank has a part.
+        # No rank has a part of an array without elements: take the type from the arguments.
         known = [(0, given.dtype)]
     if not known:
         raise AgreedError("held: no rank holds any array, and dtype= of open_array is left out")
@@ -158,7 +158,7 @@ def _write_elements(
     )
 
     def put(number: int, data: NDArray[np.uint8], boxes: list[Box], parts: list[Part]) -> None:
-        """Write a round of a contiguous file."""
+        """Write the data of one round to a contiguous file."""
         assert writer is not None
         writer.put(number, data, block)
 
@@ -246,7 +246,7 @@ class _PendingFile:
         made = access.form.create(place, array, access.given, access.path)
         if made.offset is not None:
             end, now = made.offset + made.size, place.stat().st_size
-            # A library may store data after the elements; the rest of a former file is cut.
+            # Cut off the rest of a former file, but not data that a library stores after elements.
             if now < end or (now > end and there.st_size > 0 and now == there.st_size):
                 os.truncate(place, end)
         return made
@@ -264,7 +264,7 @@ class _PendingFile:
                     sums.path_of(path).unlink(missing_ok=True)
         with telling_of(path, "cannot be written"):
             if self._access.sync and not self._access.form.folder:
-                # The header may be the only data that rank 0 writes.
+                # Flush the header, which may be the only data that rank 0 writes.
                 sync_one(self._temporary.place)
         self._temporary.finish()
         with suppress(FileNotFoundError):

@@ -114,13 +114,13 @@ class _Chunks(Chunks):
         self._array = _opened(place, "r+")
 
     def put(self, box: Box, part: NDArray[Any]) -> None:
-        """Write a box of whole chunks."""
+        """Write an array region that consists of whole chunks."""
         with library_errors(self._place):
             self._array[slices(box)] = part
 
 
 def _opened(path: Path, mode: Any) -> Any:
-    """Open the array in a folder."""
+    """Open the zarr array in a folder."""
     import zarr
 
     if not path.is_dir():

@@ -53,7 +53,7 @@ class Board:
                 shared = Shared(node, COLUMNS * 8 * node.size if node.rank == 0 else 0).of[0]
             except IsthmusError as error:
                 problem = str(error)
-        # Allocation may fail on some nodes only.
+        # Allocation may fail on some nodes only, so all ranks exchange their problems.
         for reported in comm.allgather(problem):
             if reported:
                 raise AgreedError(reported)
@@ -96,7 +96,7 @@ class Board:
             if polls % POLLS and not sleeps:
                 os.sched_yield()
                 continue
-            # A late rank may wait for a message of this rank; let MPI send it.
+            # A late rank may wait for a message of this rank; the probe lets MPI send it.
             self._comm.Iprobe()
             now = time.monotonic()
             sleeps = now - begin > SPIN_S

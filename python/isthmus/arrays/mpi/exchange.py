@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Exchange(ClosedTogether):
-    """A plan that the ranks of a communicator can execute repeatedly.
+    """A redistribution of an array that the ranks of a communicator can execute repeatedly.
 
     All ranks create, call and close it collectively::
 
@@ -81,8 +81,8 @@ class Exchange(ClosedTogether):
     def _agreed_share(
         self, dtype: Any, order: Literal["C", "F"] | None, form: Form | None
     ) -> Share:
-        """Return the share of this rank; refuse arguments that differ between ranks, as they would
-        lead to wrong elements.
+        """Return the messages of this rank; refuse arguments that differ between ranks, as they
+        would lead to wrong elements.
         """
         comm, problem, values, share = self._ranks.comm, "", {}, None
         try:

@@ -175,8 +175,8 @@ class Ranks(ClosedTogether):
                 )
 
     def way(self, form: Form | None, share: Share) -> Transport:
-        """Return the object that transfers data in this form, with its memory allocated for the
-        share.
+        """Return the object that transfers data in this form (method), with its memory allocated
+        for the messages of this rank.
 
         Raises:
             IsthmusError: the form does not exist, or does not fit these ranks.
@@ -193,18 +193,18 @@ class Ranks(ClosedTogether):
         return self._transports[chosen]
 
     def forms(self) -> list[Form]:
-        """Return the forms that can be the fastest between these ranks."""
+        """Return the forms (methods) of an exchange that can be the fastest between these ranks."""
         if self.is_one_node:
             # With shared memory, packing for MPI brings no advantage.
             return ["datatype", "window"]
         return ["alltoall", "pairwise", "datatype"]
 
     def _best(self, share: Share) -> Form:
-        """Return the form with the shortest predicted time, or the general default."""
+        """Return the form (method) with the shortest predicted time, or the general default."""
         general: Form = "window" if self.is_one_node else "alltoall"
         if self.rates is None:
             return general
-        # Rates that were measured elsewhere may include other forms.
+        # Rates that were measured elsewhere may include forms that do not fit these ranks.
         candidates: list[Form] = [
             form
             for form in FORMS
@@ -225,7 +225,9 @@ class Ranks(ClosedTogether):
         return chosen
 
     def _seconds(self, rates: Rates, share: Share, forms: list[Form]) -> dict[Form, float]:
-        """Return the predicted seconds by form; each rank counts its own messages only."""
+        """Return the predicted seconds of an exchange by form (method), from the messages of all
+        ranks; each rank counts only its own.
+        """
         from mpi4py import MPI
 
         rates.refuse_more_ranks(share.plan)

@@ -91,7 +91,7 @@ class Share:
         elif given:
             raise IsthmusError("held: the layout that data come from does not have this rank")
         if out is None and self.is_receiver:
-            # Elements that no rank holds would stay uninitialised.
+            # Elements that no rank holds would stay uninitialised in new target arrays.
             self.plan.from_.refuse_missing("out: left out, but of the layout that data come from")
             parts = self.plan.to.empty(self.rank, self.dtype, order=self.order)
         elif self.is_receiver:

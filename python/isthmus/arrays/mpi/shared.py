@@ -66,7 +66,8 @@ def _map_memory(process: int, file: int, size: int, mark: str) -> Bytes:
     """Map the shared memory of another process into this one."""
     opened = os.open(f"/proc/{process}/fd/{file}", os.O_RDWR | os.O_CLOEXEC)
     try:
-        # In another PID namespace an unrelated process may have this number.
+        # Check the name of the file: in another PID namespace an unrelated process may have this
+        # process number.
         if mark not in str(Path(f"/proc/self/fd/{opened}").readlink()):
             raise OSError(errno.ESRCH, os.strerror(errno.ESRCH))
         return np.frombuffer(mmap.mmap(opened, size), np.uint8)

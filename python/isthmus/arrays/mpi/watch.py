@@ -83,7 +83,7 @@ class Watch:
             ended = self._board.ended()
             waited_s = time.monotonic() - since
             if ended and waited_s > LOOK_S:
-                # A rank that waits inside MPI would never return.
+                # Abort: this rank waits inside MPI for an ended rank and would never return.
                 text = f"waits in vain for {named(ended)}: ended"  # codespell:ignore vain
                 self._tell(f"rank {self._rank} {text}")
                 self._comm.Abort(1)

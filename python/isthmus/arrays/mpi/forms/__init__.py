@@ -12,7 +12,7 @@ FORMS: tuple[Form, ...] = ("alltoall", "pairwise", "datatype", "window")
 
 
 def transports() -> dict[Form, type[Transport]]:
-    """Return the transport class of each form."""
+    """Return the class that implements each form (method) of an exchange."""
     from isthmus.arrays.mpi.forms.datatypes import Datatypes
     from isthmus.arrays.mpi.forms.packed import Collective, Pairwise
     from isthmus.arrays.mpi.forms.window import Window

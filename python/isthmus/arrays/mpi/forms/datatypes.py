@@ -21,7 +21,7 @@ COUNT_MOST = 1 << 30
 
 
 class Datatypes(Transport):
-    """One ``Alltoallw`` of derived datatypes, whose size does not depend on the elements."""
+    """The form that moves data without packing, by one ``Alltoallw`` of derived MPI datatypes."""
 
     form: ClassVar[Form] = "datatype"
 
@@ -100,7 +100,9 @@ class _DatatypeTransfer(Transfer):
 
 
 def _repeated_over_families(inner: Any, families: list[Any], stride: int) -> Any:
-    """Return the type of `inner` repeated at all indices of the families of a dimension."""
+    """Return the MPI datatype of `inner` repeated at all indices of a dimension, which `families`
+    gives as regularly repeated runs.
+    """
     found = []
     for first, length, (runs, run_by), (groups, group_by) in families:
         run = _repeated(inner, length, stride)
@@ -113,7 +115,7 @@ def _repeated_over_families(inner: Any, families: list[Any], stride: int) -> Any
 
 
 def _repeated(inner: Any, count: int, stride: int) -> Any:
-    """Return the type of `count` repetitions, nested if the count exceeds that of MPI."""
+    """Return the MPI datatype of `count` repetitions, nested if MPI allows no such count."""
     if count <= COUNT_MOST:
         return inner.Create_hvector(count, 1, stride)
     rows, rest = divmod(count, COUNT_MOST)
@@ -127,7 +129,7 @@ def _repeated(inner: Any, count: int, stride: int) -> Any:
 
 
 def _struct(placed: list[tuple[int, Any]]) -> Any:
-    """Return a struct of types at byte offsets, and free its members."""
+    """Return an MPI struct of datatypes at byte offsets, and free its members."""
     places, types = zip(*placed, strict=True)
     datatype = MPI.Datatype.Create_struct([1] * len(placed), places, types)
     for one in types:

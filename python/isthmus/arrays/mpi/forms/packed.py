@@ -26,7 +26,7 @@ SLICE_BYTES = 1 << 30
 
 
 class _Packed(Transport):
-    """Exchanges through private buffers; half of the memory holds outgoing data."""
+    """Base of the forms that pack messages into private buffers, one half for outgoing data."""
 
     kind: ClassVar[type[_PackedTransfer]]
     halves: ClassVar[int] = 1
@@ -161,7 +161,7 @@ class _CollectiveTransfer(_PackedTransfer):
 
 
 def _places(ranks: int, buffer: Any, mail: _Mail) -> tuple[Any, Any]:
-    """Return bytes and buffer offset of each rank."""
+    """Return counts and offsets for ``Alltoallv``: bytes and buffer offset for each rank."""
     sizes, starts = np.zeros(ranks, np.int64), np.zeros(ranks, np.int64)
     base = buffer.ctypes.data
     for peer, _, memory in mail:

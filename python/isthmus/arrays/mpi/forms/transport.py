@@ -28,7 +28,7 @@ PACKED = 4
 
 
 class Transport(ABC):
-    """One form of exchange with its buffers on the ranks of a communicator."""
+    """One form (method) of an exchange, with its buffers on the ranks of a communicator."""
 
     form: ClassVar[Form]
 

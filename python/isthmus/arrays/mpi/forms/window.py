@@ -64,7 +64,7 @@ class _WindowTransfer(Transfer):
         item, rank = share.dtype.itemsize, share.rank
         largest = max((aligned(size * item) for _, size in share.sends), default=0)
         number, largest = self.ranks.most(max(len(share.sends), 1), largest)
-        # In an outbox messages are ordered by receiver.
+        # In an outbox messages are ordered by receiver: find this rank's place in each sender's.
         self.place: dict[int, int] = {}
         for peer, _ in share.receives:
             to = [message.to_rank for message in share.plan.sends(peer)]
