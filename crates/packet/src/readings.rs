@@ -36,12 +36,13 @@ pub enum AgeTie {
     Lowest,
 }
 
-/// The priority of packets by age.
+/// The rule that serves the oldest waiting packet first: how age is measured, and how ties are
+/// broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Age {
     /// The event from which the age counts.
     pub from: AgeFrom,
-    /// Ages above this many ticks are equal. `None`: ages have no maximum.
+    /// Ages above this number of ticks count as equal. `None`: ages have no maximum.
     pub saturates: Option<Cycles>,
     /// The rule that selects one of several equally old packets.
     pub tie: AgeTie,

@@ -142,8 +142,8 @@ impl NetworkMemory {
     }
 }
 
-/// Subtracts one packet's freed bytes from the total of `who`, and removes the total if it becomes
-/// 0.
+/// Subtracts freed bytes from the total that `who` (a connection or application) holds, and removes
+/// the total if it becomes 0.
 fn less<K: Ord>(held: &mut BTreeMap<K, u64>, who: K, bytes: u64) {
     if let Entry::Occupied(mut held) = held.entry(who) {
         *held.get_mut() -= bytes;

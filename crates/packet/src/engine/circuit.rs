@@ -20,7 +20,7 @@ use crate::routes::{Header, Routes, Run, pick};
 use isthmus_kernel::{Cycles, Id};
 use std::hint::black_box;
 
-/// Result of a search for a lane in a run of links.
+/// Result of a search for a free lane (virtual channel) among the links of a run.
 #[derive(Debug, Clone, Copy)]
 enum Choice {
     /// No lane is free; the next one becomes free at this time, as far as known.
@@ -45,8 +45,8 @@ struct Merit {
 /// Queries of circuit switching to the state of links.
 impl Links {
     /// Return when a node can inject a packet over a run of its links, or when to repeat the query;
-    /// `None` if unknown. The packets of the node may occupy at most `in_flight` lanes of `all` its
-    /// links.
+    /// `None` if unknown. The node's packets may occupy at most `in_flight` lanes of its links,
+    /// which are `all`.
     #[inline]
     pub fn free_at(
         &self,
@@ -75,7 +75,8 @@ impl Links {
         (next < NEVER).then_some(next)
     }
 
-    /// Return the merit of a link for a packet of a class; `None`: a network with one class.
+    /// Return the merit of a link for a packet, by which the packet chooses among links. `class` is
+    /// `None` in a network with one class of channels.
     #[inline(always)]
     fn merit(&self, link: u32, class: Option<u16>, load: LinkLoad, now: Cycles) -> Merit {
         let held = self.busy_lanes(link, class, now);
@@ -88,7 +89,7 @@ impl Links {
         }
     }
 
-    /// Return the best lane or links of a run for a packet.
+    /// Return the free lane of a run of links that is best for a packet, or the equally good links.
     #[inline(always)]
     fn choice(&self, run: Run, class: Option<u16>, load: LinkLoad, now: Cycles) -> Choice {
         if run.links == 1 {
@@ -160,6 +161,7 @@ pub(super) struct Circuits {
 impl Holding for Circuits {
     const LANES: bool = true;
 
+    /// Return when a node can inject its next packet over the links of `run`.
     #[inline]
     fn links_free<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
@@ -173,6 +175,7 @@ impl Holding for Circuits {
         (core.links).free_at(run, class, all, core.holding.in_flight, now)
     }
 
+    /// Grant a new packet a free lane of `run`. Return the time at which the packet starts.
     fn inject<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
         packet: PacketId,
@@ -211,6 +214,7 @@ impl Holding for Circuits {
         core.add_waiter(packet, now);
     }
 
+    /// Handle a lane that becomes free: check the group of links in which headers wait for it.
     #[inline]
     fn wake<T: Copy, W: Routes>(core: &mut Core<T, W, Self>, group: u32, alone: bool, now: Cycles) {
         let next_check = &mut core.links.get_mut(group).next_check;
@@ -226,6 +230,7 @@ impl Holding for Circuits {
         }
     }
 
+    /// Never called, because circuits have no output buffers.
     fn wake_output<T: Copy, W: Routes>(_core: &mut Core<T, W, Self>, _link: u32, _now: Cycles) {
         unreachable!("circuits have no output buffers")
     }
@@ -248,15 +253,18 @@ impl Holding for Circuits {
         }
     }
 
+    /// Return the number of occupied lanes of a link.
     fn occupied<T: Copy, W: Routes>(core: &Core<T, W, Self>, link: u32) -> u64 {
         let held = core.links.free(link).filter(|&free| free > core.now);
         held.count() as u64
     }
 
+    /// Return 1: the load of waiting packets is their number.
     fn weight(_packet: &Packet) -> u64 {
         1
     }
 
+    /// Read nothing: circuits have no further state to prefetch.
     fn prefetch(&self, _links: &Links, _lane: LaneId, _run: Run, _class: u16) -> u64 {
         0
     }

@@ -32,7 +32,7 @@ pub(super) struct Lane {
 const _: () = assert!(size_of::<Lane>() == 32);
 
 impl Lane {
-    /// Lane with an empty buffer and without returning credits.
+    /// The state of an idle lane, whose buffer is empty and to which no credits return.
     const IDLE: Self = Self {
         tail_left: 0,
         returning: Returns::new(),
@@ -172,7 +172,7 @@ impl Buffers {
         }
     }
 
-    /// Schedule credits of a lane that come back at `time`.
+    /// Schedule the return of credits for `bytes` of a lane's buffer to the sender at `time`.
     #[inline]
     fn return_credits(&mut self, links: &mut Links, lane: LaneId, time: Cycles, bytes: u32) {
         (self.lanes[lane].returning).push(time, bytes, &mut self.overflow);
@@ -264,7 +264,8 @@ impl Buffers {
             let lane = self.roomiest(run.first, class, bytes);
             return lane.expect("the link has room");
         }
-        // Merit of a link on which the packet fits: the room in all lanes of its class.
+        // Merit of a link, `None` if the packet does not fit on it: the room in all lanes of its
+        // class.
         let room = |link: u32| {
             if links.get(link).transmitter > now {
                 return None;
@@ -307,6 +308,7 @@ impl Buffers {
 impl Holding for Buffers {
     const LANES: bool = false;
 
+    /// Return when the next packet of `message` can start on one of the links of `run`.
     #[inline]
     fn links_free<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
@@ -321,6 +323,8 @@ impl Holding for Buffers {
         (core.holding).room_at(&mut core.links, run, header.class, wire, now)
     }
 
+    /// Grant a new packet a lane with room on the links of `run`. Return the time at which it
+    /// starts.
     fn inject<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
         packet: PacketId,
@@ -373,6 +377,7 @@ impl Holding for Buffers {
         core.cut_check(group);
     }
 
+    /// Handle a link that becomes available: check the group in which headers wait for it.
     fn wake<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
         group: u32,
@@ -388,11 +393,12 @@ impl Holding for Buffers {
         }
     }
 
+    /// Handle a link that becomes available: check the output buffer whose packets wait for it.
     fn wake_output<T: Copy, W: Routes>(core: &mut Core<T, W, Self>, link: u32, now: Cycles) {
         core.output_wake(link, now);
     }
 
-    /// Check groups, then start packets from output buffers.
+    /// Grant links to headers that wait in groups, then start packets from output buffers.
     fn end_tick<T: Copy, W: Routes>(core: &mut Core<T, W, Self>, now: Cycles) {
         let outputs = core.holding.outputs.is_some();
         while let Some(group) = core.dirty_groups.pop() {
@@ -407,6 +413,7 @@ impl Holding for Buffers {
         }
     }
 
+    /// Return the bytes that were sent over a link and still occupy the buffers behind it.
     fn occupied<T: Copy, W: Routes>(core: &Core<T, W, Self>, link: u32) -> u64 {
         let buffers = &core.holding;
         let lanes = buffers.numbers.of_link(link);
@@ -421,10 +428,12 @@ impl Holding for Buffers {
                 .sum::<u64>()
     }
 
+    /// Return the bytes of a packet: the load of waiting packets is the sum of their bytes.
     fn weight(packet: &Packet) -> u64 {
         packet.wire.into()
     }
 
+    /// Read the state of a packet's lane and next links, so that the processor caches it.
     fn prefetch(&self, links: &Links, lane: LaneId, run: Run, class: u16) -> u64 {
         let mut read = links.get(self.numbers.link(lane)).transmitter ^ self.lanes[lane].tail_left;
         for link in run.iter() {
@@ -475,7 +484,8 @@ impl<T: Copy, W: Routes> Core<T, W, Buffers> {
             }
             let tie_break = self.tie_break(group, now);
             let waiters = &mut self.groups[group as usize];
-            // In a plain network all packets find the same free space.
+            // In a plain network all waiting packets have one class, so compute their free space
+            // once.
             let shared = W::PLAIN.then(|| network.room(links, run, 0, now));
             let packets = &self.packets;
             let fits = |packet: PacketId| {

@@ -1,4 +1,4 @@
-//! Numbering of lanes.
+//! Numbers of the lanes, which are the virtual channels of all links.
 
 use isthmus_kernel::Cycles;
 use isthmus_kernel::{Id, id};
@@ -34,7 +34,7 @@ impl Lanes {
         }
     }
 
-    /// Return the number of lanes of a link.
+    /// Return the number of lanes (virtual channels) of each link.
     #[inline]
     pub fn channels(self) -> u32 {
         self.channels
@@ -64,7 +64,7 @@ impl Lanes {
         lane.number() & ((1 << self.shift) - 1)
     }
 
-    /// Return the number of lanes of one class of a link.
+    /// Return the number of lanes (virtual channels) that each class has on a link.
     #[inline]
     pub fn channels_per_class(self) -> u32 {
         self.channels_per_class

@@ -25,13 +25,13 @@ pub(super) struct Link {
     /// while the time is unknown, and for a lane that does not exist. With cut-through: the time of
     /// the next returning credits, and a bitmap of the channels to which credits return.
     free: [Cycles; LANES_IN_RECORD],
-    /// Next check of the group of which this link is the first.
+    /// Time of the next check of the group of links that starts with this link.
     pub next_check: NextCheck,
 }
 
 impl Link {
-    /// Return the record of an idle link. `held`: whether packets occupy lanes for longer than
-    /// transmitters.
+    /// Create the record of an idle link. `held`: whether packets occupy lanes (virtual channels)
+    /// for longer than transmitters.
     fn new(lanes: Lanes, held: bool) -> Self {
         let second = if lanes.channels() > 1 { 0 } else { NEVER };
         Self {
@@ -70,18 +70,20 @@ impl Link {
     }
 }
 
-/// Time of the next check of a group in which headers wait.
+/// Time at which the engine next checks whether a header that waits for a group of links can be
+/// served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct NextCheck(Cycles);
 
 impl NextCheck {
-    /// A check at a time that is not known yet. Greater values are states, not times.
+    /// A check of the group at a time that is not known yet. Greater values are states, not times.
     pub const UNKNOWN: Self = Self(NEVER - 3);
-    /// A check when the tick ends, in which waiting headers are served.
+    /// A check of the group when the tick ends, which serves waiting headers.
     pub const TICK_ENDS: Self = Self(NEVER - 2);
-    /// A check when the tick ends: one header has requested a link, and no other header waits.
+    /// A check of the group when the tick ends: one header has requested a link, no other header
+    /// waits.
     pub const ALONE: Self = Self(NEVER - 1);
-    /// No check, because no header waits.
+    /// No check of the group is due, because no header waits.
     pub const NOBODY: Self = Self(NEVER);
 
     /// Return the value for a check of the group at `time`.
@@ -114,7 +116,8 @@ struct Line([Link; 2]);
 
 const _: () = assert!(size_of::<Line>() == 64);
 
-/// State of a link that is accessed once for each packet, when the packet gets the link.
+/// Counters and end of a link. The engine accesses them once for each packet, when it gets the
+/// link.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(32))]
 pub(super) struct Ledger {
@@ -122,9 +125,9 @@ pub(super) struct Ledger {
     /// [`Counters`](crate::Counters).
     pub busy: u64,
     pub packets: u64,
-    /// Ticks for which circuits occupied its lanes: the sum of the earlier release times minus that
-    /// of all grant times. The present release times of the lanes are not in the sum. The value
-    /// wraps around.
+    /// Ticks for which circuits occupied the lanes of the link: the sum of earlier release times
+    /// minus the sum of all grant times. The present release times of the lanes are not included.
+    /// The value wraps around.
     held: u64,
     /// The vertex and port to which the link leads.
     pub end: End,
@@ -148,7 +151,7 @@ impl Ledger {
 #[derive(Debug, Clone)]
 pub(super) struct Links {
     lines: Vec<Line>,
-    /// For each link, the record that choices among links do not need.
+    /// For each link, its counters and its end, which choices among links do not need.
     ledgers: Vec<Ledger>,
     /// For the first link of a group, the input served last. Round robin continues with the next
     /// one.
@@ -161,8 +164,8 @@ pub(super) struct Links {
 }
 
 impl Links {
-    /// Return idle links for these groups. `held`: whether packets occupy lanes for longer than
-    /// transmitters.
+    /// Create the states of idle links with these groups of waiting headers. `held`: whether
+    /// packets occupy lanes (virtual channels) for longer than transmitters.
     pub fn new(
         ends: impl Iterator<Item = End>,
         groups: &[Group],
@@ -187,7 +190,7 @@ impl Links {
         &self.lines[(link / 2) as usize].0[(link % 2) as usize]
     }
 
-    /// Return, for changes, the record of a link that choices among links read.
+    /// Return a mutable reference to the record of a link that choices among links read.
     #[inline]
     pub fn get_mut(&mut self, link: u32) -> &mut Link {
         &mut self.lines[(link / 2) as usize].0[(link % 2) as usize]
@@ -204,7 +207,7 @@ impl Links {
         next
     }
 
-    /// Return the record of a link that is not needed for choices among links.
+    /// Return the counters and the end of a link, which choices among links do not need.
     #[inline]
     pub fn ledger(&self, link: u32) -> &Ledger {
         &self.ledgers[link as usize]
@@ -218,13 +221,13 @@ impl Links {
             .zip(&self.ledgers)
     }
 
-    /// Return the input of a group that was served last.
+    /// Return the switch input from which a group of links last served a packet, for round robin.
     #[inline]
     pub fn served(&self, group: u32) -> u32 {
         self.served[group as usize]
     }
 
-    /// Set the input of a group that was served last.
+    /// Set the switch input from which a group of links last served a packet, for round robin.
     #[inline]
     pub fn set_served(&mut self, group: u32, input: u32) {
         self.served[group as usize] = input;
@@ -300,7 +303,7 @@ impl Links {
         Err(next)
     }
 
-    /// Return the channels of a class on every link.
+    /// Return the range of channel numbers that a class has on every link.
     fn of_class(&self, class: u16) -> Range<usize> {
         self.lanes.of_class(0, class)
     }
@@ -324,7 +327,7 @@ impl Links {
         count
     }
 
-    /// Return the result of [`Links::busy_lanes`] if no lane is free.
+    /// Return the value that [`Links::busy_lanes`] returns for a link without a free lane.
     #[inline(always)]
     pub fn busy_lanes_max(&self, class: Option<u16>) -> u32 {
         match class {
@@ -333,8 +336,8 @@ impl Links {
         }
     }
 
-    /// Grant a lane that is free now; the time at which it becomes free again is unknown. Return
-    /// the time at which the packet starts on the link.
+    /// Grant a free lane to a packet; the time at which the lane becomes free again is still
+    /// unknown. Return the time at which the packet starts on the link.
     #[inline]
     pub fn hold(&mut self, lane: LaneId, now: Cycles) -> Cycles {
         let (link, channel) = (self.lanes.link(lane), self.lanes.channel(lane) as usize);
@@ -377,7 +380,8 @@ impl Links {
         (links.map(|(link, ledger)| ledger.held.wrapping_add(self.free_time_sum(link)))).collect()
     }
 
-    /// Restart the counters with these busy ticks of transmitters and occupied ticks of lanes.
+    /// Restart the counters of all links at these values: busy ticks of transmitters and occupied
+    /// ticks of lanes.
     pub fn restart_counts(&mut self, busy: &[u64], held: &[u64]) {
         let sums: Vec<u64> = (0..busy.len() as u32)
             .map(|link| self.free_time_sum(link))

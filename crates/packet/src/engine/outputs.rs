@@ -77,8 +77,8 @@ impl OutputBuffers {
         (output.path_free <= now).then_some(output.room)
     }
 
-    /// Return when one of these outputs may next have more free space or a free path, as far as
-    /// known. The caller must call `collect` for them first.
+    /// Return when one of the output buffers of a run of links may next have more free space or a
+    /// free path into it, as far as known. The caller must call `collect` first.
     fn next_change(&self, run: Run, now: Cycles) -> Cycles {
         let changes = run.iter().map(|link| {
             let output = &self.outputs[link as usize];
@@ -92,7 +92,7 @@ impl OutputBuffers {
 }
 
 impl<T: Copy, W: Routes> Core<T, W, Buffers> {
-    /// Return the output buffers, which must exist.
+    /// Return the output buffers of the network, which exist whenever this is called.
     #[inline]
     fn outputs(&mut self) -> &mut OutputBuffers {
         match &mut self.holding.outputs {
@@ -145,8 +145,9 @@ impl<T: Copy, W: Routes> Core<T, W, Buffers> {
             self.links.set_served(group, input);
             let state = self.packets.get(packet);
             let (ticks, wire) = (u64::from(state.ticks), state.wire);
-            // Best output among those with room for the packet. With `LinkLoad::Room`: the most
-            // room, then the most credits. With `LinkLoad::Idle`: a free transmitter.
+            // Choose the best output buffer among those with room for the packet. With
+            // `LinkLoad::Room`: the most room, then the most credits. With `LinkLoad::Idle`: a free
+            // transmitter.
             let links = &self.links;
             let free = |link: u32| links.get(link).transmitter;
             let merit = |link: u32| {

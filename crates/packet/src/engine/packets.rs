@@ -1,4 +1,4 @@
-//! Packets in the network.
+//! State of all packets that are in the network.
 
 use super::lanes::LaneId;
 use crate::routes::{Header, Run};
@@ -34,7 +34,7 @@ pub(super) struct Packet {
     pub number: u32,
     /// The lane that was granted to the packet last.
     pub lane: LaneId,
-    /// Links to request at the switch to which `lane` leads.
+    /// Links that the packet requests at the switch to which its `lane` leads.
     pub run: Run,
     /// Number of the input by which the packet comes into the switch to which `lane` leads: the
     /// number of the port times the number of channels per link, plus the number of the channel.
@@ -47,7 +47,7 @@ pub(super) struct Packet {
 const _: () = assert!(size_of::<Packet>() == 64);
 
 impl Packet {
-    /// Return the random number for the choice of the next link of the route.
+    /// Return the packet's random number for the choice of the next link of its route.
     #[inline]
     pub fn random(&self, seed: u64) -> u64 {
         tie(
@@ -63,7 +63,7 @@ impl Packet {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Step {
     pub lane: LaneId,
-    /// The group to which the link of the lane belongs.
+    /// The group of links to which the link of the packet's `lane` belongs.
     pub group: u32,
 }
 
@@ -72,7 +72,7 @@ pub(crate) struct Step {
 pub(super) struct Packets {
     slots: Slab<PacketId, Packet>,
     paths: Paths<PacketId, Step>,
-    /// Number of links of the longest route.
+    /// Number of links of the longest route, for which each slot has room.
     longest: usize,
 }
 
@@ -106,7 +106,7 @@ impl Packets {
         &self.slots[packet]
     }
 
-    /// Return the state of a packet, for changes.
+    /// Return a mutable reference to the state of a packet.
     #[inline]
     pub fn get_mut(&mut self, packet: PacketId) -> &mut Packet {
         &mut self.slots[packet]

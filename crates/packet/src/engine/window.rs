@@ -5,8 +5,8 @@ use crate::Counters;
 use crate::routes::Routes;
 
 impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
-    /// Restart the counters at the present time. A resource in use then counts with the rest of its
-    /// time.
+    /// Restart the counters at the present time. A link or DMA engine in use counts its ticks from
+    /// now on.
     pub fn count_from_now(&mut self) {
         let left = self.after_now();
         let held: Vec<u64> = (left.held.iter().zip(&left.open))
@@ -85,6 +85,6 @@ struct AfterNow {
     busy: Vec<u64>,
     dma: Vec<u64>,
     held: Vec<u64>,
-    /// For each link, the number of lanes whose release time is unknown.
+    /// For each link, the number of occupied lanes whose release time is not known yet.
     open: Vec<u64>,
 }

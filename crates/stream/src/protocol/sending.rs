@@ -225,7 +225,7 @@ impl Manager {
             half.resend.remove(&sequence);
             leave.extend(half.flight.remove(&sequence));
         }
-        // The packets that are done with this header.
+        // The packets that this header confirms.
         let mut confirmed = Vec::new();
         if connection.spec.confirm == crate::config::Confirm::Held {
             let from = half.acknowledged.min(acknowledged);
