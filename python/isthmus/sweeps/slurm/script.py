@@ -101,7 +101,7 @@ class Wanted:
 
     @property
     def clusters(self) -> str:
-        """Return the clusters from which Slurm chooses one; empty if none are named."""
+        """Return the clusters from which Slurm chooses one; empty if the user names none."""
         named = [_CLUSTERS.match(word) for word in self.words]
         return next((found[1].strip() for found in reversed(named) if found), "")
 
@@ -136,7 +136,7 @@ class Script:
     memory: str | None
     tasks: Sequence[Selection]
     about_s: float | None
-    """Predicted duration of the longest task; None if unknown."""
+    """Predicted duration of the longest task in seconds; None if unknown."""
 
     @property
     def options(self) -> list[str]:
@@ -202,7 +202,7 @@ class Script:
 
 
 def _words(task: Selection) -> list[str]:
-    """Return the options that select the points and searches of a task."""
+    """Return the command options that select the points and searches of a task."""
     words = ["--points", _position_list(task.points)] if task.points else []
     return words + (["--searches", _position_list(task.searches)] if task.searches else [])
 
@@ -247,14 +247,14 @@ def _limit(seconds: float) -> str:
 
 
 def _span(seconds: float) -> str:
-    """Return a duration in words."""
+    """Return a duration in words, for a message."""
     from isthmus.sweeps.words import span
 
     return span(seconds)
 
 
 def _refuse_special(name: str, value: str) -> None:
-    """Refuse a value with characters that cannot be part of a script line."""
+    """Raise an error if a value has characters that cannot be part of a script line."""
     if not value or not value.isprintable():
         raise arguments.refuse(name, value, "a word in one line")
 
