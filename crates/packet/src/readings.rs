@@ -52,9 +52,9 @@ pub struct Age {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum LinkLoad {
-    /// Free resources. With circuits, the best link has the most free lanes, then the earliest free
-    /// transmitter. With cut-through, it has the most credits over all its lanes; with output
-    /// buffers, first the most free space in its output buffer.
+    /// Free resources. With circuits, the best link has the most free lanes (virtual channels),
+    /// then the earliest free transmitter. With cut-through, it has the most credits over all its
+    /// lanes; with output buffers, first the most free space in its output buffer.
     #[default]
     Room,
     /// The transmitter only. All links with a free transmitter are equally good. The link whose

@@ -77,13 +77,13 @@ pub struct PacketSeen<'a, T> {
     pub injected: Cycles,
     /// The time at which the tail of the packet arrived, which is the time of this report.
     pub arrived: Cycles,
-    /// The lanes of the packet's route.
+    /// The lanes (virtual channels) of the packet's route.
     pub(crate) path: &'a [Step],
     pub(crate) lanes: Lanes,
 }
 
 impl<T> PacketSeen<'_, T> {
-    /// Returns the lanes that the packet crossed, in order.
+    /// Returns the lanes (virtual channels) that the packet crossed, in order.
     pub fn path(&self) -> impl ExactSizeIterator<Item = Lane> {
         let lanes = self.lanes;
         self.path.iter().map(move |step| Lane {
@@ -111,7 +111,7 @@ impl<T> Default for Offers<T> {
 }
 
 impl<T> Offers<T> {
-    /// Offers a message of any node for generation at `time`, the present or later.
+    /// Schedules a message of any node for generation at `time`, now or later.
     #[inline]
     pub fn offer(&mut self, time: Cycles, message: Message<T>) {
         self.messages.push((time, message));

@@ -140,7 +140,7 @@ pub enum Confirm {
 /// the connection is lost.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Timeouts {
-    /// The timeout in nanoseconds before the first round trip was measured.
+    /// The timeout in nanoseconds until a first round trip time is measured.
     pub first_ns: u64,
     /// The minimum in nanoseconds that a timeout adds to the mean round trip: `G` of RFC 6298.
     pub least_ns: u64,

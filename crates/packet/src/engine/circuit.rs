@@ -23,18 +23,18 @@ use std::hint::black_box;
 /// Result of a search for a free lane (virtual channel) among the links of a run.
 #[derive(Debug, Clone, Copy)]
 enum Choice {
-    /// No lane is free; the next one becomes free at this time, as far as known.
+    /// No lane (virtual channel) is free; the next one becomes free at this time, as far as known.
     Busy(Cycles),
-    /// The granted lane, if the run has a single link.
+    /// The granted lane (virtual channel), if the run has a single link.
     Lane(LaneId),
-    /// Several equally good links with a free lane: the number of the first of them, their count
-    /// and their merit.
+    /// Several equally good links with a free lane (virtual channel): the number of the first of
+    /// them, their count and their merit.
     Links(u32, u32, Merit),
 }
 
-/// Merit of a link for a packet; the link with the smallest merit is the best. Fewer busy lanes are
-/// better; among equals, a transmitter that becomes free sooner. With [`LinkLoad::Idle`] the number
-/// of busy lanes does not count, unless all are busy.
+/// Merit of a link for a packet; the link with the smallest merit is the best. Fewer busy lanes
+/// (virtual channels) are better; among equals, a transmitter that becomes free sooner. With
+/// [`LinkLoad::Idle`] the number of busy lanes does not count, unless all are busy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Merit {
     held: u32,
@@ -45,8 +45,8 @@ struct Merit {
 /// Queries of circuit switching to the state of links.
 impl Links {
     /// Return when a node can inject a packet over a run of its links, or when to repeat the query;
-    /// `None` if unknown. The node's packets may occupy at most `in_flight` lanes of its links,
-    /// which are `all`.
+    /// `None` if unknown. The node's packets may occupy at most `in_flight` lanes (virtual
+    /// channels) of its links, which are `all`.
     #[inline]
     pub fn free_at(
         &self,
@@ -89,7 +89,8 @@ impl Links {
         }
     }
 
-    /// Return the free lane of a run of links that is best for a packet, or the equally good links.
+    /// Return the free lane (virtual channel) of a run of links that is best for a packet, or the
+    /// equally good links.
     #[inline(always)]
     fn choice(&self, run: Run, class: Option<u16>, load: LinkLoad, now: Cycles) -> Choice {
         if run.links == 1 {
@@ -117,8 +118,8 @@ impl Links {
         Choice::Busy(next.fold(NEVER, Cycles::min))
     }
 
-    /// Return the lane that a packet gets: the first free lane of the best link, where [`LinkTie`]
-    /// decides among equal links. `Err` is the time at which a lane becomes free.
+    /// Return the lane (virtual channel) that a packet gets: the first free lane of the best link,
+    /// where [`LinkTie`] decides among equal links. `Err` is the time at which a lane becomes free.
     #[inline(always)]
     fn select_lane(
         &self,
@@ -154,7 +155,8 @@ impl Links {
 /// State of circuit switching, apart from the links.
 #[derive(Debug, Clone)]
 pub(super) struct Circuits {
-    /// Maximum number of lanes that the packets of a node may occupy on the links of the node.
+    /// Maximum number of lanes (virtual channels) that the packets of a node may occupy on the
+    /// links of the node.
     pub in_flight: u32,
 }
 
@@ -175,7 +177,8 @@ impl Holding for Circuits {
         (core.links).free_at(run, class, all, core.holding.in_flight, now)
     }
 
-    /// Grant a new packet a free lane of `run`. Return the time at which the packet starts.
+    /// Grant a new packet a free lane (virtual channel) of `run`. Return the time at which the
+    /// packet starts.
     fn inject<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
         packet: PacketId,
@@ -214,7 +217,8 @@ impl Holding for Circuits {
         core.add_waiter(packet, now);
     }
 
-    /// Handle a lane that becomes free: check the group of links in which headers wait for it.
+    /// Handle a lane (virtual channel) that becomes free: check the headers that wait for its group
+    /// of links.
     #[inline]
     fn wake<T: Copy, W: Routes>(core: &mut Core<T, W, Self>, group: u32, alone: bool, now: Cycles) {
         let next_check = &mut core.links.get_mut(group).next_check;
@@ -236,7 +240,8 @@ impl Holding for Circuits {
     }
 
     /// Serve the headers that requested links for which no other header waited; a header with
-    /// competitors joins the waiting ones. Then grant lanes that have become free.
+    /// competitors joins the waiting ones. Then grant lanes (virtual channels) that have become
+    /// free.
     fn end_tick<T: Copy, W: Routes>(core: &mut Core<T, W, Self>, now: Cycles) {
         let mut requesting = std::mem::take(&mut core.requesting);
         for packet in requesting.drain(..) {
@@ -253,7 +258,7 @@ impl Holding for Circuits {
         }
     }
 
-    /// Return the number of occupied lanes of a link.
+    /// Return the number of occupied lanes (virtual channels) of a link.
     fn occupied<T: Copy, W: Routes>(core: &Core<T, W, Self>, link: u32) -> u64 {
         let held = core.links.free(link).filter(|&free| free > core.now);
         held.count() as u64
@@ -277,8 +282,8 @@ fn class_of<W: Routes>(header: &Header) -> Option<u16> {
 }
 
 impl<T: Copy, W: Routes> Core<T, W, Circuits> {
-    /// Return the lane that a packet gets now on one of the links of `run`. If no lane is free,
-    /// return the time at which one becomes free, as far as known.
+    /// Return the lane (virtual channel) that a packet gets now on one of the links of `run`. If no
+    /// lane is free, return the time at which one becomes free, as far as known.
     #[inline]
     fn lane(&self, packet: &Packet, run: Run, now: Cycles) -> Result<LaneId, Cycles> {
         let random = || packet.random(self.seed);
@@ -308,7 +313,7 @@ impl<T: Copy, W: Routes> Core<T, W, Circuits> {
         }
     }
 
-    /// Add a header to the waiting headers of its group.
+    /// Add a packet to the packets whose headers wait for their group of links.
     fn add_waiter(&mut self, packet: PacketId, now: Cycles) {
         let state = self.packets.get(packet);
         self.groups[state.run.first as usize].waiting.push(Waiter {
@@ -322,8 +327,8 @@ impl<T: Copy, W: Routes> Core<T, W, Circuits> {
         });
     }
 
-    /// Schedule the check of a group in which headers wait, at the time its first lane becomes
-    /// free.
+    /// Schedule the check of a group of links for which headers wait, at the time its first lane
+    /// (virtual channel) becomes free.
     #[inline]
     fn check_at(&mut self, group: u32, time: Cycles) {
         self.links.get_mut(group).next_check = NextCheck::at(time);
@@ -332,7 +337,8 @@ impl<T: Copy, W: Routes> Core<T, W, Circuits> {
         }
     }
 
-    /// Grant lanes of a group to waiting headers until no lane is free or no header waits.
+    /// Grant lanes (virtual channels) of a group to waiting headers until no lane is free or no
+    /// header waits.
     fn arbitrate(&mut self, group: u32, now: Cycles) {
         let horizon = self.horizon(now);
         let rule = self.rules.adaptive;
@@ -382,7 +388,8 @@ impl<T: Copy, W: Routes> Core<T, W, Circuits> {
         }
     }
 
-    /// Grant a lane to a packet. Return the time at which the packet starts on the link.
+    /// Grant a lane (virtual channel) to a packet. Return the time at which the packet starts on
+    /// the link.
     fn grant(&mut self, packet: PacketId, lane: LaneId, group: u32, now: Cycles) -> Cycles {
         let link = self.lanes.link(lane);
         let start = self.links.hold(lane, now);
@@ -406,8 +413,8 @@ impl<T: Copy, W: Routes> Core<T, W, Circuits> {
         start
     }
 
-    /// Free the lanes along the path of the acknowledgement that starts back over the last link at
-    /// `time`.
+    /// Free the lanes (virtual channels) along the path of the acknowledgement that starts back
+    /// over the last link at `time`.
     fn release(&mut self, packet: PacketId, time: Cycles) {
         let hop = self.rules.acknowledge_hop;
         let path = self.packets.path(packet);

@@ -56,8 +56,8 @@ pub(super) trait Holding: Clone + Debug + Sized {
         now: Cycles,
     ) -> Option<Cycles>;
 
-    /// Grant a new packet a lane of one of these links; one lane must be available. Return the time
-    /// at which the packet starts.
+    /// Grant a new packet a lane (virtual channel) of one of these links; one lane must be
+    /// available. Return the time at which the packet starts.
     fn inject<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
         packet: PacketId,
@@ -113,17 +113,17 @@ pub(super) struct Core<T, W, H> {
     /// State of the switching method: the resources that packets occupy.
     pub(super) holding: H,
     pub(super) links: Links,
-    /// Waiting headers by group. A group has the number of its first link.
+    /// Packet headers that wait, by group of links. A group has the number of its first link.
     pub(super) groups: Vec<Group>,
     /// Packets whose headers are served when the tick ends, unless other headers request the same
     /// links.
     pub(super) requesting: Vec<PacketId>,
-    /// Groups and output buffers to check when the tick ends. An output buffer is stored as its
-    /// link plus [`MARK`](super::outputs::MARK).
+    /// Groups of links, and output buffers, to check when the tick ends. An output buffer is stored
+    /// as its link plus [`MARK`](super::outputs::MARK).
     pub(super) dirty_groups: Vec<u32>,
     /// Nodes that must try to inject when the tick ends.
     pub(super) dirty_nics: Vec<u32>,
-    /// Output buffers to check, after the groups of `dirty_groups`.
+    /// Output buffers to check when the tick ends, after the groups of links in `dirty_groups`.
     pub(super) dirty_outputs: Vec<u32>,
     /// For each node, the requested reminders in order of time. Empty if no reminder was ever
     /// requested.
@@ -137,7 +137,7 @@ pub(super) struct Core<T, W, H> {
 }
 
 impl<T: Copy, W: Routes, S: Holding> LocalView for Core<T, W, S> {
-    /// Return the load of a link: its occupied lanes or bytes.
+    /// Return the load of a link: its occupied lanes (virtual channels) or bytes.
     fn occupied(&self, link: u32) -> u64 {
         S::occupied(self, link)
     }
@@ -447,7 +447,8 @@ impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
         state.input = end.port * self.lanes.channels() + channel;
     }
 
-    /// Return the tie-break among the equally old headers of a group.
+    /// Return the rule and data that decide among equally old headers that wait for a group of
+    /// links.
     #[inline]
     pub(super) fn tie_break(&self, group: u32, now: Cycles) -> TieBreak {
         TieBreak {

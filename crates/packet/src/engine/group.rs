@@ -40,7 +40,7 @@ pub(super) struct TieBreak {
 }
 
 impl Group {
-    /// A group without links: the entry of a link that is not the first of its group.
+    /// A group without links: the table entry of a link that is not the first of its group.
     pub const NONE: Self = Self {
         waiting: Vec::new(),
         links: 0,

@@ -11,8 +11,8 @@ use std::ops::Range;
 
 const _: () = assert!(CHANNELS_MAX <= u64::BITS);
 
-/// Number of lanes whose release times are in the record of the link. The times of further lanes
-/// are in `Links::more`.
+/// Number of lanes (virtual channels) whose release times are in the record of the link. The times
+/// of further lanes are in `Links::more`.
 const LANES_IN_RECORD: usize = 2;
 
 /// State that determines which packet gets a link, and when. Two records of 32 bytes fit into one
@@ -76,17 +76,18 @@ impl Link {
 pub(super) struct NextCheck(Cycles);
 
 impl NextCheck {
-    /// A check of the group at a time that is not known yet. Greater values are states, not times.
+    /// A check of the group of links at a time that is not known yet. Greater values are states,
+    /// not times.
     pub const UNKNOWN: Self = Self(NEVER - 3);
-    /// A check of the group when the tick ends, which serves waiting headers.
+    /// A check of the group of links when the tick ends, which serves waiting headers.
     pub const TICK_ENDS: Self = Self(NEVER - 2);
-    /// A check of the group when the tick ends: one header has requested a link, no other header
+    /// A check of the group of links when the tick ends: one header has requested a link, no other
     /// waits.
     pub const ALONE: Self = Self(NEVER - 1);
-    /// No check of the group is due, because no header waits.
+    /// No check of the group of links is due, because no header waits.
     pub const NOBODY: Self = Self(NEVER);
 
-    /// Return the value for a check of the group at `time`.
+    /// Create the value for a check of the group of links at `time`.
     #[inline]
     pub fn at(time: Cycles) -> Self {
         Self(time).min(Self::UNKNOWN)
@@ -125,9 +126,9 @@ pub(super) struct Ledger {
     /// [`Counters`](crate::Counters).
     pub busy: u64,
     pub packets: u64,
-    /// Ticks for which circuits occupied the lanes of the link: the sum of earlier release times
-    /// minus the sum of all grant times. The present release times of the lanes are not included.
-    /// The value wraps around.
+    /// Ticks for which circuits occupied the lanes (virtual channels) of the link: the sum of
+    /// earlier release times minus the sum of all grant times. The present release times of the
+    /// lanes are not included. The value wraps around.
     held: u64,
     /// The vertex and port to which the link leads.
     pub end: End,
@@ -156,9 +157,10 @@ pub(super) struct Links {
     /// For the first link of a group, the input served last. Round robin continues with the next
     /// one.
     served: Vec<u32>,
-    /// Release times of the lanes of each link for which its [`Link`] record has no room.
+    /// Release times of the lanes (virtual channels) of each link for which its [`Link`] record has
+    /// no room.
     more: Vec<Cycles>,
-    /// Number of lanes of each link whose times are in `more`.
+    /// Number of lanes (virtual channels) of each link whose times are in `more`.
     more_each: usize,
     pub lanes: Lanes,
 }
@@ -261,8 +263,8 @@ impl Links {
         self.get(link).free[..within].iter().chain(more).copied()
     }
 
-    /// Return the first free lane of a link; with a class, of the lanes of that class. If no lane
-    /// is free, return the time at which one becomes free, as far as known.
+    /// Return the first free lane (virtual channel) of a link; with a class, of the lanes of that
+    /// class. If no lane is free, return the time at which one becomes free, as far as known.
     #[inline(always)]
     pub fn first_free(&self, link: u32, class: Option<u16>, now: Cycles) -> Result<LaneId, Cycles> {
         if let Some(class) = class {
@@ -308,9 +310,9 @@ impl Links {
         self.lanes.of_class(0, class)
     }
 
-    /// Return the number of busy lanes of a link, or of one class of it. If a link has a single
-    /// lane, the count without a class includes one more. It is [`Links::busy_lanes_max`] if all
-    /// are busy.
+    /// Return the number of busy lanes (virtual channels) of a link, or of one class of it. If a
+    /// link has a single lane, the count without a class includes one more. It is
+    /// [`Links::busy_lanes_max`] if all are busy.
     #[inline(always)]
     pub fn busy_lanes(&self, link: u32, class: Option<u16>, now: Cycles) -> u32 {
         if let Some(class) = class {
@@ -327,7 +329,8 @@ impl Links {
         count
     }
 
-    /// Return the value that [`Links::busy_lanes`] returns for a link without a free lane.
+    /// Return the value that [`Links::busy_lanes`] returns for a link without a free lane (virtual
+    /// channel).
     #[inline(always)]
     pub fn busy_lanes_max(&self, class: Option<u16>) -> u32 {
         match class {
@@ -336,8 +339,8 @@ impl Links {
         }
     }
 
-    /// Grant a free lane to a packet; the time at which the lane becomes free again is still
-    /// unknown. Return the time at which the packet starts on the link.
+    /// Grant a free lane (virtual channel) to a packet; the time at which the lane becomes free
+    /// again is still unknown. Return the time at which the packet starts on the link.
     #[inline]
     pub fn hold(&mut self, lane: LaneId, now: Cycles) -> Cycles {
         let (link, channel) = (self.lanes.link(lane), self.lanes.channel(lane) as usize);
@@ -352,7 +355,7 @@ impl Links {
         record.transmitter.max(now)
     }
 
-    /// Set the time at which a granted lane becomes free.
+    /// Set the time at which a granted lane (virtual channel) becomes free.
     #[inline]
     pub fn release(&mut self, lane: LaneId, time: Cycles) {
         let (link, channel) = (self.lanes.link(lane), self.lanes.channel(lane) as usize);
@@ -372,16 +375,16 @@ impl Links {
         ledger.packets += 1;
     }
 
-    /// Return the ticks for which circuits occupied the lanes of each link: the sum of release
-    /// times minus that of grant times. The value wraps around while some lanes have no release
-    /// time yet.
+    /// Return the ticks for which circuits occupied the lanes (virtual channels) of each link: the
+    /// sum of release times minus that of grant times. The value wraps around while some lanes have
+    /// no release time yet.
     pub fn held(&self) -> Vec<u64> {
         let links = (0..).zip(&self.ledgers);
         (links.map(|(link, ledger)| ledger.held.wrapping_add(self.free_time_sum(link)))).collect()
     }
 
     /// Restart the counters of all links at these values: busy ticks of transmitters and occupied
-    /// ticks of lanes.
+    /// ticks of lanes (virtual channels).
     pub fn restart_counts(&mut self, busy: &[u64], held: &[u64]) {
         let sums: Vec<u64> = (0..busy.len() as u32)
             .map(|link| self.free_time_sum(link))
@@ -393,7 +396,7 @@ impl Links {
         }
     }
 
-    /// Return the sum of the known times at which lanes of a link become free.
+    /// Return the sum of the known times at which lanes (virtual channels) of a link become free.
     fn free_time_sum(&self, link: u32) -> u64 {
         let times = self.free(link).filter(|&free| free != NEVER);
         times.fold(0, u64::wrapping_add)

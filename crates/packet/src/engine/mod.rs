@@ -136,7 +136,7 @@ impl<T: Copy, W: Routes> Engine<T, W> {
 
     /// Return the counters of all links and nodes up to now. No resource counts more ticks than
     /// have passed since [`Engine::count_from_now`]. Lanes count up to that number times the number
-    /// of lanes of the link.
+    /// of lanes (virtual channels) of the link.
     pub fn counted(&self) -> Counters {
         core_of!(&self.0, core => core.counted())
     }

@@ -101,8 +101,8 @@ impl<T: Copy, W: Routes> Core<T, W, Buffers> {
         }
     }
 
-    /// Check a group at the end of a tick, or store a marked output buffer for a check after the
-    /// groups.
+    /// Check a group of links at the end of a tick, or store a marked output buffer for a check
+    /// after the groups.
     pub(super) fn output_end_tick(&mut self, marked: u32, now: Cycles) {
         match marked & MARK {
             0 => self.output_arbitrate(marked, now),
@@ -208,7 +208,7 @@ impl<T: Copy, W: Routes> Core<T, W, Buffers> {
     }
 
     /// Start packets from an output buffer on its link as long as the transmitter is free and a
-    /// lane has credits.
+    /// lane (virtual channel) has credits.
     pub(super) fn output_send(&mut self, link: u32, now: Cycles) {
         self.outputs().outputs[link as usize].check_pending = false;
         let run = Run::one(link);

@@ -32,7 +32,7 @@ pub(super) struct Packet {
     pub payload: u32,
     /// Number of the packet among all packets of its source.
     pub number: u32,
-    /// The lane that was granted to the packet last.
+    /// The lane (virtual channel) that was granted to the packet last.
     pub lane: LaneId,
     /// Links that the packet requests at the switch to which its `lane` leads.
     pub run: Run,
@@ -59,7 +59,7 @@ impl Packet {
     }
 }
 
-/// A step of the path of a packet: the lane that the packet got.
+/// A step of the path of a packet: the lane (virtual channel) that the packet got.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Step {
     pub lane: LaneId,
@@ -67,7 +67,7 @@ pub(crate) struct Step {
     pub group: u32,
 }
 
-/// All packets in the network and the paths of their lanes.
+/// All packets in the network and the paths of their lanes (virtual channels).
 #[derive(Debug, Clone)]
 pub(super) struct Packets {
     slots: Slab<PacketId, Packet>,
@@ -112,7 +112,7 @@ impl Packets {
         &mut self.slots[packet]
     }
 
-    /// Append a lane to the path of a packet.
+    /// Append a lane (virtual channel) to the path of a packet.
     #[inline]
     pub fn step(&mut self, packet: PacketId, step: Step) -> &mut Packet {
         let state = &mut self.slots[packet];
@@ -134,7 +134,7 @@ impl Packets {
         self.paths.step(packet, links.into()).lane.number().into()
     }
 
-    /// Return the lanes that were granted to a packet so far, in order.
+    /// Return the lanes (virtual channels) that were granted to a packet so far, in order.
     #[inline]
     pub fn path(&self, packet: PacketId) -> &[Step] {
         let links = self.slots[packet].header.links;

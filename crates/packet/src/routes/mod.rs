@@ -249,7 +249,7 @@ pub struct Header {
 pub trait LocalView {
     /// Return the spent credits of a link: the bytes that were sent over it and, as far as the
     /// sender knows, have not left the buffer behind it. With circuits, return the number of its
-    /// lanes in use. Packets in an output buffer do not count.
+    /// lanes (virtual channels) in use. Packets in an output buffer do not count.
     fn occupied(&self, link: u32) -> u64;
 
     /// Return the bytes of the packets whose headers wait for the run that starts with link

@@ -36,8 +36,8 @@ pub(crate) struct App {
     windows: u64,
 }
 
-/// The purpose of an order that is under way. For work on a buffer it contains the stream and the
-/// index of the buffer.
+/// The purpose of an order to the driver that is under way. For work on a buffer it contains the
+/// stream and the index of the buffer.
 #[derive(Clone, Debug)]
 pub(crate) enum Task {
     Fetch(StreamId, usize, Su),
