@@ -33,7 +33,7 @@ class Shown:
     missed: int
     """Number of frames that were dropped for slow viewers."""
     waits: tuple[str, ...] = ()
-    """Reasons of the last stalls of streams."""
+    """Reasons why video streams stalled last."""
 
     @property
     def rate(self) -> float:
@@ -116,7 +116,7 @@ class Vcr:
 
 
 def _shown(text: str) -> Shown:
-    """Return the progress from the core's JSON."""
+    """Return the progress of the VCR, parsed from the core's JSON."""
     import json
 
     document = json.loads(text)

@@ -113,7 +113,7 @@ pub struct Welcome {
 pub enum Answer {
     /// The daemon has carried out the request, which has no result.
     Done,
-    /// The client is admitted.
+    /// The daemon has opened a session for the client.
     Welcome(Welcome),
     /// The client's socket is a link now, or the file descriptors of the link's shared-memory rings
     /// follow.
@@ -148,7 +148,7 @@ pub enum Answer {
     },
     /// All applications, connections, streams and links that the client may see.
     Overview {
-        /// The overview of these objects.
+        /// The applications, connections, streams and links that the client may see.
         overview: Overview,
     },
 }

@@ -192,14 +192,14 @@ pub enum Request {
     },
     /// Set the geometry of a frame buffer and clear it.
     Geometry {
-        /// The name of the screen, as in `framebuffer:NAME`.
+        /// The name of the frame buffer, as in the destination `framebuffer:NAME`.
         screen: String,
-        /// The new geometry of the screen.
+        /// The new geometry of the frame buffer.
         geometry: Geometry,
     },
     /// Reset a frame buffer: clear it and set its counts to 0.
     Reset {
-        /// The name of the screen to clear, as in `framebuffer:NAME`.
+        /// The name of the frame buffer to clear, as in the destination `framebuffer:NAME`.
         screen: String,
     },
 }

@@ -215,7 +215,7 @@ impl Rules {
         }
     }
 
-    /// Returns the number of blocks of a payload.
+    /// Returns the number of blocks to which a payload of this number of bytes is padded.
     pub(crate) fn blocks(&self, payload: u64) -> u64 {
         payload.div_ceil(u64::from(self.block))
     }

@@ -30,7 +30,7 @@ pub struct Message<T> {
     pub tag: T,
 }
 
-/// A message whose data has arrived completely.
+/// Report to the handler on a message whose data has arrived completely.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delivery<T> {
     /// The message that has arrived.
@@ -49,7 +49,7 @@ pub struct Delivery<T> {
     pub packets: u64,
 }
 
-/// A link of a packet's route, and its virtual channel there.
+/// A link of a packet's route, and the virtual channel that the packet used there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Lane {
     /// Number of the link in the network.

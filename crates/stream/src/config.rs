@@ -181,7 +181,7 @@ pub struct ConnectionSpec {
     /// Receive network memory reserved for the connection, in bytes with headers. The peer may send
     /// this much before the receiving stream consumes it. 0 for a connection that only transmits.
     pub window_bytes: u64,
-    /// Timeouts of the connection's transmit half.
+    /// Retransmission timeouts of the connection.
     pub timeouts: Timeouts,
 }
 

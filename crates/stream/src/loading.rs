@@ -14,7 +14,8 @@ enum Piece {
     Wait,
     /// This number of bytes is permanently missing, because packets were lost.
     Missing(u64),
-    /// The next piece comes from this packet, with this header: its next bytes, of this number.
+    /// The next piece is data of this packet: its number, its header and the length of the piece in
+    /// bytes.
     Take(PacketId, Header, u64),
     /// A packet that has no data left for the buffer, and is to be discarded.
     Old(PacketId, Header),

@@ -130,7 +130,7 @@ impl NetworkMemory {
         self.places.get(id.0 as usize)?.as_ref()
     }
 
-    /// Returns the descriptor of a packet for changes, if its slot is in use.
+    /// Returns a mutable reference to the descriptor of a packet, if its slot is in use.
     pub fn get_mut(&mut self, id: PacketId) -> Option<&mut Packet> {
         self.places.get_mut(id.0 as usize)?.as_mut()
     }

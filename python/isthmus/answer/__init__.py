@@ -98,7 +98,7 @@ class Answer:
     headline: str | None
     """Name of the main measure that compares variants, besides saturation."""
     measures: list[str]
-    """The measures in the table, starting with the headline."""
+    """Names of the measures in the table of variants, the main measure first."""
     place: str
     """Position of the comparison on the x axis, in words."""
     conclusion: str

@@ -34,7 +34,7 @@ def project(node: int, dimension: int) -> tuple[float, float]:
 
 
 def io_dimension(count: int) -> int:
-    """Return the dimension of the hypercube of I/O nodes, which may be incomplete."""
+    """Return the dimension of the hypercube, possibly incomplete, that joins `count` I/O nodes."""
     return max(count - 1, 1).bit_length()
 
 

@@ -105,7 +105,7 @@ def _shown(text: str | None) -> str:
 
 
 def _command(mark: Mark, folder: Path) -> str:
-    """Return the command that continues a folder whose scenario is unknown."""
+    """Return the isthmus command that continues the run of a folder whose scenario is unknown."""
     quick = " --quick" if mark.identity.quick else ""
     out = shlex.quote(str(folder))
     return (

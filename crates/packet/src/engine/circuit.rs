@@ -42,7 +42,7 @@ struct Merit {
     start: Cycles,
 }
 
-/// Queries of circuit switching to the state of links.
+/// Queries that circuit switching makes on the state of links.
 impl Links {
     /// Return when a node can inject a packet over a run of its links, or when to repeat the query;
     /// `None` if unknown. The node's packets may occupy at most `in_flight` lanes (virtual
@@ -152,7 +152,7 @@ impl Links {
     }
 }
 
-/// State of circuit switching, apart from the links.
+/// State of the switching method of circuits, apart from the state of links.
 #[derive(Debug, Clone)]
 pub(super) struct Circuits {
     /// Maximum number of lanes (virtual channels) that the packets of a node may occupy on the
@@ -362,7 +362,8 @@ impl<T: Copy, W: Routes> Core<T, W, Circuits> {
                 Choice::Busy(next) => Some(next),
                 Choice::Lane(_) | Choice::Links(..) => None,
             };
-            // With one class of channels, all waiting headers have the same best lane.
+            // With one class of channels all waiting headers have the same best lane, so choose it
+            // once.
             let shared = W::PLAIN.then(|| choice(waiters.waiting[0].packet));
             let index = match shared {
                 Some(Choice::Busy(_)) => None,

@@ -484,7 +484,7 @@ impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
         known + lengths.sum::<Cycles>()
     }
 
-    /// Handle the arrival of the tail of a packet.
+    /// Handle the arrival of the tail of a packet at its destination node.
     fn deliver<H: Handler<Tag = T>>(&mut self, packet: PacketId, now: Cycles, handler: &mut H) {
         let state = *self.packets.get(packet);
         let known = self.acknowledged_at(packet, now);

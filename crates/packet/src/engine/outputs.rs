@@ -15,7 +15,8 @@ use crate::rules::Outputs;
 use isthmus_kernel::Cycles;
 use std::collections::VecDeque;
 
-/// Bit that marks an output buffer in the list of groups to check; there are fewer than 2^28 links.
+/// Bit that marks an entry in the list of groups to check as an output buffer; numbers of links are
+/// below 2^28.
 pub(super) const MARK: u32 = 1 << 31;
 
 /// Output buffer of a switch, at the start of a link.
@@ -31,7 +32,7 @@ struct Output {
     packets: VecDeque<PacketId>,
     /// Time of the next check; `NEVER` if none is scheduled.
     wake: Cycles,
-    /// Whether the output is in the list to check when the tick ends.
+    /// Whether the output buffer is in the list of those to check when the tick ends.
     check_pending: bool,
 }
 
@@ -63,7 +64,8 @@ impl OutputBuffers {
         }
     }
 
-    /// Add the freed space of packets whose tails have left the buffers of a run of links.
+    /// Add the space of packets whose tails have left by now to the free space of the output
+    /// buffers of a run of links.
     fn collect(&mut self, run: Run, now: Cycles) {
         for link in run.iter() {
             let output = &mut self.outputs[link as usize];

@@ -1,4 +1,4 @@
-//! Routes through a dragonfly.
+//! Routes of packets through a network with dragonfly topology.
 
 use super::{End, Header, LocalView, Routes, Run, pick};
 use isthmus_kernel::Cycles;
@@ -37,7 +37,7 @@ pub struct Dragonfly {
     shape: topology::Dragonfly,
     wiring: Arc<Wiring>,
     routing: Routing,
-    /// For each pair of groups, the global links from the first to the second.
+    /// For each pair of groups, the links from routers of the first to routers of the second.
     global: Vec<GlobalLink>,
     /// Propagation delay of a link within a group and of a link between groups, in ticks.
     lengths: [Cycles; 2],
@@ -81,7 +81,7 @@ impl Dragonfly {
         let nodes = shape.node_count();
         let mut table = vec![GlobalLink::default(); (groups * groups * links) as usize];
         let index = |a: u32, b: u32, link: u32| ((a * groups + b) * links + link) as usize;
-        // Global cables have the highest numbers.
+        // The cables between groups have the highest numbers of all cables.
         let cables = wiring.link_count() / 2;
         let mut cable = (cables - groups * (groups - 1) / 2 * links) as usize;
         for a in 0..groups {
@@ -359,7 +359,7 @@ mod tests {
             assert_eq!(at.vertex, header.to);
             seen(so_far);
         } else {
-            // Random numbers which together select every link of a run of a few links.
+            // Try random numbers that together select every link of any run of a few links.
             let mut tried = Vec::new();
             for random in (0..4).map(|part| part << 62) {
                 let mut header = header;

@@ -189,7 +189,7 @@ fn end(tree: &Tree, link: u32) -> End {
     }
 }
 
-/// Return the properties that all switches of a level share; level 0 is the nodes.
+/// Return the properties that all vertices of a level of the tree share; level 0 holds the nodes.
 fn level_of(tree: &Tree, level: u32, ascent: Ascent) -> Level {
     let nodes = tree.node_count();
     let size = tree.subtree_size(level);

@@ -94,7 +94,7 @@ fn before_a_block(sum: u32) -> u32 {
 /// second.
 #[must_use]
 pub fn combine_crc32c(first: u32, second: u32, second_bytes: u64) -> u32 {
-    // The checksum of an empty piece is 0 and stays 0, so the result is that of the second piece.
+    // A first checksum of 0 stays 0 behind further data, so the result is the second checksum.
     if first == 0 {
         return second;
     }

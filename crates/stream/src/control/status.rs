@@ -319,8 +319,8 @@ impl Manager {
     /// Reports the streams that made no progress for the configured time, once in each period of
     /// that length.
     pub(super) fn report_stalls(&mut self) {
-        // Each due stream is reported once: at the maximum time value, the next deadline is the
-        // same again.
+        // Collect the due streams first, so that each is reported once, even if its next deadline
+        // is the same (at the maximum time value).
         let due = self.stalls.iter().take_while(|(at, _)| *at <= self.now);
         for (at, id) in due.copied().collect::<Vec<_>>() {
             self.stalls.remove(&(at, id));

@@ -96,7 +96,7 @@ pub(crate) fn live(streams: &BTreeMap<StreamId, Stream>, id: StreamId) -> Option
     streams.get(&id).filter(|stream| stream.end.is_none())
 }
 
-/// Returns the state of a stream for changes, if it exists and has not ended.
+/// Returns a mutable reference to the state of a stream, if it exists and has not ended.
 pub(crate) fn live_mut(
     streams: &mut BTreeMap<StreamId, Stream>,
     id: StreamId,

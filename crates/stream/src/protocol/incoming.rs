@@ -338,8 +338,8 @@ impl Manager {
         self.all_taken(id);
     }
 
-    /// Notifies the peer that all consumed data is delivered, if no buffer of any stream contains
-    /// such data.
+    /// If no buffer contains undelivered data, records that all consumed data is delivered, and
+    /// schedules an acknowledgement that reports it to the peer.
     pub(crate) fn all_taken(&mut self, id: ConnectionId) {
         let Some(connection) = self.connections.get_mut(&id) else {
             return;

@@ -9,7 +9,7 @@ use crate::network_memory::Packet;
 use crate::order::{End, Event, Reason, Work};
 use crate::wire::{Header, Kind};
 
-/// A packet counts as lost if the transmission with this number of transmissions after it has
+/// A packet counts as lost once a packet that was sent this number of transmissions later has
 /// arrived (RFC 9002, 6.1.1).
 const PACKET_THRESHOLD: u64 = 3;
 /// Number of packets that a timeout sends (RFC 9002, 6.2.4).

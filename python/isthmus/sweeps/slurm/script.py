@@ -112,7 +112,7 @@ class Wanted:
 
     @property
     def options(self) -> list[str]:
-        """Return the options for `sbatch`."""
+        """Return the user's requests as options for `sbatch`."""
         found = [f"--partition={self.partition}"] if self.partition else []
         found += [f"--account={self.account}"] if self.account else []
         if self.time_s is not None and self.limit_s is not None:
@@ -140,8 +140,8 @@ class Script:
 
     @property
     def options(self) -> list[str]:
-        """Return all options for `sbatch`."""
-        # % has a meaning in Slurm's patterns of file names.
+        """Return all options of the job for `sbatch`."""
+        # Double each %, which has a meaning in Slurm's patterns of file names.
         log = str(self.folder / SUBMITTED).replace("%", "%%") + "/%A_%a.log"
         return [
             f"--job-name={self.name}",
@@ -154,7 +154,7 @@ class Script:
         ]
 
     def as_text(self) -> str:
-        """Return the text of the script."""
+        """Return the text of the job script."""
         points, searches = (
             sum(len(each) for each in kind)
             for kind in ([t.points for t in self.tasks], [t.searches for t in self.tasks])
@@ -260,7 +260,7 @@ def _refuse_special(name: str, value: str) -> None:
 
 
 def _quoted(word: str) -> str:
-    """Quote a word for a line of the script."""
+    """Quote a word for a line of the job script."""
     if all(c.isalnum() or c in "-_=./:,@%+" for c in word):
         return word
     return '"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"'

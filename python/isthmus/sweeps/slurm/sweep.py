@@ -203,7 +203,7 @@ class Sweep:
         most = self._largest or len(todo)
         wanted = self.wanted.tasks and min(self.wanted.tasks, most)
         if wanted and wanted >= len(todo):
-            # Each point or search has a task of its own.
+            # Give each point or search a task of its own.
             return self._script([Selection.of([unit]) for unit in todo.units], None)
         expected = predicted(
             self.job,
@@ -215,7 +215,7 @@ class Sweep:
         )
         costs = dict(zip(todo.units, expected, strict=True))
         if keep:
-            # The sample has already run some points and searches.
+            # Read the missing units again, because the sample has run some of them.
             todo = self.monitor.missing()
             if not todo:
                 return None
