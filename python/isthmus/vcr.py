@@ -11,12 +11,12 @@ from isthmus.core import ask
 from isthmus.errors import IsthmusError
 
 SCREENS = 4
-"""Number of cameras and of screens."""
+"""Number of cameras, and of screens, of the digital VCR."""
 
 
 @dataclass(frozen=True)
 class Shown:
-    """The progress of a VCR: frames that its screens have shown."""
+    """The progress of a digital VCR: the frames that its screens have shown, and lost frames."""
 
     frames: int
     """Number of frames that all screens have shown."""
@@ -27,17 +27,17 @@ class Shown:
     apart: int
     """Number of frames that started before all screens had shown the previous frame."""
     bytes: int
-    """Bytes shown on all screens."""
+    """Number of bytes of all frames that the screens have shown."""
     viewers: int
     """Number of pages of the VCR that are open in browsers."""
     missed: int
     """Number of frames that were dropped for slow viewers."""
     waits: tuple[str, ...] = ()
-    """Reasons of the last stalls of streams."""
+    """Reasons why video streams stalled last."""
 
     @property
     def rate(self) -> float:
-        """Frames per second, without the first frame."""
+        """The rate of shown frames per second, without the first frame."""
         return (self.frames - 1) / self.seconds if self.frames > 1 else 0.0
 
     def as_json(self) -> dict[str, Any]:
@@ -55,7 +55,7 @@ class Shown:
 
 
 class Vcr:
-    """A VCR that plays until it is finished.
+    """A digital VCR, which streams frames from cameras to screens until it is finished.
 
     Args:
         rate: frames per second, as ``"30 /s"``.
@@ -94,7 +94,7 @@ class Vcr:
 
     @property
     def page(self) -> str:
-        """The address of the page."""
+        """The address of the web page that shows the screens."""
         return f"http://{ask(self._vcr.address)}/"
 
     def shown(self) -> Shown:
@@ -116,7 +116,7 @@ class Vcr:
 
 
 def _shown(text: str) -> Shown:
-    """Return the progress from the core's JSON."""
+    """Return the progress of the VCR, parsed from the core's JSON."""
     import json
 
     document = json.loads(text)

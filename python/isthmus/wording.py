@@ -78,9 +78,9 @@ _SIZES = (
     ("ns", "µs", "ms", "s"),
     ("MIPS", "GIPS", "TIPS"),
 )
-"""Units of data in steps of a thousand, ascending."""
+"""Units of bandwidth, data, time and speed, each a thousand times the one before it."""
 LONG_US = 10_000
-"""Microseconds from which a sentence uses a larger unit of time."""
+"""Time in microseconds from which a sentence uses a larger unit."""
 LOPSIDED = 2
 """An interval whose halves differ by more than this factor is written with both ends."""
 
@@ -125,7 +125,7 @@ def measure_subject(name: str, *, of_jobs: bool = False) -> str:
 
 
 def flow_label(flow: str) -> str:
-    """Return the label of the flow of messages that decides a verdict."""
+    """Return the label of a flow of messages, such as that which decides a verdict."""
     return _FLOWS.get(flow, flow)
 
 

@@ -1,4 +1,4 @@
-//! Messages of the daemon.
+//! Messages from the daemon of the stream manager to its clients.
 
 use crate::request::Direction;
 use serde::{Deserialize, Serialize};
@@ -26,18 +26,20 @@ pub enum Message {
         /// The event to report.
         event: Event,
     },
-    /// News of a lasting link, which only the session of the rank's process receives.
+    /// An event of a lasting link, which the daemon reports only to the session of the rank's
+    /// process.
     Link {
         /// The application's number of the link.
         link: u16,
-        /// The key of the link, as another link may have the number now.
+        /// The key that identifies the link, because another link may have its number by now.
         key: String,
-        /// The news of the link.
+        /// The event of the link: confirmed bytes or a cut.
         news: LinkNews,
     },
 }
 
-/// News of a lasting link: a confirmation of bytes or a cut.
+/// An event of a lasting link (a link that survives the loss of its socket): received bytes are
+/// confirmed, or its socket was cut.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkNews {
@@ -62,7 +64,7 @@ pub struct Refusal {
     pub text: String,
 }
 
-/// Kinds of reasons for which requests are refused.
+/// The kind of reason for which the daemon refused a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RefusalKind {
@@ -80,7 +82,8 @@ pub enum RefusalKind {
     Conflict,
     /// The daemon or the application is ending.
     Ending,
-    /// The operation was started and failed: the file of a closed connection was not completed.
+    /// The request was started and failed: the daemon could not complete the file of a closed
+    /// connection.
     Failed,
 }
 
@@ -108,13 +111,14 @@ pub struct Welcome {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
-    /// The request was carried out and has no value.
+    /// The daemon has carried out the request, which has no result.
     Done,
-    /// The client is admitted.
+    /// The daemon has opened a session for the client.
     Welcome(Welcome),
-    /// The socket is a link now, or the descriptors of the link's rings follow.
+    /// The client's socket is a link now, or the file descriptors of the link's shared-memory rings
+    /// follow.
     Linked,
-    /// The socket is a lasting link now.
+    /// The client's socket now carries a lasting link, which survives the loss of the socket.
     Lasts {
         /// Number of bytes that the daemon has received over the link. The rank must write the
         /// bytes after these.
@@ -144,7 +148,7 @@ pub enum Answer {
     },
     /// All applications, connections, streams and links that the client may see.
     Overview {
-        /// The overview of these objects.
+        /// The applications, connections, streams and links that the client may see.
         overview: Overview,
     },
 }
@@ -162,19 +166,20 @@ pub struct Stream {
     pub direction: Direction,
     /// `inactive`, `pending`, `active`, `draining`, `done`, `failed` or `cancelled`.
     pub state: String,
-    /// Whether the stream has ended and none of its data is under way.
+    /// Whether the stream has ended and none of its data is still moving.
     pub over: bool,
     /// The reason for which the stream failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The number of ADUs, if it is known.
+    /// The number of application data units (ADUs), if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adus: Option<u64>,
-    /// Number of ADUs moved: to network memory (transmit) or to the ranks (receive).
+    /// Number of application data units (ADUs) moved: to network memory (transmit) or to the ranks
+    /// (receive).
     pub moved: u64,
-    /// Number of ADUs that are done according to the protocol.
+    /// Number of application data units (ADUs) that are done according to the protocol.
     pub done: u64,
-    /// Number of moved or done ADUs with missing data.
+    /// Number of moved or done application data units (ADUs) with missing data.
     pub incomplete: u64,
     /// Number of bytes moved.
     pub bytes: u64,
@@ -211,7 +216,7 @@ pub struct Connection {
     pub congestion: Option<String>,
 }
 
-/// The status of a link.
+/// The status of a link between a rank and the daemon.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Link {
     /// The application's number of the link.
@@ -220,7 +225,7 @@ pub struct Link {
     pub application: u32,
     /// `rings`, `unix`, `tcp` or `tls`.
     pub carrier: String,
-    /// Whether the ends of the link are attached.
+    /// Whether the link has its rings, or a socket that is not cut.
     pub attached: bool,
     /// Whether the socket of the link was cut and the link waits for a new one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -238,7 +243,7 @@ pub struct Overview {
     pub streams: Vec<Stream>,
     /// The links of the applications.
     pub links: Vec<Link>,
-    /// Counts of the daemon since its start.
+    /// Traffic counters of the daemon since its start, and its use of memory.
     pub counts: Counts,
     /// Number of entries that were left out because the line was full. Ended streams are left out
     /// first, and among these the oldest first.
@@ -251,7 +256,7 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// Counts since the start of the daemon, and its current use of memory.
+/// Traffic counters since the start of the daemon, and its current use of memory.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Counts {
     /// Nanoseconds since the start of the daemon.
@@ -293,22 +298,22 @@ pub enum Event {
         /// The reason for the loss of the connection, for a message.
         reason: String,
     },
-    /// An ADU was moved: the ranks may reuse their memory.
+    /// An application data unit (ADU) was moved: the ranks may reuse their memory.
     Moved {
-        /// The number of the ADU's stream.
+        /// The number of the stream of the application data unit (ADU).
         stream: u32,
-        /// The number of the moved ADU within the stream.
+        /// The number of the moved application data unit (ADU) within the stream.
         adu: u64,
-        /// Whether no data of the ADU is missing.
+        /// Whether no data of the application data unit (ADU) is missing.
         good: bool,
     },
-    /// An ADU is done according to the protocol.
+    /// An application data unit (ADU) is done according to the protocol.
     Done {
-        /// The number of the ADU's stream.
+        /// The number of the stream of the application data unit (ADU).
         stream: u32,
-        /// The number of the done ADU within the stream.
+        /// The number of the done application data unit (ADU) within the stream.
         adu: u64,
-        /// Whether no data of the ADU is missing.
+        /// Whether no data of the application data unit (ADU) is missing.
         good: bool,
     },
     /// A stream ended.
@@ -325,18 +330,18 @@ pub enum Event {
         /// The reasons for which the stream waits, one text each.
         waits: Vec<String>,
     },
-    /// Bytes of an ADU are permanently missing.
+    /// Bytes of an application data unit (ADU) are permanently missing.
     Missing {
-        /// The number of the ADU's stream.
+        /// The number of the stream of the application data unit (ADU).
         stream: u32,
-        /// The number of the incomplete ADU within the stream.
+        /// The number of the incomplete application data unit (ADU) within the stream.
         adu: u64,
-        /// The offset of the first missing byte in the ADU.
+        /// The offset of the first missing byte in the application data unit (ADU).
         from: u64,
         /// The number of missing bytes.
         bytes: u64,
     },
-    /// A rank sent data out of order. Its stream fails.
+    /// A rank sent data out of order over a link, so the stream of the data fails.
     OutOfStep {
         /// The application's number of the link over which the data arrived.
         link: u16,
@@ -373,7 +378,7 @@ pub enum Event {
         /// The reason for which the other end is gone, for a message.
         reason: String,
     },
-    /// A file was completed and synced.
+    /// The file of a connection is complete and synced to disk.
     Kept {
         /// The number of the connection that wrote the file.
         connection: u32,
@@ -382,7 +387,8 @@ pub enum Event {
         /// The size of the completed file in bytes.
         bytes: u64,
     },
-    /// A file was discarded. The earlier file, if any, is unchanged.
+    /// The incomplete file of a connection was discarded. An earlier file at the path, if any, is
+    /// unchanged.
     NotKept {
         /// The number of the connection that wrote the file.
         connection: u32,

@@ -4,8 +4,8 @@ use crate::request::Format;
 use isthmus_stream::{Adu, LinkId};
 
 impl Format {
-    /// Return the format for the manager. `links` are the manager's numbers of the links in
-    /// `su_order`.
+    /// Convert the format to the type of the stream manager. `links` are the manager's numbers of
+    /// the links in `su_order`.
     #[must_use]
     pub fn over(&self, links: Vec<LinkId>) -> isthmus_stream::Format {
         isthmus_stream::Format {

@@ -3,10 +3,11 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Maximum size of a line without its end. A submission of 64 streams with 1,000 SUs each fits.
+/// Maximum size of a protocol line in bytes, without the newline. A submission of 64 streams with
+/// 1,000 striping units (SUs) each fits.
 pub const LINE_BYTES: usize = 1 << 20;
 
-/// The error of an invalid line.
+/// The error of an invalid protocol line: a message with the problem and the remedy.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Garbled(
@@ -58,15 +59,15 @@ impl Lines {
         Ok(Some(line))
     }
 
-    /// Return the bytes after the last line: the first bytes of a link, if the socket has become
-    /// one.
+    /// Return the bytes after the last line. If the socket has become a link, they are its first
+    /// bytes.
     #[must_use]
     pub fn rest(mut self) -> Vec<u8> {
         self.bytes.split_off(self.taken)
     }
 }
 
-/// Parse a line: a [`RequestLine`](crate::RequestLine) or a [`Message`](crate::Message).
+/// Parse a protocol line as a [`RequestLine`](crate::RequestLine) or a [`Message`](crate::Message).
 ///
 /// # Errors
 /// [`Garbled`], with the first problem of the line.
@@ -74,11 +75,11 @@ pub fn read<T: DeserializeOwned>(line: &[u8]) -> Result<T, Garbled> {
     serde_json::from_slice(line).map_err(|error| Garbled(error.to_string()))
 }
 
-/// Return the number of an invalid request, if the line contains one, so that the refusal can
-/// repeat it.
+/// Return the request number in an invalid line, if it contains one, so that the refusal can repeat
+/// it.
 #[must_use]
 pub fn number(line: &[u8]) -> Option<u64> {
-    /// The part of the JSON of a request that contains its number.
+    /// The request number in the JSON of a request; all other fields are ignored.
     #[derive(serde::Deserialize)]
     struct Numbered {
         id: u64,
@@ -87,7 +88,7 @@ pub fn number(line: &[u8]) -> Option<u64> {
     numbered.map(|numbered| numbered.id)
 }
 
-/// Encode a message or request as a line with its end.
+/// Encode a message or request as a line of JSON that ends with a newline.
 ///
 /// # Errors
 /// A line of more than [`LINE_BYTES`], which no peer reads. Split it into several requests.

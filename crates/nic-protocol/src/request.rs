@@ -4,7 +4,7 @@ pub use isthmus_stream::checksum::Checksum;
 pub use isthmus_stream::{Direction, Protocol};
 use serde::{Deserialize, Serialize};
 
-/// A line that a client sends: a request and its number.
+/// A line of the protocol that a client sends: a request and the number that the client gives it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(expecting = "struct Asked")]
 pub struct RequestLine {
@@ -15,14 +15,14 @@ pub struct RequestLine {
     pub request: Request,
 }
 
-/// Settings of a link that outlasts its sockets.
+/// Settings of a lasting link, which survives the loss of its socket.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lasting {
     /// The number of the session of the requesting process, from
     /// [`Answer::Welcome`](crate::Answer).
     pub session: u32,
-    /// A secret that the rank chooses. A client that shows it owns the link. 16 to 64 characters.
+    /// A secret of 16 to 64 characters that the rank chooses. A client that sends it owns the link.
     pub key: String,
     /// Time for which the link may be without a socket, in nanoseconds; None selects the daemon's
     /// maximum.
@@ -59,7 +59,7 @@ pub enum Request {
         #[serde(default)]
         watch: bool,
     },
-    /// Join an application as a further process. The first request of a session.
+    /// Join an existing application as a further process. The first request of a session.
     Join {
         /// The [`VERSION`](crate::VERSION) of the protocol that the client uses.
         version: u32,
@@ -69,7 +69,7 @@ pub enum Request {
         #[serde(default)]
         watch: bool,
     },
-    /// Turn this socket into a link.
+    /// Turn this socket into a link of an application, over which a rank's data moves.
     Link {
         /// The [`VERSION`](crate::VERSION) of the protocol that the client uses.
         version: u32,
@@ -80,7 +80,8 @@ pub enum Request {
         link: u16,
         /// The carrier of the link's data.
         carrier: Carrier,
-        /// Settings of a lasting link. Without them, the link ends with its socket.
+        /// Settings of a lasting link, which survives the loss of its socket. Without them, the
+        /// link ends with its socket.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         lasting: Option<Lasting>,
     },
@@ -140,18 +141,18 @@ pub enum Request {
         /// The specifications of the streams. They may refer to each other.
         streams: Vec<Spec>,
     },
-    /// Announce the next ADU of a stream with ADUs of variable size.
+    /// Announce the next application data unit (ADU) of a stream with ADUs of variable size.
     Announce {
-        /// The number of the ADU's stream.
+        /// The number of the stream of the application data unit (ADU).
         stream: u32,
-        /// Size of the announced ADU in bytes.
+        /// Size of the announced application data unit (ADU) in bytes.
         adu_bytes: u64,
     },
-    /// Set the number of ADUs of a stream that was submitted without it.
+    /// Set the number of application data units (ADUs) of a stream that was submitted without it.
     Finish {
-        /// The number of the stream whose number of ADUs is set.
+        /// The number of the stream whose number of application data units (ADUs) is set.
         stream: u32,
-        /// The number of ADUs of the stream.
+        /// The number of application data units (ADUs) of the stream.
         adus: u64,
     },
     /// Cancel a stream.
@@ -159,19 +160,21 @@ pub enum Request {
         /// The number of the stream to cancel.
         stream: u32,
     },
-    /// Wait until the stream has ended, or until `adus` of its ADUs are done.
+    /// Wait until the stream has ended, or until `adus` of its application data units (ADUs) are
+    /// done.
     Wait {
         /// The number of the stream to wait for.
         stream: u32,
-        /// The number of ADUs to wait for; None to wait for the end of the stream.
+        /// The number of application data units (ADUs) to wait for; None to wait for the end of the
+        /// stream.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         adus: Option<u64>,
-        /// Whether to wait until the ADUs are moved instead of done. The ranks may reuse their
-        /// memory when an ADU is moved.
+        /// Whether to wait until the application data units (ADUs) are moved instead of done. The
+        /// ranks may reuse their memory when an ADU is moved.
         #[serde(default)]
         moved: bool,
     },
-    /// Request the status of a stream, with the reasons why it waits.
+    /// Request the status of a stream, with the reasons for which it waits.
     Stream {
         /// The number of the stream whose status is requested.
         stream: u32,
@@ -189,19 +192,19 @@ pub enum Request {
     },
     /// Set the geometry of a frame buffer and clear it.
     Geometry {
-        /// The name of the screen, as in `framebuffer:NAME`.
+        /// The name of the frame buffer, as in the destination `framebuffer:NAME`.
         screen: String,
-        /// The new geometry of the screen.
+        /// The new geometry of the frame buffer.
         geometry: Geometry,
     },
     /// Reset a frame buffer: clear it and set its counts to 0.
     Reset {
-        /// The name of the screen to clear, as in `framebuffer:NAME`.
+        /// The name of the frame buffer to clear, as in the destination `framebuffer:NAME`.
         screen: String,
     },
 }
 
-/// The carrier of a link's data: the socket or rings.
+/// The carrier of a link's data: the socket, or rings in shared memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Carrier {
@@ -221,14 +224,15 @@ pub enum Carrier {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Format {
-    /// Size of an ADU in bytes; None if `announce` sets the size of each ADU.
+    /// Size of an application data unit (ADU) in bytes; None if `announce` sets the size of each
+    /// ADU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adu_bytes: Option<u64>,
-    /// Size of a TU in bytes.
+    /// Size of a transfer unit (TU) in bytes.
     pub tu_bytes: u64,
-    /// The links of the SUs of a TU, in the order of the SUs.
+    /// The links of the striping units (SUs) of a transfer unit (TU), in the order of the SUs.
     pub su_order: Vec<u16>,
-    /// The size of an SU is a multiple of this number of bytes.
+    /// The size of a striping unit (SU) is a multiple of this number of bytes.
     pub granule_bytes: u64,
     /// Maximum number of data bytes in a packet.
     pub packet_bytes: u64,
@@ -252,12 +256,13 @@ pub struct Spec {
     pub connection: u32,
     /// The direction of the stream's data.
     pub direction: Direction,
-    /// How the stream's data is divided.
+    /// The data format of the stream: how its data is divided.
     pub format: Format,
-    /// The number of ADUs; None if `finish` sets it later.
+    /// The number of application data units (ADUs); None if `finish` sets it later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adus: Option<u64>,
-    /// Number of ADUs that the stream may move before another waiting stream gets its resources.
+    /// Number of application data units (ADUs) that the stream may move before another waiting
+    /// stream gets its resources.
     #[serde(default = "one")]
     pub quantum: u32,
     /// Whether the stream keeps its resources until it ends.
@@ -269,12 +274,12 @@ pub struct Spec {
     /// Streams that proceed in lock step with this one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub in_step_with: Vec<Other>,
-    /// Whether an ADU counts as finished for the streams in lock step when it is moved, instead of
-    /// when it is done.
+    /// Whether an application data unit (ADU) counts as finished for the streams in lock step when
+    /// it is moved, instead of when it is done.
     #[serde(default)]
     pub moved_is_finished: bool,
-    /// Whether packets are sent as soon as their data is available, before their TU is complete.
-    /// For transmitted streams with several packets per TU.
+    /// Whether packets are sent as soon as their data is available, before their transfer unit (TU)
+    /// is complete. For transmitted streams with several packets per TU.
     #[serde(default)]
     pub cut_through: bool,
     /// The kind of checksums that ranks compute of the data they send, so that the interface need
@@ -283,17 +288,17 @@ pub struct Spec {
     pub rank_sums: Checksum,
 }
 
-/// Return the default of `rank_sums`: no checksums.
+/// Return the default of the field `rank_sums`: no checksums.
 fn no_sums() -> Checksum {
     Checksum::None
 }
 
-/// Return the default of `quantum`: 1.
+/// Return the default of the field `quantum`: 1 application data unit (ADU).
 fn one() -> u32 {
     1
 }
 
-/// The format of a pixel.
+/// The format of a pixel in a frame buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pixel {
@@ -303,7 +308,7 @@ pub enum Pixel {
     Color,
 }
 
-/// The geometry of a frame buffer.
+/// The geometry of a frame buffer: frame size in pixels, and pixel format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Geometry {
@@ -313,7 +318,8 @@ pub struct Geometry {
     pub height: u32,
     /// The format of a pixel.
     pub pixel: Pixel,
-    /// Whether an ADU is a field of every second line. The field with the first line comes first.
+    /// Whether an application data unit (ADU) is a field of every second line. The field with the
+    /// first line comes first.
     #[serde(default)]
     pub interlaced: bool,
 }

@@ -10,9 +10,9 @@ pub struct Counters {
     pub busy: Vec<u64>,
     /// For each link: number of packets that started on it.
     pub packets: Vec<u64>,
-    /// For each link: ticks in which packets occupied its lanes, summed over the lanes. With
-    /// circuits, a lane counts from its grant until it is free again. With cut-through, the value
-    /// is that of `busy`.
+    /// For each link: ticks in which packets occupied its lanes (virtual channels), summed over the
+    /// lanes. With circuits, a lane counts from its grant until it is free again. With cut-through,
+    /// the value is that of `busy`.
     pub held: Vec<u64>,
     /// For each node: ticks in which its DMA engine was busy.
     pub dma: Vec<u64>,

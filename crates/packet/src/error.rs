@@ -2,7 +2,7 @@
 
 use crate::limits::CHANNELS_MAX;
 
-/// An error, with the permitted values in its message.
+/// An invalid rule or network. The message states the permitted values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// A rule that must be 1 or more is 0.
@@ -58,7 +58,7 @@ pub enum Error {
         /// Number of channels per class.
         channels: u32,
     },
-    /// A network that the engine cannot run on.
+    /// The network is inconsistent or too large for the engine.
     #[error("{what}: {link}")]
     Network {
         /// Description of the inconsistency.

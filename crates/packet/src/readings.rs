@@ -36,12 +36,13 @@ pub enum AgeTie {
     Lowest,
 }
 
-/// The priority of packets by age.
+/// The rule that serves the oldest waiting packet first: how age is measured, and how ties are
+/// broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Age {
     /// The event from which the age counts.
     pub from: AgeFrom,
-    /// Ages above this many ticks are equal. `None`: ages have no maximum.
+    /// Ages above this number of ticks count as equal. `None`: ages have no maximum.
     pub saturates: Option<Cycles>,
     /// The rule that selects one of several equally old packets.
     pub tie: AgeTie,
@@ -51,9 +52,9 @@ pub struct Age {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum LinkLoad {
-    /// Free resources. With circuits, the best link has the most free lanes, then the earliest free
-    /// transmitter. With cut-through, it has the most credits over all its lanes; with output
-    /// buffers, first the most free space in its output buffer.
+    /// Free resources. With circuits, the best link has the most free lanes (virtual channels),
+    /// then the earliest free transmitter. With cut-through, it has the most credits over all its
+    /// lanes; with output buffers, first the most free space in its output buffer.
     #[default]
     Room,
     /// The transmitter only. All links with a free transmitter are equally good. The link whose

@@ -1,4 +1,4 @@
-//! The rules of a fabric: times, lengths and choices.
+//! The rules of a network: its times, packet lengths and methods of choice.
 
 use crate::Error;
 use crate::limits::CHANNELS_MAX;
@@ -44,14 +44,15 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// Returns the ticks for which a packet occupies the path into a buffer, if it occupies a link
-    /// for `ticks`.
+    /// Returns the ticks for which a packet occupies the path into an output buffer, if it occupies
+    /// a link for `ticks`.
     pub fn crossing(self, ticks: Cycles) -> Cycles {
         ticks.div_ceil(u64::from(self.speedup))
     }
 }
 
-/// An empirical rule: old packets occupy the last link for longer.
+/// An empirical rule: packets that have been in the network for long occupy their last link for
+/// longer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Late {
     /// Minimum age of an old packet: the rule applies if the packet starts on its last link more
@@ -84,7 +85,8 @@ pub struct Interface {
     pub turnaround: Cycles,
 }
 
-/// The rules of a fabric. Times are in ticks of any length; lengths are in bytes.
+/// The rules of a network: its times, packet lengths and methods of choice. Times are in ticks,
+/// lengths in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
     /// Ticks per byte on a link, at least 1.
@@ -95,7 +97,7 @@ pub struct Rules {
     pub hop: Cycles,
     /// Ticks from the arrival of a packet's tail to the start of its acknowledgement.
     pub acknowledge: Cycles,
-    /// Ticks of the acknowledgement per switch on the way back.
+    /// Ticks that an acknowledgement takes per switch on its way back to the sender.
     pub acknowledge_hop: Cycles,
     /// Number of virtual channels of each link, per direction and class of channels;
     /// [`CHANNELS_MAX`] is the maximum for all classes of a link together.
@@ -104,9 +106,9 @@ pub struct Rules {
     pub switching: Switching,
     /// The choice of a link if several are possible.
     pub adaptive: Adaptive,
-    /// The priority of packets by age.
+    /// The rule that serves the oldest waiting packet first.
     pub age: Age,
-    /// The longer use of the last link by old packets, if any.
+    /// The rule by which old packets occupy the last link for longer, if it applies.
     pub late: Option<Late>,
     /// Maximum payload of a packet in bytes, at least 1.
     pub payload: u32,
@@ -213,7 +215,7 @@ impl Rules {
         }
     }
 
-    /// Returns the number of blocks of a payload.
+    /// Returns the number of blocks to which a payload of this number of bytes is padded.
     pub(crate) fn blocks(&self, payload: u64) -> u64 {
         payload.div_ceil(u64::from(self.block))
     }

@@ -1,4 +1,4 @@
-//! Messages, their deliveries, and the handler of the reports about them.
+//! Messages that nodes send, reports on their delivery, and the trait that handles these reports.
 
 use crate::engine::{Lanes, Step};
 use isthmus_kernel::Cycles;
@@ -26,11 +26,11 @@ pub struct Message<T> {
     pub kind: Kind,
     /// The queue of node `from` in which the message waits.
     pub queue: u32,
-    /// Data of the handler, returned in the reports on the message.
+    /// Data that the handler attaches to the message. Reports on the message return it.
     pub tag: T,
 }
 
-/// A message whose data has arrived completely.
+/// Report to the handler on a message whose data has arrived completely.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delivery<T> {
     /// The message that has arrived.
@@ -49,19 +49,19 @@ pub struct Delivery<T> {
     pub packets: u64,
 }
 
-/// A link of a packet's route, and its virtual channel there.
+/// A link of a packet's route, and the virtual channel that the packet used there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Lane {
-    /// Number of the link.
+    /// Number of the link in the network.
     pub link: u32,
     /// Number of the virtual channel on the link, from 0.
     pub channel: u32,
 }
 
-/// Report on a packet that has arrived at its destination.
+/// Report to the handler on a packet that has arrived at its destination.
 #[derive(Debug, Clone, Copy)]
 pub struct PacketSeen<'a, T> {
-    /// The tag of the packet's message.
+    /// The data that the handler attached to the packet's message.
     pub tag: T,
     /// The node that sent the packet.
     pub from: u32,
@@ -77,13 +77,13 @@ pub struct PacketSeen<'a, T> {
     pub injected: Cycles,
     /// The time at which the tail of the packet arrived, which is the time of this report.
     pub arrived: Cycles,
-    /// The lanes of the packet's route.
+    /// The lanes (virtual channels) of the packet's route.
     pub(crate) path: &'a [Step],
     pub(crate) lanes: Lanes,
 }
 
 impl<T> PacketSeen<'_, T> {
-    /// Returns the lanes that the packet crossed, in order.
+    /// Returns the lanes (virtual channels) that the packet crossed, in order.
     pub fn path(&self) -> impl ExactSizeIterator<Item = Lane> {
         let lanes = self.lanes;
         self.path.iter().map(move |step| Lane {
@@ -93,7 +93,7 @@ impl<T> PacketSeen<'_, T> {
     }
 }
 
-/// Collects the messages that a handler offers in answer to a report.
+/// Collects the messages and reminders that a handler requests in answer to a report.
 #[derive(Debug, Clone)]
 pub struct Offers<T> {
     pub(crate) messages: Vec<(Cycles, Message<T>)>,
@@ -101,6 +101,7 @@ pub struct Offers<T> {
 }
 
 impl<T> Default for Offers<T> {
+    /// Creates an empty collection.
     fn default() -> Self {
         Self {
             messages: Vec::new(),
@@ -110,22 +111,22 @@ impl<T> Default for Offers<T> {
 }
 
 impl<T> Offers<T> {
-    /// Offers a message of any node for generation at `time`, the present or later.
+    /// Schedules a message of any node for generation at `time`, now or later.
     #[inline]
     pub fn offer(&mut self, time: Cycles, message: Message<T>) {
         self.messages.push((time, message));
     }
 
-    /// Requests a reminder for `node` at `time`, later than the present.
+    /// Requests a call of [`Handler::reminded`] for `node` at `time`, later than the present.
     #[inline]
     pub fn remind(&mut self, time: Cycles, node: u32, tag: T) {
         self.reminders.push((time, node, tag));
     }
 }
 
-/// Receives the reports on messages. The engine calls it in order of time. Within a tick it reports
-/// arrivals first, in the order of their last links. Then it reports reminders, and then
-/// generations, both in the order of the nodes.
+/// Handles the engine's reports on messages and packets. The engine calls it in order of time.
+/// Within a tick it reports arrivals first, in the order of their last links. Then it reports
+/// reminders, and then generations, both in the order of the nodes.
 pub trait Handler {
     /// The type of the data that the handler attaches to messages and reminders.
     type Tag: Copy;
@@ -151,7 +152,8 @@ pub trait Handler {
     /// Handles the arrival of the last data of a message.
     fn delivered(&mut self, delivery: &Delivery<Self::Tag>, offers: &mut Offers<Self::Tag>);
 
-    /// Handles a reminder that is due ([`Offers::remind`]). Does nothing by default.
+    /// Handles a reminder that the handler requested earlier with [`Offers::remind`]. Does nothing
+    /// by default.
     #[inline]
     fn reminded(
         &mut self,

@@ -7,12 +7,12 @@ use crate::ids::{ConnectionId, Direction, StreamId};
 use crate::wire::Header;
 use serde::{Deserialize, Serialize};
 
-/// The resources of a manager. The sizes of memory and the number of engines apply to each
+/// The resources of a stream manager. The memory sizes and the number of engines apply to each
 /// direction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Config {
-    /// Maximum staging memory in bytes of data. Headers are stored separately: two TUs of 64 KB
-    /// fill the 128 KB of the iWarp interface.
+    /// Maximum staging memory in bytes of data. Headers are stored separately: two transfer units
+    /// (TUs) of 64 KB fill the 128 KB of the iWarp interface.
     pub staging_bytes: u64,
     /// Number of link engines, which move data between ranks and staging memory. An active stream
     /// holds one engine for each of its links.
@@ -53,6 +53,7 @@ impl Config {
 }
 
 impl Default for Config {
+    /// Returns the configuration of the iWarp interface.
     fn default() -> Self {
         Self::iwarp()
     }
@@ -107,7 +108,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// Returns whether the protocol has acknowledgements and credit from the peer.
+    /// Returns whether the peer acknowledges packets and grants credit under this protocol.
     pub(crate) fn confirms(self) -> bool {
         !matches!(self, Self::Unconfirmed { .. })
     }
@@ -118,13 +119,14 @@ impl Protocol {
         matches!(self, Self::Confirmed { .. })
     }
 
-    /// Returns whether the protocol delivers all packets, so that a receiver finds no gaps.
+    /// Returns whether the protocol delivers every packet, so that a receiver finds no gaps in the
+    /// data.
     pub(crate) fn repairs(self) -> bool {
         matches!(self, Self::Stream | Self::Confirmed { repair: true })
     }
 }
 
-/// The event at the peer that confirms a packet.
+/// The event at the peer after which the peer confirms a packet to the sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Confirm {
     /// The arrival of the packet in the peer's network memory.
@@ -134,11 +136,11 @@ pub enum Confirm {
     Delivered,
 }
 
-/// Timeouts of the transmit half in nanoseconds, and the number of timeouts after which the
-/// connection is lost.
+/// Retransmission timeouts of a connection in nanoseconds, and the number of timeouts after which
+/// the connection is lost.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Timeouts {
-    /// The timeout in nanoseconds before the first round trip was measured.
+    /// The timeout in nanoseconds until a first round trip time is measured.
     pub first_ns: u64,
     /// The minimum in nanoseconds that a timeout adds to the mean round trip: `G` of RFC 6298.
     pub least_ns: u64,
@@ -179,7 +181,7 @@ pub struct ConnectionSpec {
     /// Receive network memory reserved for the connection, in bytes with headers. The peer may send
     /// this much before the receiving stream consumes it. 0 for a connection that only transmits.
     pub window_bytes: u64,
-    /// Timeouts of the connection's transmit half.
+    /// Retransmission timeouts of the connection.
     pub timeouts: Timeouts,
 }
 
@@ -222,13 +224,15 @@ impl ConnectionSpec {
     }
 }
 
-/// The event after which an ADU counts as finished for the other streams in lock step.
+/// The event after which an application data unit (ADU) counts as finished for the other streams in
+/// lock step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Finished {
-    /// The ADU is in network memory (transmit) or has been sent over the links to the ranks
-    /// (receive).
+    /// The application data unit (ADU) is in network memory (transmit) or has been sent over the
+    /// links to the ranks (receive).
     Moved,
-    /// The ADU is done, according to the protocol of the connection. Equal to `Moved` on receive.
+    /// The application data unit (ADU) is done, according to the protocol of the connection. Equal
+    /// to `Moved` on receive.
     #[default]
     Done,
 }
@@ -250,13 +254,14 @@ pub struct StreamSpec {
     pub connection: ConnectionId,
     /// The direction of the stream's data.
     pub direction: Direction,
-    /// The data format of the stream. A receiver must use the sender's ADUs; its TUs, SUs and links
-    /// may differ.
+    /// The data format of the stream. A receiver must use the sender's application data units
+    /// (ADUs); its transfer units (TUs), striping units (SUs) and links may differ.
     pub format: Format,
-    /// Number of ADUs of the stream. None if `finish` (transmit) or the peer (receive) sets it
-    /// later.
+    /// Number of application data units (ADUs) of the stream. None if `finish` (transmit) or the
+    /// peer (receive) sets it later.
     pub adus: Option<u64>,
-    /// Number of ADUs that the stream may move before it is swapped out for a waiting stream.
+    /// Number of application data units (ADUs) that the stream may move before it is swapped out
+    /// for a waiting stream.
     pub quantum: u32,
     /// Whether the stream keeps its resources until it ends, and gets them before other streams.
     pub permanent: bool,
@@ -265,19 +270,20 @@ pub struct StreamSpec {
     pub after: Vec<Other>,
     /// Stream synchronisation: the stream moves in lock step with these streams and their groups.
     pub in_step_with: Vec<Other>,
-    /// The event after which an ADU of this stream is finished for the streams in lock step with
-    /// it.
+    /// The event after which an application data unit (ADU) of this stream is finished for the
+    /// streams in lock step with it.
     pub finished: Finished,
-    /// Transmit only: store each packet of a TU once all its bytes are in the buffer, while the
-    /// rest of the TU is still fetched. Otherwise a TU is stored when it is complete, as in the
-    /// paper's execution module (5.3.2). Both modes give the same guarantee: a stream that fails
-    /// within an ADU has sent the part that was stored, and reports the byte at which it was cut
-    /// short.
+    /// Transmit only: store each packet of a transfer unit (TU) once all its bytes are in the
+    /// buffer, while the rest of the TU is still fetched. Otherwise a TU is stored when it is
+    /// complete, as in the paper's execution module (5.3.2). Both modes give the same guarantee: a
+    /// stream that fails within an application data unit (ADU) has sent the part that was stored,
+    /// and reports the byte at which it was cut short.
     pub cut_through: bool,
 }
 
 impl StreamSpec {
-    /// Creates the settings of a stream of `adus` ADUs, with a quantum of 1 and no dependences.
+    /// Creates the settings of a stream of `adus` application data units (ADUs), with a quantum of
+    /// 1 and no dependences.
     #[must_use]
     pub fn new(connection: ConnectionId, direction: Direction, format: Format, adus: u64) -> Self {
         Self {

@@ -35,7 +35,7 @@ pub enum Error {
     /// Streams would wait for one another; the message names each step of the cycle.
     #[error("streams would wait for one another: {0}; leave out one of these")]
     Cycle(String),
-    /// The request contradicts an earlier one.
+    /// The application's request contradicts one of its earlier requests.
     #[error("{0}")]
     Conflict(String),
 }

@@ -65,7 +65,8 @@ impl Manager {
                 Next::Waits | Next::Nobody => break,
             }
         }
-        // Active streams that are at the end of an ADU may have to be swapped out.
+        // Active streams that are at the end of an application data unit (ADU) may have to be
+        // swapped out.
         let active = self.schedulers[direction.index()].active();
         self.dirty_streams.extend(active);
     }
@@ -115,7 +116,8 @@ impl Manager {
         scheduler.waiter(stream.app, |id| view.may_begin(id), limit)
     }
 
-    /// Swaps a stream out at the end of an ADU, if the rules of the scheduler require it.
+    /// Swaps a stream out at the end of an application data unit (ADU), if the rules of the
+    /// scheduler require it.
     fn swap_out(&mut self, id: StreamId) {
         let Some(stream) = self.streams.get(&id) else {
             return;
@@ -213,8 +215,8 @@ impl Manager {
         true
     }
 
-    /// Begins the next ADU of a stream, if the resolver and the scheduler permit it. Returns
-    /// whether an ADU was started.
+    /// Begins the next application data unit (ADU) of a stream, if the resolver and the scheduler
+    /// permit it. Returns whether an ADU was started.
     fn begin_adu(&mut self, id: StreamId) -> bool {
         if !self.view().may_begin(id) {
             return false;
@@ -222,7 +224,7 @@ impl Manager {
         let Some(stream) = self.streams.get(&id) else {
             return false;
         };
-        // A stream that has just been swapped in always moves one ADU.
+        // A stream that has just been swapped in always moves one application data unit (ADU).
         let fresh = stream.quantum_left == stream.quantum;
         if !stream.permanent
             && !fresh
@@ -261,15 +263,16 @@ impl Manager {
         true
     }
 
-    /// Returns the size of the next received ADU of variable size. Counts earlier ADUs that were
-    /// lost completely as moved, because their size is unknown.
+    /// Returns the size of the next received application data unit (ADU) of variable size. Counts
+    /// earlier ADUs that were lost completely as moved, because their size is unknown.
     fn next_received(&mut self, id: StreamId) -> Option<u64> {
         let stream = self.streams.get(&id)?;
         let connection = self.connections.get(&stream.connection)?;
         let packet = connection.receive.held.front()?;
         let header = self.memory.get(*packet)?.header;
         if header.adu == stream.started {
-            // A larger ADU is invalid: the stream fails when the connection is settled.
+            // A larger application data unit (ADU) is invalid: the stream fails when the connection
+            // is settled.
             let fits = header.adu_bytes <= stream.format.tu_bytes;
             return fits.then_some(header.adu_bytes);
         }
@@ -298,7 +301,8 @@ impl Manager {
         None
     }
 
-    /// Issues the orders to fetch the SUs of a TU, and to make the headers of its packets.
+    /// Issues the orders to fetch the striping units (SUs) of a transfer unit (TU), and to make the
+    /// headers of its packets.
     fn fetch(&mut self, id: StreamId, slot: usize, tu: Tu, adu_bytes: u64) {
         let Some(stream) = self.streams.get_mut(&id) else {
             return;
@@ -411,8 +415,8 @@ impl Manager {
         }
     }
 
-    /// Returns the connection of a stream and the size in bytes of the full buffer that the stream
-    /// waits to store in network memory.
+    /// If a stream waits to store a full buffer in network memory, returns the stream's connection
+    /// and the size of the buffer's data in bytes.
     fn waits_to_store(&self, id: StreamId) -> Option<(ConnectionId, u64)> {
         let stream = live(&self.streams, id)?;
         let buffers = stream.buffers.as_ref()?;
@@ -429,8 +433,8 @@ impl Manager {
         may.any(|may| may)
     }
 
-    /// Stores the complete packets of a TU that is still being filled in network memory, unless a
-    /// stream waits for network memory.
+    /// Stores the complete packets of a transfer unit (TU) that is still being filled in network
+    /// memory, unless a stream waits for network memory.
     fn store_early(&mut self, id: StreamId, slot: usize) {
         let Some(stream) = self.streams.get(&id) else {
             return;
@@ -441,7 +445,8 @@ impl Manager {
         let buffer = &buffers[slot];
         let (tu, adu_bytes, covered) = (buffer.tu, buffer.adu_bytes, buffer.covered);
         let packets = stream.format.packets(tu.bytes).skip(buffer.early);
-        // The last packet carries the end mark, and is complete only with the whole TU.
+        // The last packet carries the end mark, and is complete only with the whole transfer unit
+        // (TU).
         let there: Vec<_> = packets
             .take_while(|(offset, bytes)| {
                 let end = offset + u64::from(*bytes);

@@ -13,62 +13,66 @@
 use crate::error::{Error, Result};
 use crate::ids::LinkId;
 
-/// The size of the ADUs of a stream: fixed or variable.
+/// The size of the application data units (ADUs) of a stream: fixed or variable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Adu {
-    /// All ADUs of the stream have this number of bytes.
+    /// All application data units (ADUs) of the stream have this number of bytes.
     Fixed(u64),
-    /// Each ADU has its own size, set by `announce`, and is one TU (paper, 5.2). `tu_bytes` is the
-    /// maximum.
+    /// Each application data unit (ADU) has its own size, set by `announce`, and is one transfer
+    /// unit (TU) (paper, 5.2). `tu_bytes` is the maximum.
     Variable,
 }
 
-/// How the data of a stream is divided.
+/// The data format of a stream: how its data is divided into units, links and packets.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Format {
-    /// The size of the ADUs of the stream: fixed or variable.
+    /// The size of the application data units (ADUs) of the stream: fixed or variable.
     pub adu: Adu,
-    /// Size of a TU in bytes.
+    /// Size of a transfer unit (TU) in bytes.
     pub tu_bytes: u64,
-    /// The links of the SUs of a TU, in the order of the SUs. A link may appear several times.
+    /// The links of the striping units (SUs) of a transfer unit (TU), in the order of the SUs. A
+    /// link may appear several times.
     pub order: Vec<LinkId>,
-    /// The boundaries between SUs are multiples of this many bytes: 1, or the size of an element.
+    /// The boundaries between striping units (SUs) are multiples of this many bytes: 1, or the size
+    /// of an element.
     pub granule_bytes: u64,
-    /// Maximum data bytes of a packet, at most those of a TU.
+    /// Maximum data bytes of a packet, at most those of a transfer unit (TU).
     pub packet_bytes: u64,
 }
 
 /// One transfer unit (TU) of a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Tu {
-    /// Number of the ADU of the TU, counted from 0 in the stream.
+    /// Number of the application data unit (ADU) of the transfer unit (TU), counted from 0 in the
+    /// stream.
     pub adu: u64,
-    /// Number of the TU in the ADU, from 0.
+    /// Number of the transfer unit (TU) in the application data unit (ADU), from 0.
     pub index: u64,
-    /// First byte of the TU, counted from the start of the ADU.
+    /// First byte of the transfer unit (TU), counted from the start of the application data unit
+    /// (ADU).
     pub offset: u64,
-    /// Length of the TU in bytes.
+    /// Length of the transfer unit (TU) in bytes.
     pub bytes: u64,
-    /// Whether the TU is the last of its ADU.
+    /// Whether the transfer unit (TU) is the last of its application data unit (ADU).
     pub last: bool,
 }
 
-/// One striping unit (SU) of a TU.
+/// One striping unit (SU) of a transfer unit (TU).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Su {
-    /// Number of the SU in the TU, from 0.
+    /// Number of the striping unit (SU) in the transfer unit (TU), from 0.
     pub index: u32,
-    /// The link between ranks and interface over which the SU moves.
+    /// The link between ranks and interface over which the striping unit (SU) moves.
     pub link: LinkId,
-    /// First byte of the SU, counted from the start of the TU.
+    /// First byte of the striping unit (SU), counted from the start of the transfer unit (TU).
     pub offset: u64,
-    /// Length of the SU in bytes, above 0.
+    /// Length of the striping unit (SU) in bytes, above 0.
     pub bytes: u64,
 }
 
 impl Format {
-    /// Creates a format with ADUs of `adu_bytes` in TUs of `tu_bytes`, one SU per link and one
-    /// packet per TU.
+    /// Creates a format with application data units (ADUs) of `adu_bytes` in transfer units (TUs)
+    /// of `tu_bytes`, one striping unit (SU) per link and one packet per TU.
     #[must_use]
     pub fn fixed(adu_bytes: u64, tu_bytes: u64, links: &[LinkId]) -> Self {
         Self {
@@ -80,8 +84,8 @@ impl Format {
         }
     }
 
-    /// Creates a format with ADUs of any size up to `tu_bytes`, one SU per link and one packet per
-    /// TU.
+    /// Creates a format with application data units (ADUs) of any size up to `tu_bytes`, one
+    /// striping unit (SU) per link and one packet per transfer unit (TU).
     #[must_use]
     pub fn variable(tu_bytes: u64, links: &[LinkId]) -> Self {
         Self {
@@ -93,8 +97,8 @@ impl Format {
     /// Checks that the format is valid.
     ///
     /// # Errors
-    /// A size is 0, there are no links or more than 65,536 SUs, or packets are larger than a TU or
-    /// than 4 GiB.
+    /// A size is 0, there are no links or more than 65,536 striping units (SUs), or packets are
+    /// larger than a transfer unit (TU) or than 4 GiB.
     pub fn check(&self) -> Result<()> {
         let refuse = |what: String| Err(Error::Format(what));
         if self.adu == Adu::Fixed(0) {
@@ -125,14 +129,14 @@ impl Format {
         links
     }
 
-    /// Returns the number of TUs of an ADU of `adu_bytes`.
+    /// Returns the number of transfer units (TUs) of an application data unit (ADU) of `adu_bytes`.
     #[must_use]
     pub fn tus(&self, adu_bytes: u64) -> u64 {
         adu_bytes.div_ceil(self.tu_bytes)
     }
 
-    /// Returns TU number `index` of ADU number `adu`, which has `adu_bytes`. None if the ADU has
-    /// fewer TUs.
+    /// Returns transfer unit (TU) number `index` of application data unit (ADU) number `adu`, which
+    /// has `adu_bytes`. None if the ADU has fewer TUs.
     #[must_use]
     pub fn tu(&self, adu: u64, adu_bytes: u64, index: u64) -> Option<Tu> {
         let offset = index.checked_mul(self.tu_bytes)?;
@@ -147,7 +151,8 @@ impl Format {
         })
     }
 
-    /// Returns the size in bytes of each SU of a TU of `tu_bytes`. The last SUs may be shorter.
+    /// Returns the size in bytes of each striping unit (SU) of a transfer unit (TU) of `tu_bytes`.
+    /// The last SUs may be shorter.
     #[must_use]
     pub fn su_bytes(&self, tu_bytes: u64) -> u64 {
         let even = tu_bytes.div_ceil(self.order.len() as u64);
@@ -155,7 +160,7 @@ impl Format {
             .saturating_mul(self.granule_bytes)
     }
 
-    /// Returns the SUs of a TU of `tu_bytes`, in order.
+    /// Returns the striping units (SUs) of a transfer unit (TU) of `tu_bytes`, in order.
     pub fn sus(&self, tu_bytes: u64) -> impl Iterator<Item = Su> + '_ {
         let each = self.su_bytes(tu_bytes);
         let links = self.order.iter().enumerate();
@@ -171,7 +176,8 @@ impl Format {
         })
     }
 
-    /// Returns the packets of a TU of `tu_bytes`, each as its first byte in the TU and its length.
+    /// Returns the packets of a transfer unit (TU) of `tu_bytes`, each as its first byte in the TU
+    /// and its length.
     pub fn packets(&self, tu_bytes: u64) -> impl Iterator<Item = (u64, u32)> + '_ {
         let starts = (0..tu_bytes.div_ceil(self.packet_bytes)).map(|k| k * self.packet_bytes);
         starts.map(move |at| (at, (tu_bytes - at).min(self.packet_bytes) as u32))

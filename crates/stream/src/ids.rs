@@ -35,7 +35,8 @@ id! {
     LinkId(u16)
 }
 id! {
-    /// A buffer of staging memory, which has room for one TU and the headers of its packets.
+    /// A buffer of staging memory, which has room for one transfer unit (TU) and the headers of its
+    /// packets.
     BufferId(u32)
 }
 id! {
@@ -85,6 +86,7 @@ impl Direction {
 }
 
 impl fmt::Display for Direction {
+    /// Formats the direction as `transmit` or `receive`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Transmit => "transmit",

@@ -7,15 +7,17 @@ use crate::ids::{ConnectionId, PacketId, StreamId};
 use crate::order::{End, Event, Reason, Work};
 use crate::wire::Header;
 
-/// The next piece of the TU that is being loaded from received packets into a buffer.
+/// The next piece of the transfer unit (TU) that is being loaded from received packets into a
+/// buffer.
 enum Piece {
     /// The next packet has not arrived yet.
     Wait,
     /// This number of bytes is permanently missing, because packets were lost.
     Missing(u64),
-    /// The next piece is this number of bytes of this packet, with its header.
+    /// The next piece is data of this packet: its number, its header and the length of the piece in
+    /// bytes.
     Take(PacketId, Header, u64),
-    /// A packet without data that was not loaded into the buffer yet.
+    /// A packet that has no data left for the buffer, and is to be discarded.
     Old(PacketId, Header),
     /// The peer sent invalid data, described by the message.
     Wrong(String),
@@ -76,8 +78,8 @@ impl Manager {
         changed
     }
 
-    /// Returns the next piece of the TU in the buffer at index `slot`, from the first packet of the
-    /// receive queue.
+    /// Returns the next piece of the transfer unit (TU) in the buffer at index `slot`, from the
+    /// first packet of the receive queue.
     fn next_piece(&self, id: StreamId, slot: usize) -> Piece {
         let Some(stream) = self.streams.get(&id) else {
             return Piece::Wait;
@@ -135,7 +137,8 @@ impl Manager {
         Piece::Take(packet, header, packet_end.min(end) - at)
     }
 
-    /// Counts the next `bytes` bytes of a buffer's TU as present or, if `void`, as lost.
+    /// Records the next `bytes` bytes of a buffer's transfer unit (TU) as present or, if `void`, as
+    /// lost.
     fn cover(&mut self, id: StreamId, slot: usize, bytes: u64, void: bool) {
         let stream = self.streams.get_mut(&id);
         if let Some(buffers) = stream.and_then(|stream| stream.buffers.as_mut()) {
@@ -168,8 +171,8 @@ impl Manager {
         self.dirty_connections.insert(connection);
     }
 
-    /// Marks a buffer as full if the whole TU is present and no copies into it are under way.
-    /// Returns whether it did.
+    /// Marks a buffer as full if the whole transfer unit (TU) is present and no copies into it are
+    /// under way. Returns whether it did.
     pub(crate) fn loaded(&mut self, id: StreamId, slot: usize) -> bool {
         let stream = self.streams.get_mut(&id);
         let buffer = stream.and_then(|stream| stream.buffers.as_mut());

@@ -130,7 +130,7 @@ impl NetworkMemory {
         self.places.get(id.0 as usize)?.as_ref()
     }
 
-    /// Returns the descriptor of a packet for changes, if its slot is in use.
+    /// Returns a mutable reference to the descriptor of a packet, if its slot is in use.
     pub fn get_mut(&mut self, id: PacketId) -> Option<&mut Packet> {
         self.places.get_mut(id.0 as usize)?.as_mut()
     }
@@ -142,8 +142,8 @@ impl NetworkMemory {
     }
 }
 
-/// Subtracts one packet's freed bytes from the total of `who`, and removes the total if it becomes
-/// 0.
+/// Subtracts freed bytes from the total that `who` (a connection or application) holds, and removes
+/// the total if it becomes 0.
 fn less<K: Ord>(held: &mut BTreeMap<K, u64>, who: K, bytes: u64) {
     if let Entry::Occupied(mut held) = held.entry(who) {
         *held.get_mut() -= bytes;

@@ -30,16 +30,16 @@ pub enum Work {
         /// The connection to close.
         connection: ConnectionId,
     },
-    /// Move an SU from its link into a buffer. SUs of one stream and link arrive in the order of
-    /// these orders. *Reported.*
+    /// Move a striping unit (SU) from its link into a buffer. SUs of one stream and link arrive in
+    /// the order of these orders. *Reported.*
     Fetch {
-        /// The stream to which the SU belongs.
+        /// The stream to which the striping unit (SU) belongs.
         stream: StreamId,
-        /// The TU to which the SU belongs.
+        /// The transfer unit (TU) to which the striping unit (SU) belongs.
         tu: Tu,
-        /// The SU to fetch, with its link.
+        /// The striping unit (SU) to fetch, with its link.
         su: Su,
-        /// The buffer for the SU. The data goes to byte `su.offset` in it.
+        /// The buffer for the striping unit (SU). The data goes to byte `su.offset` in it.
         buffer: BufferId,
     },
     /// While data flows into the buffer: make the header of one of its packets, possibly in place.
@@ -54,7 +54,8 @@ pub enum Work {
     },
     /// Move a packet's data from a buffer into network memory, and sum it on the way. A driver with
     /// one pool for staging and network memory may turn the buffer's memory into the packet, and
-    /// give the buffer new memory, if the packet is the whole TU. *Reported*, with the sum.
+    /// give the buffer new memory, if the packet is the whole transfer unit (TU). *Reported*, with
+    /// the sum.
     Store {
         /// The stream to which the packet belongs.
         stream: StreamId,
@@ -101,18 +102,18 @@ pub enum Work {
         /// Number of bytes of the part.
         bytes: u64,
     },
-    /// Move an SU from a buffer to its link. *Reported* when the ranks have it.
+    /// Move a striping unit (SU) from a buffer to its link. *Reported* when the ranks have it.
     Deliver {
-        /// The stream to which the SU belongs.
+        /// The stream to which the striping unit (SU) belongs.
         stream: StreamId,
-        /// The TU to which the SU belongs.
+        /// The transfer unit (TU) to which the striping unit (SU) belongs.
         tu: Tu,
-        /// The SU to deliver, with its link.
+        /// The striping unit (SU) to deliver, with its link.
         su: Su,
-        /// The buffer with the data of the SU, at byte `su.offset`.
+        /// The buffer with the data of the striping unit (SU), at byte `su.offset`.
         buffer: BufferId,
-        /// Whether the whole TU arrived. Otherwise the same number of bytes goes over the link,
-        /// marked as void, so that ranks stay in step and discard them.
+        /// Whether the whole transfer unit (TU) arrived. Otherwise the same number of bytes goes
+        /// over the link, marked as void, so that ranks stay in step and discard them.
         good: bool,
     },
     /// Note that this slot of network memory is free. The driver may reuse its memory.
@@ -137,12 +138,13 @@ pub enum Reason {
     /// A rank that sends or receives the stream on this link is gone.
     #[error("a rank on link {0} is gone")]
     RankLost(LinkId),
-    /// The sender cut the stream short within this ADU, of which a part had arrived.
+    /// The sender cut the stream short within this application data unit (ADU), of which a part had
+    /// arrived.
     #[error("the sender cut it short in ADU {adu}, of which {bytes} bytes came")]
     CutShort {
-        /// Number of the ADU that is incomplete.
+        /// Number of the application data unit (ADU) that is incomplete.
         adu: u64,
-        /// Number of bytes of the ADU that arrived before the cut.
+        /// Number of bytes of the application data unit (ADU) that arrived before the cut.
         bytes: u64,
     },
     /// A stream that must precede this one failed or was cancelled.
@@ -158,7 +160,7 @@ pub enum Reason {
     #[error("{0}")]
     Mismatch(String),
     /// Packets of a later stream arrived without the end mark of this one, on a connection without
-    /// repair. The end mark is lost, and further ADUs may be missing.
+    /// repair. The end mark is lost, and further application data units (ADUs) may be missing.
     #[error("its end was lost on a connection that repairs nothing")]
     EndLost,
 }
@@ -166,7 +168,8 @@ pub enum Reason {
 /// The outcome of a stream that ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum End {
-    /// All ADUs of the stream are done, as the protocol of its connection defines.
+    /// All application data units (ADUs) of the stream are done, as the protocol of its connection
+    /// defines.
     Done,
     /// The stream failed.
     Failed(Reason),
@@ -192,30 +195,30 @@ pub enum Event {
     Activated(StreamId),
     /// The stream was swapped out: it released its resources for a waiting stream.
     SwappedOut(StreamId),
-    /// An ADU started to move.
+    /// An application data unit (ADU) started to move.
     AduStarted {
-        /// The stream of the ADU.
+        /// The stream of the application data unit (ADU).
         stream: StreamId,
-        /// The number of the ADU that started.
+        /// The number of the application data unit (ADU) that started.
         adu: u64,
     },
-    /// An ADU is in network memory, so that ranks may reuse their memory (transmit), or was sent
-    /// over the links to the ranks (receive).
+    /// An application data unit (ADU) is in network memory, so that ranks may reuse their memory
+    /// (transmit), or was sent over the links to the ranks (receive).
     AduMoved {
-        /// The stream of the ADU.
+        /// The stream of the application data unit (ADU).
         stream: StreamId,
-        /// The number of the ADU that was moved.
+        /// The number of the application data unit (ADU) that was moved.
         adu: u64,
-        /// Whether the whole ADU was moved. Always true on transmit.
+        /// Whether the whole application data unit (ADU) was moved. Always true on transmit.
         good: bool,
     },
-    /// An ADU is done, according to the protocol.
+    /// An application data unit (ADU) is done, according to the protocol.
     AduDone {
-        /// The stream of the ADU.
+        /// The stream of the application data unit (ADU).
         stream: StreamId,
-        /// The number of the ADU that is done.
+        /// The number of the application data unit (ADU) that is done.
         adu: u64,
-        /// Whether no packet of the ADU is known to be lost.
+        /// Whether no packet of the application data unit (ADU) is known to be lost.
         good: bool,
     },
     /// The stream ended, and none of its data is under way between links and network memory. Ranks
@@ -232,23 +235,25 @@ pub enum Event {
         connection: ConnectionId,
         /// The receiving stream, if it is registered.
         stream: Option<StreamId>,
-        /// The number of the ADU of the corrupted packet.
+        /// The number of the application data unit (ADU) of the corrupted packet.
         adu: u64,
-        /// The TU of the first corrupted byte, in the receiver's format.
+        /// The transfer unit (TU) of the first corrupted byte, in the receiver's format.
         tu: Option<u64>,
-        /// First byte of the packet in the ADU, and the packet's number of bytes.
+        /// First byte of the packet in the application data unit (ADU), and the packet's number of
+        /// bytes.
         range: (u64, u32),
     },
-    /// Bytes of an ADU are permanently missing: the sender does not send them again.
+    /// Bytes of an application data unit (ADU) are permanently missing: the sender does not send
+    /// them again.
     Missing {
-        /// The stream of the ADU.
+        /// The stream of the application data unit (ADU).
         stream: StreamId,
-        /// The number of the ADU with missing bytes.
+        /// The number of the application data unit (ADU) with missing bytes.
         adu: u64,
-        /// First missing byte in the ADU, and number of missing bytes.
+        /// First missing byte in the application data unit (ADU), and number of missing bytes.
         range: (u64, u64),
     },
-    /// A link that these streams use was cut.
+    /// A link between ranks and interface was cut, which stops these streams.
     LinkCut {
         /// The link that was cut.
         link: LinkId,
@@ -266,7 +271,7 @@ pub enum Event {
     },
 }
 
-/// The state of a stream (paper, 5.3.2).
+/// The state of a stream, from registration to its end (paper, 5.3.2).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum State {
     /// The stream is in the dependence resolver: it waits for its connection or for other streams.
@@ -277,7 +282,7 @@ pub enum State {
     Active,
     /// All data of the stream is in network memory, in the transmit half of the protocol.
     Draining,
-    /// All ADUs of the stream are done, according to the protocol.
+    /// All application data units (ADUs) of the stream are done, according to the protocol.
     Done,
     /// The stream failed; `end` has the reason.
     Failed,

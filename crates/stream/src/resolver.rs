@@ -37,7 +37,7 @@ impl View<'_> {
         free && self.may_begin(id)
     }
 
-    /// Returns whether the next ADU of a stream may begin.
+    /// Returns whether the next application data unit (ADU) of a stream may begin.
     pub fn may_begin(&self, id: StreamId) -> bool {
         let mut free = true;
         self.waits_to_begin(id, &mut |_| free = false);
@@ -70,8 +70,8 @@ impl View<'_> {
         }
     }
 
-    /// Reports each reason for which the next ADU of a stream cannot begin, whatever the state of
-    /// the stream.
+    /// Reports each reason for which the next application data unit (ADU) of a stream cannot begin,
+    /// whatever the state of the stream.
     pub fn waits_to_begin(&self, id: StreamId, report: &mut dyn FnMut(Wait)) {
         let Some(stream) = self.streams.get(&id) else {
             return;
@@ -83,7 +83,8 @@ impl View<'_> {
         }
     }
 
-    /// Reports the streams in lock step with a stream that have not finished the previous ADU.
+    /// Reports the streams in lock step with a stream that have not finished the previous
+    /// application data unit (ADU).
     fn waits_for_step(&self, stream: &Stream, report: &mut dyn FnMut(Wait)) {
         if stream.started == 0 {
             return;
@@ -98,7 +99,8 @@ impl View<'_> {
         }
     }
 
-    /// Reports the links of a transmit stream on which the data of the next TU is not offered.
+    /// Reports the links of a transmit stream on which the data of the next transfer unit (TU) is
+    /// not offered.
     fn waits_for_links(stream: &Stream, report: &mut dyn FnMut(Wait)) {
         if stream.adus.is_some_and(|adus| stream.started >= adus) {
             return report(Wait::NotFinished);
@@ -106,7 +108,8 @@ impl View<'_> {
         let Some(bytes) = stream.next_adu_bytes() else {
             return report(Wait::NotAnnounced);
         };
-        // Only the first SU of each link counts: ranks need not offer more before it is fetched.
+        // Only the first striping unit (SU) of each link counts: ranks need not offer more before
+        // it is fetched.
         let first = bytes.min(stream.format.tu_bytes);
         for link in &stream.links {
             let su = stream.format.sus(first).find(|su| su.link == link.id);
@@ -202,7 +205,7 @@ impl View<'_> {
         Ok(())
     }
 
-    /// Returns the waits of a stream for streams outside its lock step group.
+    /// Returns each wait of a stream for a stream outside its lock step group.
     fn hops(&self, from: StreamId) -> Vec<Hop> {
         let Some(stream) = live(self.streams, from) else {
             return Vec::new();

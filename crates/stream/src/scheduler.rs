@@ -113,7 +113,8 @@ impl Scheduler {
     }
 
     /// Returns the next stream to start according to the scheduler's rules. `ready` says whether a
-    /// stream's next ADU can begin, `limit` returns the staging memory limit of an application.
+    /// stream's next application data unit (ADU) can begin, `limit` returns the staging memory
+    /// limit of an application.
     fn head(
         &self,
         ready: impl Fn(StreamId) -> bool,
@@ -194,7 +195,7 @@ impl Scheduler {
         self.active.keys().copied().collect()
     }
 
-    /// Returns the pending streams that come before this one.
+    /// Returns the pending streams that the scheduler starts before this one.
     pub fn before(&self, stream: StreamId) -> Vec<StreamId> {
         let permanent = self.permanent.keys().copied();
         let queued = self.queues.values().flat_map(|queue| &queue.streams);

@@ -14,21 +14,22 @@ pub enum Wait {
     /// Stream sequencing: the stream that must be done first is not done.
     #[error("stream {0}, which it comes after, is not done")]
     After(StreamId),
-    /// Lock step: another stream has not finished the previous ADU.
+    /// Lock step: another stream has not finished the previous application data unit (ADU).
     #[error("stream {with}, in step with it, has not finished ADU {adu}")]
     Step {
-        /// The stream in lock step that has not finished the ADU.
+        /// The stream in lock step that has not finished the application data unit (ADU).
         with: StreamId,
-        /// The number of the ADU that it has not finished.
+        /// The number of the application data unit (ADU) that it has not finished.
         adu: u64,
     },
     /// No rank has offered the next data on this link.
     #[error("no data on link {0}")]
     NoData(LinkId),
-    /// No ADU was announced, or the length of the next one is unknown.
+    /// No application data unit (ADU) was announced, or the length of the next one is unknown.
     #[error("no further ADU was announced")]
     NotAnnounced,
-    /// All announced ADUs are moved, and the final number of ADUs is not set.
+    /// All announced application data units (ADUs) are moved, and the final number of ADUs is not
+    /// set.
     #[error("nobody has said that it is the end")]
     NotFinished,
     /// Other streams hold staging memory or engines.
@@ -56,10 +57,10 @@ pub enum Wait {
     /// This link of the stream is cut.
     #[error("link {0} is cut")]
     LinkCut(LinkId),
-    /// An SU is under way from the ranks on this link.
+    /// A striping unit (SU) is under way from the ranks on this link.
     #[error("data is under way on link {0}")]
     Fetch(LinkId),
-    /// An SU is under way to the ranks on this link.
+    /// A striping unit (SU) is under way to the ranks on this link.
     #[error("ranks on link {0} do not take their data")]
     Deliver(LinkId),
     /// A copy of the stream's data between staging and network memory is under way.

@@ -11,7 +11,8 @@ pub struct Statistics {
     pub bytes_delivered: u64,
     /// Number of packets with sequence numbers that were sent for the first time.
     pub packets_sent: u64,
-    /// Number of packets stored while the rest of their TU was still fetched (cut-through).
+    /// Number of packets stored while the rest of their transfer unit (TU) was still fetched
+    /// (cut-through).
     pub stored_early: u64,
     /// Number of packets that were received and accepted.
     pub packets_held: u64,
@@ -36,9 +37,9 @@ pub struct Statistics {
     pub stray: u64,
     /// Number of packets that the sender gave up as lost.
     pub given_up: u64,
-    /// Number of ADUs moved.
+    /// Number of application data units (ADUs) moved.
     pub adus: u64,
-    /// Number of times that a stream got its resources, swaps included.
+    /// Number of times that a stream received its resources, including each swap-in.
     pub activations: u64,
     /// Number of times that a stream was swapped out before it had moved all its data.
     pub swaps: u64,

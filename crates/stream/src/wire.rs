@@ -33,12 +33,13 @@ pub enum Kind {
     Probe,
 }
 
-/// The header of a packet. Fields that the kind does not use are 0.
+/// The header of a packet. Fields that its kind of packet does not use are 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Header {
     /// The kind of the packet.
     pub kind: Kind,
-    /// Whether this is the last packet of its stream, and all ADUs of the stream are complete.
+    /// Whether this is the last packet of its stream, and all application data units (ADUs) of the
+    /// stream are complete.
     pub end: bool,
     /// Whether this is the last packet of a stream that was cut short. It carries no data.
     pub cut: bool,
@@ -52,11 +53,11 @@ pub struct Header {
     pub sequence: u64,
     /// The sender will not send packets below this sequence number again.
     pub floor: u64,
-    /// Number of the packet's ADU, counted from 0 in the stream.
+    /// Number of the packet's application data unit (ADU), counted from 0 in the stream.
     pub adu: u64,
-    /// Size of the packet's ADU in bytes.
+    /// Size of the packet's application data unit (ADU) in bytes.
     pub adu_bytes: u64,
-    /// First byte of the packet's data, counted from the start of the ADU.
+    /// First byte of the packet's data, counted from the start of the application data unit (ADU).
     pub offset: u64,
     /// Number of data bytes after the header.
     pub bytes: u32,
@@ -99,9 +100,9 @@ pub enum Malformed {
 const MAGIC: [u8; 2] = *b"IS";
 /// The version of the format of packet headers.
 const VERSION: u8 = 1;
-/// The flag of the last packet of a complete stream.
+/// The bit in the header's flags that marks the last packet of a complete stream.
 const END: u8 = 1;
-/// The flag of the last packet of a stream that was cut short.
+/// The bit in the header's flags that marks the last packet of a stream that was cut short.
 const CUT: u8 = 2;
 /// Position of the header's checksum in the header.
 const SUM_AT: usize = Header::BYTES - 4;

@@ -66,12 +66,12 @@ class SeriesAnswer:
     jobs: dict[str, str] = field(default_factory=dict)
     """The badge of each job, if the badge of the series is ``mixed``."""
     peak: Peak | None = None
-    """The highest accepted load of the series, if the run has this criterion."""
+    """The highest accepted load of the series, if the run compares variants by it."""
     peak_ratio: Ratio | None = None
     reason: Reason | None = None
     """The bottleneck of the series, the reason why it saturates."""
     timeless: frozenset[str] = frozenset()
-    """Times at the compared point that grow with the length of the run, so they have no meaning."""
+    """Names of time measures that mean nothing, because they grow with the length of the run."""
 
     @property
     def compared(self) -> bool:
@@ -98,13 +98,13 @@ class Answer:
     headline: str | None
     """Name of the main measure that compares variants, besides saturation."""
     measures: list[str]
-    """The measures in the table, starting with the headline."""
+    """Names of the measures in the table of variants, the main measure first."""
     place: str
     """Position of the comparison on the x axis, in words."""
     conclusion: str
     """One sentence that compares all variants with the baseline."""
     basis: str
-    """The criteria by which the variants were compared, in words."""
+    """The criteria by which the variants are compared, in words."""
     unmodelled: str
     """The measures without a model value and the reason, in words."""
     series: list[SeriesAnswer] = field(default_factory=list)
@@ -112,7 +112,7 @@ class Answer:
     """Load at which plots compare variants (the highest at which most are stable), in words."""
     busy_x: float | None = None
     warnings: list[str] = field(default_factory=list)
-    """Sentences on points at which the machine stopped delivering messages."""
+    """Warnings, one sentence each, on points at which the machine stopped delivering messages."""
     lessons: Lessons | None = None
     """Slowdown of jobs by other jobs; None unless the run has jobs both alone and together."""
 
@@ -131,7 +131,8 @@ class Answer:
         found = [(s.series.label, s.reason) for s in self.series if s.reason]
         texts = [reasons_sentence(found)] if found else []
         if len(self.series) < 2:
-            # With a single series, the conclusion already contains its sentence.
+            # With a single series there is nothing to add: the conclusion already contains its
+            # sentence.
             return texts
         others = sorted(self.series[1:], key=lambda s: _PLAIN.get(s.badge, 0))
         left = SENTENCES - len(texts)
@@ -153,7 +154,7 @@ class Answer:
 
     @property
     def shown(self) -> list[str]:
-        """The measures in the table of variants."""
+        """The names of the measures that the table of variants shows."""
         if self.view.of_jobs:
             return self.measures
         return self.measures[: 1 if self.has_peaks else 2]
@@ -221,8 +222,9 @@ def judged_by_throughput(layout: View) -> bool:
 
 
 def judged(layout: View) -> list[str]:
-    """Return the measures that compare variants. Without jobs these are latencies. With jobs they
-    are times of phases or messages, followed by accepted bandwidths of jobs and I/O servers.
+    """Return the names of the measures by which variants are compared. Without jobs these are
+    latencies. With jobs they are times of phases or messages, followed by accepted bandwidths of
+    jobs and I/O servers.
     """
     if not layout.of_jobs:
         return ranked(layout)
@@ -233,8 +235,8 @@ def judged(layout: View) -> list[str]:
         rates = [m for m in rates if m != "servers.accepted"]
 
     def rank(name: str) -> int:
-        """Return the sort key of a bandwidth: the I/O servers first, then jobs with I/O, then other
-        jobs.
+        """Return the sort key of a bandwidth measure: I/O servers first, then jobs with I/O, then
+        others.
         """
         job = name.rpartition(".")[0]
         return 0 if job == "servers" else 1 if job in io else 2
@@ -250,7 +252,7 @@ def judged(layout: View) -> list[str]:
 
 
 def ranked(layout: View) -> list[str]:
-    """Return the names of the requested latencies, latencies of I/O first."""
+    """Return the names of the requested latency measures, latencies of I/O first."""
 
     def rank(name: str) -> int:
         """Return the sort key of a latency: latencies of I/O first."""
@@ -448,7 +450,7 @@ def _felt_by_job(ratios: dict[str, Ratio]) -> dict[str, Ratio]:
 
 
 def _comparable(layout: View, compared: Ratio, *points: PointResult) -> bool:
-    """Return whether a measure is comparable; a time that grows with the run is not."""
+    """Return whether a measure can be compared; a time that grows with the run cannot."""
     return not any(is_timeless(layout, p, compared.measure) for p in points)
 
 

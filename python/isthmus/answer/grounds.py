@@ -12,7 +12,7 @@ from isthmus.wording import estimate, interval, number
 SAME = 0.05
 """Two latencies are about the same if the interval of their ratio is within this distance of 1."""
 LOST = ("saturated", "collapsed")
-"""Verdicts of loads that a machine cannot carry."""
+"""Verdicts on points whose offered load the machine cannot carry."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class Bracket:
         return interval(self.low, self.high)
 
     def against(self, other: Bracket) -> str | None:
-        """Compare with another bracket: return whether this one saturates ``earlier``, ``later`` or
-        ``alike``; None if unknown.
+        """Compare with the bracket of another series: return whether this series saturates
+        ``earlier``, ``later`` or ``alike``; None if unknown.
         """
         if self.high is not None and other.low is not None and self.high <= other.low:
             return "earlier"
@@ -109,14 +109,14 @@ class Ratio:
         percent = 100 * (self.value - 1)
         if self.low < self.high or percent == 0:
             return "about the same"
-        # Without random numbers, even a small difference is real.
+        # Without random numbers even a small difference is real, so state it.
         times = ("more", "less") if self.is_rate else ("longer", "shorter")
         return f"about the same ({number(abs(percent), 2)}% {times[percent < 0]})"
 
 
 @dataclass(frozen=True)
 class Peak:
-    """The highest accepted load of a series of points."""
+    """The highest accepted load of any point of a series."""
 
     measure: Measure
     """The accepted load at the point of the series where it is highest."""

@@ -21,9 +21,9 @@ from isthmus.results.interference import (
 from isthmus.results.schema import AxisValue, PointResult
 
 FAR = 1.2
-"""Factor of the slowdown from which a longer tail of a job's times is reported."""
+"""Slowdown factor from which a sentence reports a longer tail of a job's times."""
 TWICE = 2.0
-"""Factor of a slowdown from which it is written as a factor rather than in percent."""
+"""Slowdown from which texts give a factor, such as 2.1 times, rather than percent."""
 CASES = 2
 """Maximum number of points that a sentence on a choice (such as a placement) lists."""
 PAIRS = 6
@@ -44,7 +44,7 @@ class Lessons:
     conclusion: str
     """The job with the largest slowdown, and its remedy."""
     losses: list[str]
-    """A sentence for each pair: the slowdown of the first job by the second."""
+    """A sentence for each pair of jobs: the slowdown of the first job by the second."""
     choices: list[str]
     """A sentence on the effect of each choice, such as the placement of servers."""
 
@@ -62,7 +62,9 @@ class Lessons:
 
 
 def lessons(matrix: Interference) -> Lessons:
-    """Return the lessons of the cells and choices of a matrix."""
+    """Return the conclusions from an interference matrix: the slowdowns of jobs beside other jobs,
+    and the effects of choices such as a placement.
+    """
     pairs: dict[tuple[str, tuple[str, ...]], list[Cell]] = {}
     for cell in matrix.cells:
         if cell.felt is not None:
@@ -77,7 +79,7 @@ def lessons(matrix: Interference) -> Lessons:
 
 
 def basis(found: Lessons) -> str:
-    """Return a sentence that explains the criterion of the lessons and its terms."""
+    """Return a sentence that explains the criterion and the terms of the conclusions."""
     kinds = dict.fromkeys(c.felt.of for c in found.matrix.cells if c.felt)
     if not kinds:
         return "Nothing of a job was measured both alone and beside others."
@@ -244,7 +246,7 @@ def _remedy(matrix: Interference, cells: list[Cell], worst: Cell) -> str:
 
 
 def _trend(matrix: Interference, cells: list[Cell], worst: Cell) -> str:
-    """Return the slowdown along a numeric axis, with all else as in the worst case."""
+    """Return in words the slowdown along a numeric axis, with all else as in the worst case."""
     axes = [i for i in range(len(matrix.run.axes)) if i != matrix.axis]
     for axis in axes:
         along = [
@@ -319,7 +321,7 @@ def choice_sentences(matrix: Interference, axis: int) -> list[str]:
 
 
 def _load(matrix: Interference) -> str:
-    """Return the values of the numeric axes at which choices are compared: the highest."""
+    """Return in words the highest value of each numeric axis, at which choices are compared."""
     texts = [
         value_words(matrix.run, axis, max(values, key=lambda v: v.number or 0.0))
         for axis, values in _numeric_axes(matrix).items()

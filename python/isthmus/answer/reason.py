@@ -12,8 +12,9 @@ from isthmus.wording import number
 FULL = 0.9
 """Fraction of the time for which a part of the machine must be busy to count as full."""
 ALIKE = 0.9
-"""The parts of a kind are bottlenecks together if their mean busy fraction is at least this share
-of the busiest part's."""
+"""All parts of a type (such as all disks) count as the bottleneck together if their mean busy
+fraction is at least this share of that of the busiest part.
+"""
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def limiting_point(
 
 
 def _load(point: PointResult) -> float:
-    """Return the load of a point; 0 if it has none."""
+    """Return the offered load of a point; 0 if it has none."""
     return point.load or 0.0
 
 
@@ -117,7 +118,7 @@ def reason(layout: View, series: Series, shown: PointResult | None = None) -> Re
 
 
 def _is_plural(part: str) -> bool:
-    """Return whether the name of a part is a plural."""
+    """Return whether the name of a machine part is a plural, such as ``the disks``."""
     return re.split(" of | into | to | behind ", part)[0].endswith("s")
 
 
@@ -165,7 +166,7 @@ def reasons_sentence(found: list[tuple[str, Reason]]) -> str:
 
 
 def _with(found: list[tuple[str, Reason]]) -> str:
-    """Return the variants of some reasons in words: ``with a and b``."""
+    """Return the names of variants that share a bottleneck, in words: ``with a and b``."""
     from isthmus.answer.sentences import listed
 
     return f"with {listed([label for label, _ in found])}"

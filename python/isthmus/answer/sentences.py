@@ -31,7 +31,7 @@ NAMED = 4
 
 
 def join(parts: list[str]) -> str:
-    """Join the non-empty parts of a sentence."""
+    """Join the non-empty parts of a sentence of the answer."""
     return "; ".join(p for p in parts if p)
 
 
@@ -109,7 +109,7 @@ def time_label(layout: View, points: list[PointResult], name: str) -> str:
 
 
 def incomplete_words(layout: View, series: Series) -> str:
-    """Return the jobs that did not complete within the run, and their points."""
+    """Return in words the jobs that did not complete within the run, and their points."""
     late = [p for p in series.points if p.verdict.verdict == "incomplete"]
     if not late:
         return ""
@@ -223,7 +223,7 @@ def _zone(loads: tuple[float, float]) -> str:
 
 
 def collapse_part(layout: View, series: Series) -> str:
-    """Return the load from which a series collapses; an empty text if it does not."""
+    """Return in words the load from which a series collapses; an empty text if it does not."""
     collapsed = [p for p in series.points if p.collapsed]
     if not collapsed:
         return ""

@@ -9,9 +9,9 @@ from isthmus.results.schema import PointResult
 from isthmus.scenes.machine import Use, uses
 
 DRAWN_DIMENSION = 7
-"""The largest dimension that is drawn node by node."""
+"""The largest dimension of a hypercube that is drawn node by node."""
 
-# The step on paper for each dimension: small cubes within larger ones, no two links on one line.
+# The step on paper for each dimension of the cube, such that no two links lie on one line.
 _STEPS = [
     (1.0, 0.0),
     (0.0, 1.0),
@@ -34,18 +34,18 @@ def project(node: int, dimension: int) -> tuple[float, float]:
 
 
 def io_dimension(count: int) -> int:
-    """Return the dimension of the hypercube of I/O nodes, which may be incomplete."""
+    """Return the dimension of the hypercube, possibly incomplete, that joins `count` I/O nodes."""
     return max(count - 1, 1).bit_length()
 
 
 @dataclass(frozen=True)
 class Network:
-    """The network of PEs, or that of I/O nodes, at one point."""
+    """The network of PEs, or of I/O nodes, with the utilisation of its links at one point."""
 
     dimension: int
     nodes: int
     lanes: int
-    """Number of lanes of a link."""
+    """Number of lanes (virtual channels) of each link."""
     mean: float | None
     """Mean utilisation of the links; None if unknown."""
     used: Use = field(repr=False)
@@ -60,7 +60,7 @@ class Network:
         return [project(node, self.dimension) for node in range(self.nodes)]
 
     def links(self) -> list[tuple[int, int, float]]:
-        """Return both ends and utilisation of each link, the busiest last."""
+        """Return the two end nodes and the utilisation of each link, the busiest last."""
         found = [
             (node, other)
             for node in range(self.nodes)
@@ -72,8 +72,8 @@ class Network:
         return [(a, b, self.used.get((a, b), rest)) for a, b in found]
 
     def by_dimension(self) -> list[tuple[int, float, float | None]]:
-        """Return dimension, mean utilisation and highest utilisation of its links, for cubes too
-        large to draw.
+        """Return each dimension with the mean and the highest utilisation of its links, for cubes
+        too large to draw.
         """
         values: list[list[float]] = [[] for _ in range(self.dimension)]
         for (a, b), value in self.used.items():
@@ -100,7 +100,7 @@ def io_network(described: HypercubeSummary, point: PointResult) -> Network:
 def _network(
     kind: str, dimension: int, nodes: int, described: HypercubeSummary, point: PointResult
 ) -> Network:
-    """Return a network of a hypercube with the utilisation of its links, which have this kind."""
+    """Return the hypercube network whose links are of this kind, with their utilisation."""
     channels = [use for use in point.channels if use.kind == kind]
     means = [c.utilisation for c in channels if c.from_ is None or c.to is None]
     mean = means[-1] if means else None

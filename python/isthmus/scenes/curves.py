@@ -32,7 +32,7 @@ from isthmus.wording import with_unit
 
 @dataclass(frozen=True)
 class Curves:
-    """The content of one panel of curves."""
+    """The content of one panel of a plot of curves: its measure, titles and scale."""
 
     title: str
     pick: Pick
@@ -40,9 +40,9 @@ class Curves:
     y_title: str
     model: Pick | None = None
     log: bool | None = None
-    """Whether the scale is logarithmic; None to decide by the values."""
+    """Whether the y axis is logarithmic; None to decide by the values."""
     zero: bool | None = None
-    """Whether the scale begins at zero; None to decide by the values."""
+    """Whether the y axis begins at zero; None to decide by the values."""
     capped: bool = False
     """Whether values of saturated points are cut off, since their latencies grow with the length of
     the run.
@@ -57,7 +57,7 @@ class Curves:
 
 
 def latency(view: View, measures: Sequence[str] | None = None) -> list[Curves]:
-    """Return panels of the requested measures (or `measures`)."""
+    """Return the panels that plot the mean of each requested measure (or of `measures`)."""
     return [
         Curves(
             view.label(m),
@@ -157,7 +157,7 @@ def _if_at_work(name: str, pick: Pick) -> Pick:
     """Return a function that picks a value only where the subject of the measure was active."""
 
     def picked(point: PointResult) -> Number:
-        """Return the value of an active subject, else None."""
+        """Return the value of the measure if its subject was active, else None."""
         return pick(point) if at_work(point, name) else (None, None, None)
 
     return picked
@@ -214,7 +214,8 @@ def x_is_log(view: View) -> bool:
 def symbols(
     view: View, beyond: str, *, model: bool = True, anywhere: bool = False
 ) -> dict[str, str]:
-    """Return the meaning of marks that occur; `beyond` is the sign of a value off the plot.
+    """Return the meaning of each mark that occurs in a plot; `beyond` is the mark for a value off
+    the plot.
 
     The model is included if it has a value within its domain, or `anywhere`.
     """

@@ -14,7 +14,7 @@ SHOWN = 4
 """The maximum number of variants in one picture."""
 
 Use = dict[tuple[int, int], float]
-"""Utilisation by undirected link, ends in ascending order."""
+"""Utilisation of each undirected link, by its two end nodes in ascending order."""
 Variant = tuple[str, PointResult, MachineSummary]
 """Label of a variant, the point at which it is compared, and its machine."""
 
@@ -32,7 +32,7 @@ def all_at_work(drawn: Sequence[tuple[Series, PointResult]]) -> list[tuple[Serie
 
 
 def ceiling(shown: Iterable[Variant]) -> float:
-    """Return the utilisation that has the strongest colour."""
+    """Return the utilisation that a picture of the machine shows in the strongest colour."""
     used = [
         c.utilisation
         for _, p, m in shown
@@ -53,7 +53,7 @@ def uses(channels: Iterable[ChannelUse]) -> Use:
 
 
 def busiest_last(used: Use) -> list[tuple[int, int]]:
-    """Return the links in the order in which they are drawn: the busiest last, on top."""
+    """Return the links in drawing order: the busiest last, so that it lies on top."""
     return sorted(used, key=lambda ends: (used[ends], ends))
 
 

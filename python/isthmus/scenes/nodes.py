@@ -23,7 +23,7 @@ def shown_of(view: View) -> Shown:
 
 
 def top(shown: Shown) -> float:
-    """Return the upper end of the load scale, which all panels share."""
+    """Return the upper end of the load axis, which all panels of the picture share."""
     most = max(max(n.accepted, n.offered or 0.0) for _, p in shown for n in p.nodes)
     return 1.08 * most or 1.0
 

@@ -39,7 +39,7 @@ def used_links(described: SciSummary, point: PointResult) -> list[float]:
 
 
 def mean_link(point: PointResult) -> float:
-    """Return the utilisation of the mean link."""
+    """Return the mean utilisation of the links; 0 if the point has no data of links."""
     means = (c.utilisation for c in point.channels if c.from_ is None and c.kind == "link")
     return float(next(means, 0.0))
 
@@ -87,7 +87,7 @@ def state(described: SciSummary) -> str:
 
 
 def steps(ring: Sequence[int]) -> list[tuple[int, int]]:
-    """Return start and end of each link of a ring."""
+    """Return the start and end node of each link of a ring."""
     return list(zip(ring, [*ring[1:], ring[0]], strict=True))
 
 

@@ -11,9 +11,9 @@ from isthmus.sweeps.workers import Timing
 SEARCH_POINTS = 20
 """Number of points that a search counts as, if no search or no point has finished yet."""
 RECENT = 200
-"""The maximum number of finished points, and of searches, in the mean."""
+"""Maximum number of finished points, and of searches, whose durations form the mean duration."""
 LATE_S = 60.0
-"""Length in seconds of the recent past whose mean number of busy threads is used."""
+"""Length in seconds of the recent period over which the mean number of busy threads is taken."""
 
 
 def remaining_s(missing: Selection, timings: Iterable[Timing], at_work: int, now: float) -> float:
@@ -71,7 +71,7 @@ def _is_search(entry: str) -> bool:
 
 
 def _mean_s(timings: Sequence[Timing]) -> float | None:
-    """Return the mean duration of recent entries; None if there are none."""
+    """Return the mean duration of the last finished points or searches; None if there are none."""
     return mean(each.seconds for each in timings[-RECENT:]) if timings else None
 
 
@@ -82,7 +82,7 @@ def _threads(timings: Iterable[Timing], now: float) -> float:
     """
     spans = [(each.ended_s - each.seconds, min(each.ended_s, now)) for each in timings]
     late = [(began, ended) for began, ended in spans if ended > now - LATE_S and began < now]
-    # If work has started again only recently after a pause, do not count the pause.
+    # Start the period no earlier than its first unit, so that a pause before it does not count.
     since = max(now - LATE_S, min((began for began, _ in late), default=now))
     if since >= now:
         return 0.0

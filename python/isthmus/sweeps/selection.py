@@ -11,7 +11,7 @@ from isthmus.errors import IsthmusError
 from isthmus.wording import counted
 
 RANGES_MAX, OPTIONS_MAX = 8, 80
-"""The maximum number of ranges, and of characters of options, in a line."""
+"""Maximum number of ranges of positions in a message, and of characters of command options."""
 _NUMBER = "([0-9]{1,18})"
 _RANGE = re.compile(f"{_NUMBER}(?::{_NUMBER})?")
 _SHARE = re.compile("([0-9]{1,99})/([0-9]{1,99})")
@@ -19,12 +19,14 @@ _SHARE = re.compile("([0-9]{1,99})/([0-9]{1,99})")
 
 
 Unit = tuple[str, int]
-"""A unit of work: ``point`` or ``search``, and its position."""
+"""A unit of work of a sweep: ``point`` (one simulation) or ``search`` (for the saturation load), by
+position.
+"""
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Positions of points and searches, each in order and once."""
+    """The points and searches of a sweep that are selected, by position, each in order and once."""
 
     points: tuple[int, ...] = ()
     searches: tuple[int, ...] = ()
@@ -34,7 +36,7 @@ class Selection:
 
     @property
     def words(self) -> str:
-        """Return the count in words: ``3 points``, ``2 points and 1 search``, ``3 searches``."""
+        """Return the count of units in words: ``3 points``, ``2 points and 1 search``."""
         points = counted(len(self.points), "point")
         if not self.searches:
             return points
@@ -137,7 +139,7 @@ def listed(option: str, words: str, count: int) -> tuple[int, ...]:
 
 
 def shortened(positions: Sequence[int]) -> str:
-    """Return the first ranges of positions, and how many more positions follow."""
+    """Return the first ranges of positions as text, and how many more positions follow."""
     words = ranges(positions).split(",")
     if len(words) <= RANGES_MAX:
         return ",".join(words)

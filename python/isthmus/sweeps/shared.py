@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from isthmus.results.collection import Results
 
 EXPIRY_S = 60.0
-"""Seconds without a heartbeat after which another process takes over a point or search."""
+"""Seconds without a heartbeat of a process after which another takes over its point or search."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def collect(folder: Path, job: Job, plots: tuple[str, ...] = ()) -> Results:
         raise RunFailedError(words.missing(with_job(state_of(folder), folder), folder, lacks))
 
     def all_there(experiment: Any) -> None:
-        """Refuse a run with missing points or searches."""
+        """Raise an error if points or searches of the run are missing."""
         points, searches = experiment.missing()
         if points or searches:
             raise missing_error(folder, Selection(tuple(points), tuple(searches)))
@@ -108,5 +108,5 @@ def _with_others(error: IsthmusError, folder: Path) -> IsthmusError:
 
 
 def missing_error(folder: Path, lacks: Selection) -> RunFailedError:
-    """Return the error for a run that is not finished."""
+    """Return the error for an unfinished run, which names its missing points and searches."""
     return RunFailedError(words.missing(state_of(folder), folder, lacks))

@@ -32,7 +32,7 @@ VALUE_MAX = 60
 
 @dataclass(frozen=True)
 class Source:
-    """The source of a run: the text of a scenario, and the options of its run."""
+    """The source of a run, kept in its folder: the scenario's text and the options of the run."""
 
     file: str = field(compare=False)
     text: str
@@ -100,12 +100,12 @@ class Source:
 
 
 def _shown(text: str | None) -> str:
-    """Return a value cut to `VALUE_MAX` columns, or ``none``."""
+    """Return a value of a source as text of at most `VALUE_MAX` columns, or ``none``."""
     return f"`{cut(text, VALUE_MAX)}`" if text else "none"
 
 
 def _command(mark: Mark, folder: Path) -> str:
-    """Return the command that continues a folder whose scenario is unknown."""
+    """Return the isthmus command that continues the run of a folder whose scenario is unknown."""
     quick = " --quick" if mark.identity.quick else ""
     out = shlex.quote(str(folder))
     return (
@@ -165,7 +165,7 @@ def refuse_unjoinable(job: Job, folder: Path) -> None:
 
 
 def _files(job: Job) -> dict[str, str]:
-    """Return the files that every process finds when it joins the folder."""
+    """Return the files, by name, that every process that joins the run's folder must find there."""
     return {SOURCE: Source.of(job).as_text(), SCENARIO: job.canonical}
 
 

@@ -41,7 +41,7 @@ HEADER = "journal"
 
 @dataclass(frozen=True)
 class Failure:
-    """A point or search that failed."""
+    """A point or search of a run that failed, with the reason and the time."""
 
     entry: str
     """Name of the journal entry: ``point-00012``."""
@@ -111,11 +111,11 @@ class State:
 
     @property
     def whole(self) -> Selection:
-        """Return all points and searches of the run."""
+        """Return the selection of all points and searches of the run."""
         return Selection.whole(self.points, self.searches)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the state in the form of the JSON output."""
+        """Return the progress of the run in the form of the JSON output."""
         return {
             "name": self.name,
             "points": self.points,
@@ -167,7 +167,8 @@ def _look_at_results(state: State, folder: Path, mark: Mark) -> None:
     state.lost, state.changed = _missing_and_changed(folder, mark)
     spoiled = (*state.lost, *state.changed)
     state.known = SOURCE in mark.files and SOURCE not in spoiled
-    # The report is the last part that is always written; studies and papers have other parts.
+    # A scenario's run writes its report last, so the report shows that the results are complete.
+    # Studies and papers write other parts.
     made = RESULT in mark.files and ("report" in mark.parts or SOURCE not in mark.files)
     state.collected = made and RESULT not in spoiled
     if state.collected and state.done < state.total:
@@ -210,7 +211,7 @@ def with_job(state: State, folder: Path) -> State:
 
 
 def _entries(journal: Path, mark: Mark) -> list[str]:
-    """Return the names of the journal's files that the run may have written."""
+    """Return the names of those files in the journal that the run may have written."""
     with suppress(FileNotFoundError):
         mode = journal.lstat().st_mode
         if not stat.S_ISDIR(mode):
@@ -221,7 +222,7 @@ def _entries(journal: Path, mark: Mark) -> list[str]:
 
 
 def _flaws(journal: Path, mark: Mark, entries: set[str]) -> tuple[list[Flaw], list[Flaw]]:
-    """Return damaged and unreadable entries, after reading every byte."""
+    """Read every byte of the journal, and return its damaged and its unreadable entries."""
     from isthmus import _core
 
     of = mark.identity
@@ -244,7 +245,7 @@ def _missing_and_changed(folder: Path, mark: Mark) -> tuple[list[str], list[str]
         place = folder / name
         if written.part == SUBMITTED:
             continue
-        # A killed process may have written a file without updating the mark.
+        # A killed process may have written a file without updating the folder's mark file.
         forms = [form for form in (written, mark.writing.get(name)) if form]
         try:
             status = place.lstat()

@@ -55,7 +55,7 @@ def status_lines(state: State, folder: Path, most: int) -> Iterator[str]:
 
 
 def _result_lines(state: State, folder: Path, most: int) -> Iterator[str]:
-    """Yield lines on the state of the results, and on the command that completes them."""
+    """Yield lines for the user on the state of the results, and on the command to complete them."""
     yield from _cut([f"  {name}: {_gone(name)}" for name in state.lost], most, "lost")
     rows = [f"  {name}: changed since isthmus wrote it; move it away" for name in state.changed]
     yield from _cut(rows, most, "changed")
@@ -95,7 +95,7 @@ def _continue_command(state: State, folder: Path) -> str:
 
 
 def _repair_condition(count: int) -> str:
-    """Return the condition on damaged files that must hold before a run can start."""
+    """Return the words for the condition that users must first move damaged files away."""
     return f"once {'that is' if count == 1 else 'these are'} out of the way, " if count else ""
 
 
@@ -109,7 +109,7 @@ def _submitted(folder: Path) -> bool:
 
 
 def _gone(name: str) -> str:
-    """Return the text on a file that no longer exists."""
+    """Return the words for a file that no longer exists."""
     # Provenance describes the original run, so it is not written again.
     return "not there any more" + (", and nothing needs it" if name == PROVENANCE else "")
 
@@ -147,7 +147,7 @@ def missing(state: State, folder: Path, lacks: Selection) -> str:
 
 
 def _advice(state: State, folder: str, lacks: Selection, *, submitted: bool) -> str:
-    """Return advice on how to complete the run."""
+    """Return advice for the user on how to complete the run."""
     status, run = f"`isthmus status {folder}` says how far it is", f"isthmus run {folder}"
     part = f"`{run} --part 1/1` does what nobody is at"
     if state.alone:
@@ -167,7 +167,7 @@ def _advice(state: State, folder: str, lacks: Selection, *, submitted: bool) -> 
 
 
 def span(seconds: float) -> str:
-    """Return a remaining time as text, rounded."""
+    """Return the remaining time of a run as text, rounded."""
     for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
         if seconds >= 1.5 * size:
             return (

@@ -57,7 +57,7 @@ class Workers:
 
     timings: list[Timing] = field(default_factory=list)
     failed: dict[str, tuple[float, str]] = field(default_factory=dict)
-    """The last failure of each entry, with its time."""
+    """The time and the reason of the last failure of each point or search, by journal entry."""
 
 
 def names_in(journal: Path) -> list[str]:
@@ -76,7 +76,7 @@ def read_workers(journal: Path) -> Workers:
         threads = 1
         with suppress(OSError):
             for line in _lines(journal / f"{worker}.jsonl"):
-                # Lines without the expected fields are ignored as well.
+                # Ignore lines without the expected fields.
                 with suppress(KeyError, TypeError, ValueError, OverflowError):
                     threads = max(threads, int(line.get("threads", 1)))
                     _record(line, found, worker, threads)
@@ -89,7 +89,7 @@ def is_worker_file(name: str) -> bool:
 
 
 def _workers(names: Iterable[str]) -> Iterator[str]:
-    """Yield the names of workers whose files are among these."""
+    """Yield the names of the worker processes whose files have these names."""
     return (name.removesuffix(".jsonl") for name in names if is_worker_file(name))
 
 
@@ -127,7 +127,7 @@ def _record(line: dict[str, Any], found: Workers, worker: str, threads: int) -> 
 
 
 def _seconds(value: Any) -> float:
-    """Return a time in seconds; refuse negative and infinite ones."""
+    """Return a time from a worker's file in seconds; refuse negative and infinite times."""
     seconds = float(value)
     if not 0 <= seconds < math.inf:
         raise ValueError(f"no time: {value}")
@@ -156,7 +156,7 @@ class Lease:
 
 
 def leases_on(entries: Iterable[str], journal: Path) -> list[Lease]:
-    """Return the leases on these entries that still exist."""
+    """Return the leases that still exist on these points and searches."""
     return [Lease(*fields) for fields in ask(_core.claims_on, str(journal), list(entries))]
 
 

@@ -20,21 +20,21 @@ use crate::routes::{Header, Routes, Run, pick};
 use isthmus_kernel::{Cycles, Id};
 use std::hint::black_box;
 
-/// Result of a search for a lane in a run of links.
+/// Result of a search for a free lane (virtual channel) among the links of a run.
 #[derive(Debug, Clone, Copy)]
 enum Choice {
-    /// No lane is free; the next one becomes free at this time, as far as known.
+    /// No lane (virtual channel) is free; the next one becomes free at this time, as far as known.
     Busy(Cycles),
-    /// The granted lane, if the run has a single link.
+    /// The granted lane (virtual channel), if the run has a single link.
     Lane(LaneId),
-    /// Several equally good links with a free lane: the number of the first of them, their count
-    /// and their merit.
+    /// Several equally good links with a free lane (virtual channel): the number of the first of
+    /// them, their count and their merit.
     Links(u32, u32, Merit),
 }
 
-/// Merit of a link for a packet; the link with the smallest merit is the best. Fewer busy lanes are
-/// better; among equals, a transmitter that becomes free sooner. With [`LinkLoad::Idle`] the number
-/// of busy lanes does not count, unless all are busy.
+/// Merit of a link for a packet; the link with the smallest merit is the best. Fewer busy lanes
+/// (virtual channels) are better; among equals, a transmitter that becomes free sooner. With
+/// [`LinkLoad::Idle`] the number of busy lanes does not count, unless all are busy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Merit {
     held: u32,
@@ -42,11 +42,11 @@ struct Merit {
     start: Cycles,
 }
 
-/// Queries of circuit switching to the state of links.
+/// Queries that circuit switching makes on the state of links.
 impl Links {
     /// Return when a node can inject a packet over a run of its links, or when to repeat the query;
-    /// `None` if unknown. The packets of the node may occupy at most `in_flight` lanes of `all` its
-    /// links.
+    /// `None` if unknown. The node's packets may occupy at most `in_flight` lanes (virtual
+    /// channels) of its links, which are `all`.
     #[inline]
     pub fn free_at(
         &self,
@@ -75,7 +75,8 @@ impl Links {
         (next < NEVER).then_some(next)
     }
 
-    /// Return the merit of a link for a packet of a class; `None`: a network with one class.
+    /// Return the merit of a link for a packet, by which the packet chooses among links. `class` is
+    /// `None` in a network with one class of channels.
     #[inline(always)]
     fn merit(&self, link: u32, class: Option<u16>, load: LinkLoad, now: Cycles) -> Merit {
         let held = self.busy_lanes(link, class, now);
@@ -88,7 +89,8 @@ impl Links {
         }
     }
 
-    /// Return the best lane or links of a run for a packet.
+    /// Return the free lane (virtual channel) of a run of links that is best for a packet, or the
+    /// equally good links.
     #[inline(always)]
     fn choice(&self, run: Run, class: Option<u16>, load: LinkLoad, now: Cycles) -> Choice {
         if run.links == 1 {
@@ -116,8 +118,8 @@ impl Links {
         Choice::Busy(next.fold(NEVER, Cycles::min))
     }
 
-    /// Return the lane that a packet gets: the first free lane of the best link, where [`LinkTie`]
-    /// decides among equal links. `Err` is the time at which a lane becomes free.
+    /// Return the lane (virtual channel) that a packet gets: the first free lane of the best link,
+    /// where [`LinkTie`] decides among equal links. `Err` is the time at which a lane becomes free.
     #[inline(always)]
     fn select_lane(
         &self,
@@ -150,16 +152,18 @@ impl Links {
     }
 }
 
-/// State of circuit switching, apart from the links.
+/// State of the switching method of circuits, apart from the state of links.
 #[derive(Debug, Clone)]
 pub(super) struct Circuits {
-    /// Maximum number of lanes that the packets of a node may occupy on the links of the node.
+    /// Maximum number of lanes (virtual channels) that the packets of a node may occupy on the
+    /// links of the node.
     pub in_flight: u32,
 }
 
 impl Holding for Circuits {
     const LANES: bool = true;
 
+    /// Return when a node can inject its next packet over the links of `run`.
     #[inline]
     fn links_free<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
@@ -173,6 +177,8 @@ impl Holding for Circuits {
         (core.links).free_at(run, class, all, core.holding.in_flight, now)
     }
 
+    /// Grant a new packet a free lane (virtual channel) of `run`. Return the time at which the
+    /// packet starts.
     fn inject<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
         packet: PacketId,
@@ -211,6 +217,8 @@ impl Holding for Circuits {
         core.add_waiter(packet, now);
     }
 
+    /// Handle a lane (virtual channel) that becomes free: check the headers that wait for its group
+    /// of links.
     #[inline]
     fn wake<T: Copy, W: Routes>(core: &mut Core<T, W, Self>, group: u32, alone: bool, now: Cycles) {
         let next_check = &mut core.links.get_mut(group).next_check;
@@ -226,12 +234,14 @@ impl Holding for Circuits {
         }
     }
 
+    /// Never called, because circuits have no output buffers.
     fn wake_output<T: Copy, W: Routes>(_core: &mut Core<T, W, Self>, _link: u32, _now: Cycles) {
         unreachable!("circuits have no output buffers")
     }
 
     /// Serve the headers that requested links for which no other header waited; a header with
-    /// competitors joins the waiting ones. Then grant lanes that have become free.
+    /// competitors joins the waiting ones. Then grant lanes (virtual channels) that have become
+    /// free.
     fn end_tick<T: Copy, W: Routes>(core: &mut Core<T, W, Self>, now: Cycles) {
         let mut requesting = std::mem::take(&mut core.requesting);
         for packet in requesting.drain(..) {
@@ -248,15 +258,18 @@ impl Holding for Circuits {
         }
     }
 
+    /// Return the number of occupied lanes (virtual channels) of a link.
     fn occupied<T: Copy, W: Routes>(core: &Core<T, W, Self>, link: u32) -> u64 {
         let held = core.links.free(link).filter(|&free| free > core.now);
         held.count() as u64
     }
 
+    /// Return 1: the load of waiting packets is their number.
     fn weight(_packet: &Packet) -> u64 {
         1
     }
 
+    /// Read nothing: circuits have no further state to prefetch.
     fn prefetch(&self, _links: &Links, _lane: LaneId, _run: Run, _class: u16) -> u64 {
         0
     }
@@ -269,8 +282,8 @@ fn class_of<W: Routes>(header: &Header) -> Option<u16> {
 }
 
 impl<T: Copy, W: Routes> Core<T, W, Circuits> {
-    /// Return the lane that a packet gets now on one of the links of `run`. If no lane is free,
-    /// return the time at which one becomes free, as far as known.
+    /// Return the lane (virtual channel) that a packet gets now on one of the links of `run`. If no
+    /// lane is free, return the time at which one becomes free, as far as known.
     #[inline]
     fn lane(&self, packet: &Packet, run: Run, now: Cycles) -> Result<LaneId, Cycles> {
         let random = || packet.random(self.seed);
@@ -300,7 +313,7 @@ impl<T: Copy, W: Routes> Core<T, W, Circuits> {
         }
     }
 
-    /// Add a header to the waiting headers of its group.
+    /// Add a packet to the packets whose headers wait for their group of links.
     fn add_waiter(&mut self, packet: PacketId, now: Cycles) {
         let state = self.packets.get(packet);
         self.groups[state.run.first as usize].waiting.push(Waiter {
@@ -314,8 +327,8 @@ impl<T: Copy, W: Routes> Core<T, W, Circuits> {
         });
     }
 
-    /// Schedule the check of a group in which headers wait, at the time its first lane becomes
-    /// free.
+    /// Schedule the check of a group of links for which headers wait, at the time its first lane
+    /// (virtual channel) becomes free.
     #[inline]
     fn check_at(&mut self, group: u32, time: Cycles) {
         self.links.get_mut(group).next_check = NextCheck::at(time);
@@ -324,7 +337,8 @@ impl<T: Copy, W: Routes> Core<T, W, Circuits> {
         }
     }
 
-    /// Grant lanes of a group to waiting headers until no lane is free or no header waits.
+    /// Grant lanes (virtual channels) of a group to waiting headers until no lane is free or no
+    /// header waits.
     fn arbitrate(&mut self, group: u32, now: Cycles) {
         let horizon = self.horizon(now);
         let rule = self.rules.adaptive;
@@ -348,7 +362,8 @@ impl<T: Copy, W: Routes> Core<T, W, Circuits> {
                 Choice::Busy(next) => Some(next),
                 Choice::Lane(_) | Choice::Links(..) => None,
             };
-            // With one class of channels, all waiting headers have the same best lane.
+            // With one class of channels all waiting headers have the same best lane, so choose it
+            // once.
             let shared = W::PLAIN.then(|| choice(waiters.waiting[0].packet));
             let index = match shared {
                 Some(Choice::Busy(_)) => None,
@@ -374,7 +389,8 @@ impl<T: Copy, W: Routes> Core<T, W, Circuits> {
         }
     }
 
-    /// Grant a lane to a packet. Return the time at which the packet starts on the link.
+    /// Grant a lane (virtual channel) to a packet. Return the time at which the packet starts on
+    /// the link.
     fn grant(&mut self, packet: PacketId, lane: LaneId, group: u32, now: Cycles) -> Cycles {
         let link = self.lanes.link(lane);
         let start = self.links.hold(lane, now);
@@ -398,8 +414,8 @@ impl<T: Copy, W: Routes> Core<T, W, Circuits> {
         start
     }
 
-    /// Free the lanes along the path of the acknowledgement that starts back over the last link at
-    /// `time`.
+    /// Free the lanes (virtual channels) along the path of the acknowledgement that starts back
+    /// over the last link at `time`.
     fn release(&mut self, packet: PacketId, time: Cycles) {
         let hop = self.rules.acknowledge_hop;
         let path = self.packets.path(packet);

@@ -25,13 +25,13 @@ const LARGE: u32 = 4_096;
 /// Minimum number of events in a slot of the queue for which the engine prefetches their data.
 const AHEAD: usize = 4;
 
-/// Value of the argument `link` of [`tie`] for the random choice of a route at injection; it is
+/// The argument `link` of the random function [`tie`] for the choice of a route at injection. It is
 /// above the indices of all links of a route.
 pub(super) const ROUTE_CHOICE: u32 = 1 << 17;
 
-/// Return the value of the argument `link` of [`tie`] for a random choice that the network makes at
-/// a link. It differs from the value for the choice among equal links, except in a plain network,
-/// which makes only one of the two choices.
+/// Return the argument `link` of the random function [`tie`] for a random choice that the network
+/// makes at a link. It differs from the argument for the choice among equal links, except in a
+/// plain network, which makes only one of the two choices.
 pub(super) fn network_choice<W: Routes>(link: u32) -> u32 {
     match W::PLAIN {
         true => link,
@@ -42,8 +42,8 @@ pub(super) fn network_choice<W: Routes>(link: u32) -> u32 {
 /// Switching method: the resources that a packet occupies along its route, and when it gets and
 /// frees them.
 pub(super) trait Holding: Clone + Debug + Sized {
-    /// Whether packets occupy lanes for longer than transmitters. If so, the ticks of lanes are
-    /// counted separately.
+    /// Whether packets occupy lanes (virtual channels) for longer than the transmitters of links.
+    /// If so, the engine counts the ticks of lanes separately.
     const LANES: bool;
 
     /// Return when the next packet of a message can start on one of these links of its node, or
@@ -56,8 +56,8 @@ pub(super) trait Holding: Clone + Debug + Sized {
         now: Cycles,
     ) -> Option<Cycles>;
 
-    /// Grant a new packet a lane of one of these links; one lane must be available. Return the time
-    /// at which the packet starts.
+    /// Grant a new packet a lane (virtual channel) of one of these links; one lane must be
+    /// available. Return the time at which the packet starts.
     fn inject<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
         packet: PacketId,
@@ -86,7 +86,8 @@ pub(super) trait Holding: Clone + Debug + Sized {
     /// Return the load of a link as [`LocalView::occupied`] defines it.
     fn occupied<T: Copy, W: Routes>(core: &Core<T, W, Self>, link: u32) -> u64;
 
-    /// Return the weight of a waiting packet in the sum of [`LocalView::waiting`].
+    /// Return the contribution of a waiting packet to the load [`LocalView::waiting`]: 1, or its
+    /// bytes.
     fn weight(packet: &Packet) -> u64;
 
     /// Read the state of the next links of a packet, so that the processor caches it. The result
@@ -112,17 +113,17 @@ pub(super) struct Core<T, W, H> {
     /// State of the switching method: the resources that packets occupy.
     pub(super) holding: H,
     pub(super) links: Links,
-    /// Waiting headers by group. A group has the number of its first link.
+    /// Packet headers that wait, by group of links. A group has the number of its first link.
     pub(super) groups: Vec<Group>,
     /// Packets whose headers are served when the tick ends, unless other headers request the same
     /// links.
     pub(super) requesting: Vec<PacketId>,
-    /// Groups and output buffers to check when the tick ends. An output buffer is stored as its
-    /// link plus [`MARK`](super::outputs::MARK).
+    /// Groups of links, and output buffers, to check when the tick ends. An output buffer is stored
+    /// as its link plus [`MARK`](super::outputs::MARK).
     pub(super) dirty_groups: Vec<u32>,
     /// Nodes that must try to inject when the tick ends.
     pub(super) dirty_nics: Vec<u32>,
-    /// Output buffers to check, after the groups of `dirty_groups`.
+    /// Output buffers to check when the tick ends, after the groups of links in `dirty_groups`.
     pub(super) dirty_outputs: Vec<u32>,
     /// For each node, the requested reminders in order of time. Empty if no reminder was ever
     /// requested.
@@ -136,10 +137,12 @@ pub(super) struct Core<T, W, H> {
 }
 
 impl<T: Copy, W: Routes, S: Holding> LocalView for Core<T, W, S> {
+    /// Return the load of a link: its occupied lanes (virtual channels) or bytes.
     fn occupied(&self, link: u32) -> u64 {
         S::occupied(self, link)
     }
 
+    /// Return the load of the packets that wait for the run of links that starts with `first`.
     fn waiting(&self, first: u32) -> u64 {
         let waiting = self.groups[first as usize].waiting.iter();
         waiting
@@ -202,7 +205,8 @@ impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
         self.messages.len() as u64 - self.scheduled
     }
 
-    /// Offer a message for generation at `time`, which must not be in the past.
+    /// Schedule the generation of a message at its source node at `time`, which must not be in the
+    /// past.
     pub fn offer(&mut self, time: Cycles, message: Message<T>) {
         let nodes = self.nics.len() as u32;
         let Message {
@@ -227,13 +231,13 @@ impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
         self.accept(time, message);
     }
 
-    /// Request a reminder of the handler for `node` at `time`.
+    /// Schedule a call of the handler's reminder function for `node` at `time`, with `tag`.
     pub fn remind(&mut self, time: Cycles, node: u32, tag: T) {
         self.offers.remind(time, node, tag);
         self.take_reminders();
     }
 
-    /// Run until `limit`, until no event is left, or until the handler has finished.
+    /// Run the simulation until `limit`, until no event is left, or until the handler has finished.
     pub fn run_until<H: Handler<Tag = T>>(&mut self, limit: Cycles, handler: &mut H) -> Ran {
         if handler.finished() {
             return Ran::Finished;
@@ -252,7 +256,8 @@ impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
                 }
             }
             self.now = now;
-            // Most ticks have one event only. Then its effects can follow at once.
+            // Most ticks have one event only. Then the engine can handle its effects at once, not
+            // at the end of the tick.
             let alone = !self.queue.has_more_now() && self.is_tick_done();
             match event.kind() {
                 Kind::Arrive => S::arrive(self, event.packet(), alone, now),
@@ -407,7 +412,7 @@ impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
         }
     }
 
-    /// Return whether nothing is left to do at the end of the tick so far.
+    /// Return whether no work is scheduled so far for the end of the present tick.
     #[inline]
     fn is_tick_done(&self) -> bool {
         self.requesting.is_empty() && self.dirty_groups.is_empty() && self.dirty_nics.is_empty()
@@ -442,7 +447,8 @@ impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
         state.input = end.port * self.lanes.channels() + channel;
     }
 
-    /// Return the tie-break among the equally old headers of a group.
+    /// Return the rule and data that decide among equally old headers that wait for a group of
+    /// links.
     #[inline]
     pub(super) fn tie_break(&self, group: u32, now: Cycles) -> TieBreak {
         TieBreak {
@@ -478,7 +484,7 @@ impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
         known + lengths.sum::<Cycles>()
     }
 
-    /// Handle the arrival of the tail of a packet.
+    /// Handle the arrival of the tail of a packet at its destination node.
     fn deliver<H: Handler<Tag = T>>(&mut self, packet: PacketId, now: Cycles, handler: &mut H) {
         let state = *self.packets.get(packet);
         let known = self.acknowledged_at(packet, now);

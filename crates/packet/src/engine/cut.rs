@@ -32,7 +32,8 @@ pub(super) struct Lane {
 const _: () = assert!(size_of::<Lane>() == 32);
 
 impl Lane {
-    /// Lane with an empty buffer and without returning credits.
+    /// The state of an idle lane (virtual channel), whose buffer is empty and to which no credits
+    /// return.
     const IDLE: Self = Self {
         tail_left: 0,
         returning: Returns::new(),
@@ -45,17 +46,18 @@ impl Lane {
 #[derive(Debug, Clone)]
 pub(super) struct Buffers {
     pub(super) lanes: Table<LaneId, Lane>,
-    /// Credits on their way back to the senders; the first return of each lane is stored with the
-    /// lane.
+    /// Credits on their way back to the senders; the first return of each lane (virtual channel) is
+    /// stored with the lane.
     overflow: Overflow,
-    /// For each packet except the last of its lane, the next packet of the same lane.
+    /// For each packet except the last of its lane (virtual channel), the next packet of the same
+    /// lane.
     behind: Table<PacketId, PacketId>,
-    /// For each lane, the free bytes of its buffer that the sender knows of.
+    /// For each lane (virtual channel), the free bytes of its buffer that the sender knows of.
     credits: Table<LaneId, u32>,
-    /// For each group, whether it is in the list of groups to check when the tick ends.
+    /// For each group of links, whether it is in the list of groups to check when the tick ends.
     pub(super) check_pending: Vec<bool>,
     numbers: Lanes,
-    /// Size of the buffer of each lane in bytes.
+    /// Size of the buffer of each lane (virtual channel) in bytes.
     buffer: u32,
     /// Ticks from the departure of a tail from a buffer until the sender of the link receives the
     /// credits.
@@ -110,7 +112,7 @@ impl Buffers {
         Some(self.head_arrivals.as_ref()?[packet.index()])
     }
 
-    /// Add a packet behind the last of a lane.
+    /// Add a packet at the end of the queue of a lane (virtual channel).
     #[inline]
     fn push(&mut self, lane: LaneId, packet: PacketId) {
         let lane = &mut self.lanes[lane];
@@ -134,8 +136,8 @@ impl Buffers {
         self.behind.push(packet);
     }
 
-    /// Remove the first packet of a lane, whose tail leaves the buffer at time `tail`. Return the
-    /// packet behind it, if any.
+    /// Remove the first packet from the queue of a lane (virtual channel). Its tail leaves the
+    /// buffer at time `tail`. Return the packet behind it, if any.
     #[inline]
     fn pop(&mut self, lane: LaneId, tail: Cycles) -> Option<PacketId> {
         let lane = &mut self.lanes[lane];
@@ -148,7 +150,8 @@ impl Buffers {
         Some(lane.first)
     }
 
-    /// Add to the lanes of a run of links the credits that have come back by now.
+    /// Add to the lanes (virtual channels) of a run of links the credits that have come back by
+    /// now.
     #[inline]
     pub(super) fn collect(&mut self, links: &mut Links, run: Run, now: Cycles) {
         for link in run.iter() {
@@ -172,7 +175,8 @@ impl Buffers {
         }
     }
 
-    /// Schedule credits of a lane that come back at `time`.
+    /// Schedule the return of credits for `bytes` of the buffer of a lane (virtual channel) to the
+    /// sender at `time`.
     #[inline]
     fn return_credits(&mut self, links: &mut Links, lane: LaneId, time: Cycles, bytes: u32) {
         (self.lanes[lane].returning).push(time, bytes, &mut self.overflow);
@@ -181,8 +185,8 @@ impl Buffers {
         record.set_credits(time.min(record.credits()), returning_channels);
     }
 
-    /// Return the lane of a link and class with the most free buffer space, the first of equals.
-    /// `None` if no lane has space for `bytes`.
+    /// Return the lane (virtual channel) of a link and class with the most free buffer space, the
+    /// first of equals. `None` if no lane has space for `bytes`.
     pub(super) fn roomiest(&self, link: u32, class: u16, bytes: u32) -> Option<LaneId> {
         let mut best = None;
         let mut most = 0;
@@ -196,7 +200,8 @@ impl Buffers {
         best
     }
 
-    /// Return the free bytes of the buffers behind a link, summed over its lanes.
+    /// Return the free bytes of the buffers behind a link, summed over its lanes (virtual
+    /// channels).
     pub(super) fn credits(&self, link: u32) -> u64 {
         let credits = self.credits.values()[self.numbers.of_link(link)].iter();
         credits.copied().map(u64::from).sum()
@@ -234,8 +239,8 @@ impl Buffers {
         (time < NEVER).then_some(time)
     }
 
-    /// Return the largest free buffer space, in bytes, of any lane of this class among the links of
-    /// a run with free transmitters.
+    /// Return the largest free buffer space, in bytes, of any lane (virtual channel) of this class
+    /// among the links of a run with free transmitters.
     fn room(&self, links: &Links, run: Run, class: u16, now: Cycles) -> u32 {
         let mut most = 0;
         for link in run.iter() {
@@ -248,9 +253,9 @@ impl Buffers {
         most
     }
 
-    /// Return the lane for a packet. Among the links on which the packet fits, [`LinkLoad`] and
-    /// then [`LinkTie`] choose the link. Among the lanes of that link, the lane with the most free
-    /// space wins, the first of equals.
+    /// Return the lane (virtual channel) for a packet. Among the links on which the packet fits,
+    /// [`LinkLoad`] and then [`LinkTie`] choose the link. Among the lanes of that link, the lane
+    /// with the most free space wins, the first of equals.
     fn choose(
         &self,
         links: &Links,
@@ -264,7 +269,8 @@ impl Buffers {
             let lane = self.roomiest(run.first, class, bytes);
             return lane.expect("the link has room");
         }
-        // Merit of a link on which the packet fits: the room in all lanes of its class.
+        // Merit of a link, `None` if the packet does not fit on it: the room in all lanes of its
+        // class.
         let room = |link: u32| {
             if links.get(link).transmitter > now {
                 return None;
@@ -307,6 +313,7 @@ impl Buffers {
 impl Holding for Buffers {
     const LANES: bool = false;
 
+    /// Return when the next packet of `message` can start on one of the links of `run`.
     #[inline]
     fn links_free<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
@@ -321,6 +328,8 @@ impl Holding for Buffers {
         (core.holding).room_at(&mut core.links, run, header.class, wire, now)
     }
 
+    /// Grant a new packet a lane (virtual channel) with room on the links of `run`. Return the time
+    /// at which it starts.
     fn inject<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
         packet: PacketId,
@@ -373,6 +382,7 @@ impl Holding for Buffers {
         core.cut_check(group);
     }
 
+    /// Handle a link that becomes available: check the headers that wait for its group of links.
     fn wake<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
         group: u32,
@@ -388,11 +398,13 @@ impl Holding for Buffers {
         }
     }
 
+    /// Handle a link that becomes available: check the output buffer whose packets wait for it.
     fn wake_output<T: Copy, W: Routes>(core: &mut Core<T, W, Self>, link: u32, now: Cycles) {
         core.output_wake(link, now);
     }
 
-    /// Check groups, then start packets from output buffers.
+    /// Grant links to headers that wait for groups of links, then start packets from output
+    /// buffers.
     fn end_tick<T: Copy, W: Routes>(core: &mut Core<T, W, Self>, now: Cycles) {
         let outputs = core.holding.outputs.is_some();
         while let Some(group) = core.dirty_groups.pop() {
@@ -407,6 +419,7 @@ impl Holding for Buffers {
         }
     }
 
+    /// Return the bytes that were sent over a link and still occupy the buffers behind it.
     fn occupied<T: Copy, W: Routes>(core: &Core<T, W, Self>, link: u32) -> u64 {
         let buffers = &core.holding;
         let lanes = buffers.numbers.of_link(link);
@@ -421,10 +434,13 @@ impl Holding for Buffers {
                 .sum::<u64>()
     }
 
+    /// Return the bytes of a packet: the load of waiting packets is the sum of their bytes.
     fn weight(packet: &Packet) -> u64 {
         packet.wire.into()
     }
 
+    /// Read the state of a packet's lane (virtual channel) and next links, so that the processor
+    /// caches it.
     fn prefetch(&self, links: &Links, lane: LaneId, run: Run, class: u16) -> u64 {
         let mut read = links.get(self.numbers.link(lane)).transmitter ^ self.lanes[lane].tail_left;
         for link in run.iter() {
@@ -438,7 +454,7 @@ impl Holding for Buffers {
 }
 
 impl<T: Copy, W: Routes> Core<T, W, Buffers> {
-    /// Schedule a check, at the end of this tick, of a group in which headers wait.
+    /// Schedule a check, at the end of this tick, of a group of links for which headers wait.
     #[inline]
     fn cut_check(&mut self, group: u32) {
         let check_pending = &mut self.holding.check_pending[group as usize];
@@ -448,8 +464,8 @@ impl<T: Copy, W: Routes> Core<T, W, Buffers> {
         }
     }
 
-    /// Schedule a check of a group at `time`, unless an earlier one is scheduled or no header
-    /// waits.
+    /// Schedule a check of a group of links at `time`, unless an earlier one is scheduled or no
+    /// header waits.
     #[inline]
     pub(super) fn cut_check_at(&mut self, group: u32, time: Cycles) {
         if self.links.get_mut(group).next_check.advance_to(time) {
@@ -475,7 +491,8 @@ impl<T: Copy, W: Routes> Core<T, W, Buffers> {
             }
             let tie_break = self.tie_break(group, now);
             let waiters = &mut self.groups[group as usize];
-            // In a plain network all packets find the same free space.
+            // In a plain network all waiting packets have one class, so compute their free space
+            // once.
             let shared = W::PLAIN.then(|| network.room(links, run, 0, now));
             let packets = &self.packets;
             let fits = |packet: PacketId| {
@@ -531,7 +548,7 @@ impl<T: Copy, W: Routes> Core<T, W, Buffers> {
         }
     }
 
-    /// Grant a packet a lane: the link, and space in the buffer behind it.
+    /// Grant a packet a lane (virtual channel): the link, and space in the buffer behind it.
     #[inline]
     pub(super) fn cut_grant(&mut self, packet: PacketId, lane: LaneId, group: u32, now: Cycles) {
         let link = self.lanes.link(lane);

@@ -3,7 +3,8 @@
 use super::packets::PacketId;
 use isthmus_kernel::Id;
 
-/// An event, packed into a word: its kind, its rank within the kind, and its subject.
+/// A simulation event, packed into a 64-bit word: its kind, its rank among events of that kind, and
+/// its subject, such as a packet or node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Event(u64);
 
@@ -31,11 +32,11 @@ pub(super) enum Kind {
     Send,
 }
 
-/// Number of bits of the rank in the word of an event.
+/// Number of bits that the rank has in the 64-bit word of an event.
 const RANK_BITS: u32 = 28;
 
 impl Event {
-    /// Return the event of this kind, with its rank and its subject: see [`Kind`].
+    /// Create an event from its kind, its rank and its subject: see [`Kind`].
     #[inline]
     pub fn new(kind: Kind, rank: u32, subject: u32) -> Self {
         debug_assert!(rank < 1 << RANK_BITS);

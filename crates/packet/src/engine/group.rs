@@ -16,7 +16,8 @@ pub(super) struct Waiter {
     pub packet: PacketId,
 }
 
-/// Group of outputs of a switch for which the same headers wait: a run of links.
+/// Group of outputs of a switch for which the same packet headers wait, with these headers. Its
+/// links have consecutive numbers.
 #[derive(Debug, Clone)]
 pub(super) struct Group {
     pub waiting: Vec<Waiter>,
@@ -26,7 +27,7 @@ pub(super) struct Group {
     pub inputs: u32,
 }
 
-/// Tie-break among equally old headers: see [`AgeTie`].
+/// Rule and data that decide which of several equally old headers is served: see [`AgeTie`].
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TieBreak {
     pub tie: AgeTie,
@@ -39,21 +40,21 @@ pub(super) struct TieBreak {
 }
 
 impl Group {
-    /// A group without links: the entry of a link that is not the first of its group.
+    /// A group without links: the table entry of a link that is not the first of its group.
     pub const NONE: Self = Self {
         waiting: Vec::new(),
         links: 0,
         inputs: 0,
     };
 
-    /// Return the number of the last input of the switch. If it counts as the input served last,
-    /// round robin continues with input 0.
+    /// Return the highest input number of the switch. If it counts as the input served last, round
+    /// robin continues with input 0.
     pub fn last_input(&self) -> u32 {
         self.inputs.saturating_sub(1)
     }
 
-    /// Return the oldest waiting header for which `fits` is true; `tie_break` decides among equally
-    /// old ones. Headers older than `horizon` are equally old.
+    /// Return the index of the oldest waiting header for which `fits` is true; `tie_break` decides
+    /// among equally old ones. Headers from before the time `horizon` count as equally old.
     #[inline]
     pub fn oldest(
         &self,
@@ -79,8 +80,8 @@ impl Group {
         }
     }
 
-    /// Return the oldest waiting header that fits; among equally old ones, the header whose input
-    /// has the lowest rank.
+    /// Return the index of the oldest waiting header that fits; among equally old ones, of the
+    /// header whose input has the lowest rank.
     #[inline]
     fn oldest_by(
         &self,

@@ -1,4 +1,4 @@
-//! Numbering of lanes.
+//! Numbers of the lanes, which are the virtual channels of all links.
 
 use isthmus_kernel::Cycles;
 use isthmus_kernel::{Id, id};
@@ -17,7 +17,8 @@ id! {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Lanes {
     channels: u32,
-    /// Binary logarithm of the distance of the first lanes of two consecutive links.
+    /// Binary logarithm of the distance of the first lanes (virtual channels) of two consecutive
+    /// links.
     shift: u32,
     /// Number of virtual channels that each class has on a link.
     channels_per_class: u32,
@@ -34,14 +35,14 @@ impl Lanes {
         }
     }
 
-    /// Return the number of lanes of a link.
+    /// Return the number of lanes (virtual channels) of each link.
     #[inline]
     pub fn channels(self) -> u32 {
         self.channels
     }
 
-    /// Return the size of a table that is indexed by the lanes of this number of links. It includes
-    /// unused lane numbers.
+    /// Return the size of a table that is indexed by the lanes (virtual channels) of this number of
+    /// links. It includes unused lane numbers.
     pub fn count(self, links: u32) -> usize {
         (links as usize) << self.shift
     }
@@ -52,25 +53,25 @@ impl Lanes {
         LaneId::new(link << self.shift | channel)
     }
 
-    /// Return the link to which a lane belongs.
+    /// Return the link to which a lane (virtual channel) belongs.
     #[inline]
     pub fn link(self, lane: LaneId) -> u32 {
         lane.number() >> self.shift
     }
 
-    /// Return the number of a lane among the lanes of its link.
+    /// Return the number of a lane (virtual channel) among the lanes of its link.
     #[inline]
     pub fn channel(self, lane: LaneId) -> u32 {
         lane.number() & ((1 << self.shift) - 1)
     }
 
-    /// Return the number of lanes of one class of a link.
+    /// Return the number of lanes (virtual channels) that each class has on a link.
     #[inline]
     pub fn channels_per_class(self) -> u32 {
         self.channels_per_class
     }
 
-    /// Return the range of the numbers of the lanes that a class has on a link.
+    /// Return the range of the numbers of the lanes (virtual channels) that a class has on a link.
     #[inline]
     pub fn of_class(self, link: u32, class: u16) -> Range<usize> {
         let begin = (link as usize) << self.shift;
@@ -78,7 +79,7 @@ impl Lanes {
         begin..begin + self.channels_per_class as usize
     }
 
-    /// Return the range of the numbers of all lanes of a link.
+    /// Return the range of the numbers of all lanes (virtual channels) of a link.
     #[inline]
     pub fn of_link(self, link: u32) -> Range<usize> {
         let begin = (link as usize) << self.shift;

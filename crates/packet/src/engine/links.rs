@@ -11,8 +11,8 @@ use std::ops::Range;
 
 const _: () = assert!(CHANNELS_MAX <= u64::BITS);
 
-/// Number of lanes whose release times are in the record of the link. The times of further lanes
-/// are in `Links::more`.
+/// Number of lanes (virtual channels) whose release times are in the record of the link. The times
+/// of further lanes are in `Links::more`.
 const LANES_IN_RECORD: usize = 2;
 
 /// State that determines which packet gets a link, and when. Two records of 32 bytes fit into one
@@ -25,13 +25,13 @@ pub(super) struct Link {
     /// while the time is unknown, and for a lane that does not exist. With cut-through: the time of
     /// the next returning credits, and a bitmap of the channels to which credits return.
     free: [Cycles; LANES_IN_RECORD],
-    /// Next check of the group of which this link is the first.
+    /// Time of the next check of the group of links that starts with this link.
     pub next_check: NextCheck,
 }
 
 impl Link {
-    /// Return the record of an idle link. `held`: whether packets occupy lanes for longer than
-    /// transmitters.
+    /// Create the record of an idle link. `held`: whether packets occupy lanes (virtual channels)
+    /// for longer than transmitters.
     fn new(lanes: Lanes, held: bool) -> Self {
         let second = if lanes.channels() > 1 { 0 } else { NEVER };
         Self {
@@ -70,21 +70,24 @@ impl Link {
     }
 }
 
-/// Time of the next check of a group in which headers wait.
+/// Time at which the engine next checks whether a header that waits for a group of links can be
+/// served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct NextCheck(Cycles);
 
 impl NextCheck {
-    /// A check at a time that is not known yet. Greater values are states, not times.
+    /// A check of the group of links at a time that is not known yet. Greater values are states,
+    /// not times.
     pub const UNKNOWN: Self = Self(NEVER - 3);
-    /// A check when the tick ends, in which waiting headers are served.
+    /// A check of the group of links when the tick ends, which serves waiting headers.
     pub const TICK_ENDS: Self = Self(NEVER - 2);
-    /// A check when the tick ends: one header has requested a link, and no other header waits.
+    /// A check of the group of links when the tick ends: one header has requested a link, no other
+    /// waits.
     pub const ALONE: Self = Self(NEVER - 1);
-    /// No check, because no header waits.
+    /// No check of the group of links is due, because no header waits.
     pub const NOBODY: Self = Self(NEVER);
 
-    /// Return the value for a check of the group at `time`.
+    /// Create the value for a check of the group of links at `time`.
     #[inline]
     pub fn at(time: Cycles) -> Self {
         Self(time).min(Self::UNKNOWN)
@@ -114,7 +117,8 @@ struct Line([Link; 2]);
 
 const _: () = assert!(size_of::<Line>() == 64);
 
-/// State of a link that is accessed once for each packet, when the packet gets the link.
+/// Counters and end of a link. The engine accesses them once for each packet, when it gets the
+/// link.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(32))]
 pub(super) struct Ledger {
@@ -122,9 +126,9 @@ pub(super) struct Ledger {
     /// [`Counters`](crate::Counters).
     pub busy: u64,
     pub packets: u64,
-    /// Ticks for which circuits occupied its lanes: the sum of the earlier release times minus that
-    /// of all grant times. The present release times of the lanes are not in the sum. The value
-    /// wraps around.
+    /// Ticks for which circuits occupied the lanes (virtual channels) of the link: the sum of
+    /// earlier release times minus the sum of all grant times. The present release times of the
+    /// lanes are not included. The value wraps around.
     held: u64,
     /// The vertex and port to which the link leads.
     pub end: End,
@@ -148,21 +152,22 @@ impl Ledger {
 #[derive(Debug, Clone)]
 pub(super) struct Links {
     lines: Vec<Line>,
-    /// For each link, the record that choices among links do not need.
+    /// For each link, its counters and its end, which choices among links do not need.
     ledgers: Vec<Ledger>,
     /// For the first link of a group, the input served last. Round robin continues with the next
     /// one.
     served: Vec<u32>,
-    /// Release times of the lanes of each link for which its [`Link`] record has no room.
+    /// Release times of the lanes (virtual channels) of each link for which its [`Link`] record has
+    /// no room.
     more: Vec<Cycles>,
-    /// Number of lanes of each link whose times are in `more`.
+    /// Number of lanes (virtual channels) of each link whose times are in `more`.
     more_each: usize,
     pub lanes: Lanes,
 }
 
 impl Links {
-    /// Return idle links for these groups. `held`: whether packets occupy lanes for longer than
-    /// transmitters.
+    /// Create the states of idle links with these groups of waiting headers. `held`: whether
+    /// packets occupy lanes (virtual channels) for longer than transmitters.
     pub fn new(
         ends: impl Iterator<Item = End>,
         groups: &[Group],
@@ -187,7 +192,7 @@ impl Links {
         &self.lines[(link / 2) as usize].0[(link % 2) as usize]
     }
 
-    /// Return, for changes, the record of a link that choices among links read.
+    /// Return a mutable reference to the record of a link that choices among links read.
     #[inline]
     pub fn get_mut(&mut self, link: u32) -> &mut Link {
         &mut self.lines[(link / 2) as usize].0[(link % 2) as usize]
@@ -204,7 +209,7 @@ impl Links {
         next
     }
 
-    /// Return the record of a link that is not needed for choices among links.
+    /// Return the counters and the end of a link, which choices among links do not need.
     #[inline]
     pub fn ledger(&self, link: u32) -> &Ledger {
         &self.ledgers[link as usize]
@@ -218,13 +223,13 @@ impl Links {
             .zip(&self.ledgers)
     }
 
-    /// Return the input of a group that was served last.
+    /// Return the switch input from which a group of links last served a packet, for round robin.
     #[inline]
     pub fn served(&self, group: u32) -> u32 {
         self.served[group as usize]
     }
 
-    /// Set the input of a group that was served last.
+    /// Set the switch input from which a group of links last served a packet, for round robin.
     #[inline]
     pub fn set_served(&mut self, group: u32, input: u32) {
         self.served[group as usize] = input;
@@ -258,8 +263,8 @@ impl Links {
         self.get(link).free[..within].iter().chain(more).copied()
     }
 
-    /// Return the first free lane of a link; with a class, of the lanes of that class. If no lane
-    /// is free, return the time at which one becomes free, as far as known.
+    /// Return the first free lane (virtual channel) of a link; with a class, of the lanes of that
+    /// class. If no lane is free, return the time at which one becomes free, as far as known.
     #[inline(always)]
     pub fn first_free(&self, link: u32, class: Option<u16>, now: Cycles) -> Result<LaneId, Cycles> {
         if let Some(class) = class {
@@ -300,14 +305,14 @@ impl Links {
         Err(next)
     }
 
-    /// Return the channels of a class on every link.
+    /// Return the range of channel numbers that a class has on every link.
     fn of_class(&self, class: u16) -> Range<usize> {
         self.lanes.of_class(0, class)
     }
 
-    /// Return the number of busy lanes of a link, or of one class of it. If a link has a single
-    /// lane, the count without a class includes one more. It is [`Links::busy_lanes_max`] if all
-    /// are busy.
+    /// Return the number of busy lanes (virtual channels) of a link, or of one class of it. If a
+    /// link has a single lane, the count without a class includes one more. It is
+    /// [`Links::busy_lanes_max`] if all are busy.
     #[inline(always)]
     pub fn busy_lanes(&self, link: u32, class: Option<u16>, now: Cycles) -> u32 {
         if let Some(class) = class {
@@ -324,7 +329,8 @@ impl Links {
         count
     }
 
-    /// Return the result of [`Links::busy_lanes`] if no lane is free.
+    /// Return the value that [`Links::busy_lanes`] returns for a link without a free lane (virtual
+    /// channel).
     #[inline(always)]
     pub fn busy_lanes_max(&self, class: Option<u16>) -> u32 {
         match class {
@@ -333,8 +339,8 @@ impl Links {
         }
     }
 
-    /// Grant a lane that is free now; the time at which it becomes free again is unknown. Return
-    /// the time at which the packet starts on the link.
+    /// Grant a free lane (virtual channel) to a packet; the time at which the lane becomes free
+    /// again is still unknown. Return the time at which the packet starts on the link.
     #[inline]
     pub fn hold(&mut self, lane: LaneId, now: Cycles) -> Cycles {
         let (link, channel) = (self.lanes.link(lane), self.lanes.channel(lane) as usize);
@@ -349,7 +355,7 @@ impl Links {
         record.transmitter.max(now)
     }
 
-    /// Set the time at which a granted lane becomes free.
+    /// Set the time at which a granted lane (virtual channel) becomes free.
     #[inline]
     pub fn release(&mut self, lane: LaneId, time: Cycles) {
         let (link, channel) = (self.lanes.link(lane), self.lanes.channel(lane) as usize);
@@ -369,15 +375,16 @@ impl Links {
         ledger.packets += 1;
     }
 
-    /// Return the ticks for which circuits occupied the lanes of each link: the sum of release
-    /// times minus that of grant times. The value wraps around while some lanes have no release
-    /// time yet.
+    /// Return the ticks for which circuits occupied the lanes (virtual channels) of each link: the
+    /// sum of release times minus that of grant times. The value wraps around while some lanes have
+    /// no release time yet.
     pub fn held(&self) -> Vec<u64> {
         let links = (0..).zip(&self.ledgers);
         (links.map(|(link, ledger)| ledger.held.wrapping_add(self.free_time_sum(link)))).collect()
     }
 
-    /// Restart the counters with these busy ticks of transmitters and occupied ticks of lanes.
+    /// Restart the counters of all links at these values: busy ticks of transmitters and occupied
+    /// ticks of lanes (virtual channels).
     pub fn restart_counts(&mut self, busy: &[u64], held: &[u64]) {
         let sums: Vec<u64> = (0..busy.len() as u32)
             .map(|link| self.free_time_sum(link))
@@ -389,7 +396,7 @@ impl Links {
         }
     }
 
-    /// Return the sum of the known times at which lanes of a link become free.
+    /// Return the sum of the known times at which lanes (virtual channels) of a link become free.
     fn free_time_sum(&self, link: u32) -> u64 {
         let times = self.free(link).filter(|&free| free != NEVER);
         times.fold(0, u64::wrapping_add)

@@ -1,16 +1,17 @@
-//! Messages from their offer to their delivery.
+//! State of messages from the time they are offered to the engine until their delivery.
 
 use crate::traffic::{Kind, Message};
 use isthmus_kernel::Cycles;
 
-/// State of a message from its offer to its delivery.
+/// State of a message from the time it is offered to the engine until its delivery.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct MessageState<T> {
     pub message: Message<T>,
     pub generated: Cycles,
     /// Time at which the first packet was injected.
     pub injected: Option<Cycles>,
-    /// Whether the packets in flight carry the data. If false, they are the request of a read.
+    /// Whether the message's packets in flight carry its data. If false, they are the request of a
+    /// read.
     pub data: bool,
     /// Bytes of the data, or of the request of a read.
     pub bytes: u64,
@@ -19,7 +20,8 @@ pub(super) struct MessageState<T> {
     /// Number of packets of the data or request, and number of those packets that have arrived.
     pub packets: u64,
     pub arrived: u64,
-    /// Latest time at which a known acknowledgement comes back.
+    /// Latest time at which an acknowledgement of an arrived packet reaches the sender of the
+    /// message.
     pub completed: Cycles,
     /// Initial state of the packets of this message: see
     /// [`Routes::initial_state`](crate::routes::Routes::initial_state).
@@ -27,8 +29,8 @@ pub(super) struct MessageState<T> {
 }
 
 impl<T> MessageState<T> {
-    /// Return the source and destination of the packets in flight. The data of a read goes from
-    /// `to` to `from`.
+    /// Return the source and destination of the message's packets in flight. The data of a read
+    /// goes from `to` to `from`.
     #[inline]
     pub fn ends(&self) -> (u32, u32) {
         if self.data && self.message.kind == Kind::Read {
@@ -40,8 +42,8 @@ impl<T> MessageState<T> {
 }
 
 impl<T> MessageState<T> {
-    /// Read the fields that an event uses, so that the processor caches them. The result has no
-    /// meaning.
+    /// Read the fields of the message that an event uses, so that the processor caches them. The
+    /// result has no meaning.
     #[inline]
     pub fn prefetch(&self) -> u64 {
         let ends = self.message.from ^ self.message.to;

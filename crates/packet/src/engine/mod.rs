@@ -56,11 +56,12 @@ pub(crate) use lanes::Lanes;
 pub(crate) use packets::Step;
 use std::sync::Arc;
 
-/// Engine for packet networks: see the rules of the crate.
+/// Event-driven simulation engine for packet networks. The crate's documentation lists its rules.
 #[derive(Debug, Clone)]
 pub struct Engine<T, W>(Network<T, W>);
 
-/// The engine of either switching method. The variants avoid a test of the method in each event.
+/// The engine for one of the two switching methods. Separate variants avoid a test of the method in
+/// each event.
 #[expect(
     clippy::large_enum_variant,
     reason = "there is one for a whole replication"
@@ -72,7 +73,7 @@ enum Network<T, W> {
     CutThrough(Core<T, W, Buffers>),
 }
 
-/// Evaluate an expression with the core of the engine, for either switching method.
+/// Evaluate an expression on the core of the engine, whichever switching method it has.
 macro_rules! core_of {
     ($engine:expr, $core:ident => $then:expr) => {
         match $engine {
@@ -109,14 +110,15 @@ impl<T: Copy, W: Routes> Engine<T, W> {
         }))
     }
 
-    /// Request a reminder for `node` at `time`, later than the present. Call this before the run
-    /// calls the handler for the first time; a handler uses [`Offers::remind`].
+    /// Schedule a call of the handler's reminder function for `node` at `time`, later than the
+    /// present. Call this before the run calls the handler for the first time; a handler uses
+    /// [`Offers::remind`].
     pub fn remind(&mut self, time: Cycles, node: u32, tag: T) {
         core_of!(&mut self.0, core => core.remind(time, node, tag));
     }
 
-    /// Return the number of messages that are offered and not delivered: messages in flight and
-    /// messages still to be generated.
+    /// Return the number of messages that were offered and are not delivered: messages in flight
+    /// and messages still to be generated.
     pub fn open(&self) -> u64 {
         core_of!(&self.0, core => core.messages.len() as u64)
     }
@@ -126,31 +128,35 @@ impl<T: Copy, W: Routes> Engine<T, W> {
         core_of!(&self.0, core => core.packets.count() as u64)
     }
 
-    /// Restart the counters at the present time. A resource in use counts with the rest of its
-    /// time.
+    /// Restart the counters at the present time. A link or DMA engine in use counts its ticks from
+    /// now on.
     pub fn count_from_now(&mut self) {
         core_of!(&mut self.0, core => core.count_from_now());
     }
 
     /// Return the counters of all links and nodes up to now. No resource counts more ticks than
     /// have passed since [`Engine::count_from_now`]. Lanes count up to that number times the number
-    /// of lanes of the link.
+    /// of lanes (virtual channels) of the link.
     pub fn counted(&self) -> Counters {
         core_of!(&self.0, core => core.counted())
     }
 }
 
 impl<T: Copy, W: Routes> isthmus_kernel::Engine for Engine<T, W> {
+    /// The messages that the engine accepts.
     type Message<'a> = Message<T>;
 
+    /// Return the present simulated time in ticks.
     fn now(&self) -> Cycles {
         core_of!(&self.0, core => core.now)
     }
 
+    /// Schedule the generation of a message at its source node at `time`.
     fn offer(&mut self, time: Cycles, message: Message<T>) {
         core_of!(&mut self.0, core => core.offer(time, message));
     }
 
+    /// Return the number of messages that are generated and not delivered.
     fn under_way(&self) -> u64 {
         core_of!(&self.0, core => core.under_way())
     }
@@ -158,6 +164,7 @@ impl<T: Copy, W: Routes> isthmus_kernel::Engine for Engine<T, W> {
 
 /// [`Handler::finished`] is called after each tick in which an event happened.
 impl<T: Copy, W: Routes, H: Handler<Tag = T>> RunUntil<H> for Engine<T, W> {
+    /// Run the simulation until `limit`, until no event is left, or until the handler has finished.
     fn run_until(&mut self, limit: Cycles, handler: &mut H) -> Ran {
         core_of!(&mut self.0, core => core.run_until(limit, handler))
     }

@@ -23,7 +23,7 @@ pub(super) struct Nic {
     pub turns: VecDeque<MessageId>,
     /// Number of packets that the first message of `turns` may still send in this turn.
     slice_left: u32,
-    /// Number of packets sent so far.
+    /// Number of the next packet of the node, which counts the packets that the node has sent.
     next_number: u32,
     /// Whether an attempt to inject is due at the end of this tick.
     pub dirty: bool,
@@ -72,7 +72,7 @@ impl Nic {
         self.ready ^ self.scheduled.len() as u64
     }
 
-    /// Return the message to be generated next.
+    /// Return the message of this node that is generated next.
     #[inline]
     pub fn next_scheduled(&self) -> Option<MessageId> {
         self.scheduled.front().map(|&(_, message)| message)
@@ -80,7 +80,7 @@ impl Nic {
 }
 
 impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
-    /// Schedule the generation of a message.
+    /// Schedule the generation of a message at its source node, at `time`.
     pub(super) fn accept(&mut self, time: Cycles, message: Message<T>) {
         let read = message.kind == crate::Kind::Read;
         let bytes = if read {
@@ -108,7 +108,8 @@ impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
             .push(time, Event::new(Kind::Generate, message.from, 0));
     }
 
-    /// Generate the next scheduled message of a node: move it to its queue. Return its slot.
+    /// Generate the next scheduled message of a node: move it to its queue. Return the message's
+    /// number.
     pub(super) fn generate(&mut self, node: u32, now: Cycles) -> MessageId {
         let nic = &mut self.nics[node as usize];
         let (_, message) = nic
@@ -122,7 +123,7 @@ impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
         if queue.len() == 1 {
             let interface = &self.rules.interface;
             if interface.start == 0 && interface.queues == 1 {
-                // No other DMA of the node can start before this one.
+                // Start the DMA at once, because no other DMA of the node can start earlier.
                 self.start(node, number);
             } else {
                 let time = now + interface.start;
@@ -155,7 +156,7 @@ impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
             .push(start, Event::new(Kind::Start, server, interface.queues));
     }
 
-    /// Start to send the first message of a queue of a node.
+    /// Start the DMA transfer of the first message in a queue of a node.
     pub(super) fn start(&mut self, node: u32, queue: u32) {
         let nic = &mut self.nics[node as usize];
         let message = match nic.queues.get(queue as usize) {
@@ -186,7 +187,7 @@ impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
         }
     }
 
-    /// Inject the packets that can be injected now, and schedule the next attempt.
+    /// Inject the packets of a node that can start now, and schedule the next attempt.
     pub(super) fn inject(&mut self, node: u32, now: Cycles) {
         while let Some(&message) = self.nics[node as usize].turns.front() {
             let (header, run) = self.next_header(node, message);

@@ -15,7 +15,8 @@ use crate::rules::Outputs;
 use isthmus_kernel::Cycles;
 use std::collections::VecDeque;
 
-/// Bit that marks an output buffer in the list of groups to check; there are fewer than 2^28 links.
+/// Bit that marks an entry in the list of groups to check as an output buffer; numbers of links are
+/// below 2^28.
 pub(super) const MARK: u32 = 1 << 31;
 
 /// Output buffer of a switch, at the start of a link.
@@ -31,7 +32,7 @@ struct Output {
     packets: VecDeque<PacketId>,
     /// Time of the next check; `NEVER` if none is scheduled.
     wake: Cycles,
-    /// Whether the output is in the list to check when the tick ends.
+    /// Whether the output buffer is in the list of those to check when the tick ends.
     check_pending: bool,
 }
 
@@ -63,7 +64,8 @@ impl OutputBuffers {
         }
     }
 
-    /// Add the freed space of packets whose tails have left the buffers of a run of links.
+    /// Add the space of packets whose tails have left by now to the free space of the output
+    /// buffers of a run of links.
     fn collect(&mut self, run: Run, now: Cycles) {
         for link in run.iter() {
             let output = &mut self.outputs[link as usize];
@@ -77,8 +79,8 @@ impl OutputBuffers {
         (output.path_free <= now).then_some(output.room)
     }
 
-    /// Return when one of these outputs may next have more free space or a free path, as far as
-    /// known. The caller must call `collect` for them first.
+    /// Return when one of the output buffers of a run of links may next have more free space or a
+    /// free path into it, as far as known. The caller must call `collect` first.
     fn next_change(&self, run: Run, now: Cycles) -> Cycles {
         let changes = run.iter().map(|link| {
             let output = &self.outputs[link as usize];
@@ -92,7 +94,7 @@ impl OutputBuffers {
 }
 
 impl<T: Copy, W: Routes> Core<T, W, Buffers> {
-    /// Return the output buffers, which must exist.
+    /// Return the output buffers of the network, which exist whenever this is called.
     #[inline]
     fn outputs(&mut self) -> &mut OutputBuffers {
         match &mut self.holding.outputs {
@@ -101,8 +103,8 @@ impl<T: Copy, W: Routes> Core<T, W, Buffers> {
         }
     }
 
-    /// Check a group at the end of a tick, or store a marked output buffer for a check after the
-    /// groups.
+    /// Check a group of links at the end of a tick, or store a marked output buffer for a check
+    /// after the groups.
     pub(super) fn output_end_tick(&mut self, marked: u32, now: Cycles) {
         match marked & MARK {
             0 => self.output_arbitrate(marked, now),
@@ -145,8 +147,9 @@ impl<T: Copy, W: Routes> Core<T, W, Buffers> {
             self.links.set_served(group, input);
             let state = self.packets.get(packet);
             let (ticks, wire) = (u64::from(state.ticks), state.wire);
-            // Best output among those with room for the packet. With `LinkLoad::Room`: the most
-            // room, then the most credits. With `LinkLoad::Idle`: a free transmitter.
+            // Choose the best output buffer among those with room for the packet. With
+            // `LinkLoad::Room`: the most room, then the most credits. With `LinkLoad::Idle`: a free
+            // transmitter.
             let links = &self.links;
             let free = |link: u32| links.get(link).transmitter;
             let merit = |link: u32| {
@@ -207,7 +210,7 @@ impl<T: Copy, W: Routes> Core<T, W, Buffers> {
     }
 
     /// Start packets from an output buffer on its link as long as the transmitter is free and a
-    /// lane has credits.
+    /// lane (virtual channel) has credits.
     pub(super) fn output_send(&mut self, link: u32, now: Cycles) {
         self.outputs().outputs[link as usize].check_pending = false;
         let run = Run::one(link);

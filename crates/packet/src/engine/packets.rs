@@ -1,4 +1,4 @@
-//! Packets in the network.
+//! State of all packets that are in the network.
 
 use super::lanes::LaneId;
 use crate::routes::{Header, Run};
@@ -32,9 +32,9 @@ pub(super) struct Packet {
     pub payload: u32,
     /// Number of the packet among all packets of its source.
     pub number: u32,
-    /// The lane that was granted to the packet last.
+    /// The lane (virtual channel) that was granted to the packet last.
     pub lane: LaneId,
-    /// Links to request at the switch to which `lane` leads.
+    /// Links that the packet requests at the switch to which its `lane` leads.
     pub run: Run,
     /// Number of the input by which the packet comes into the switch to which `lane` leads: the
     /// number of the port times the number of channels per link, plus the number of the channel.
@@ -47,7 +47,7 @@ pub(super) struct Packet {
 const _: () = assert!(size_of::<Packet>() == 64);
 
 impl Packet {
-    /// Return the random number for the choice of the next link of the route.
+    /// Return the packet's random number for the choice of the next link of its route.
     #[inline]
     pub fn random(&self, seed: u64) -> u64 {
         tie(
@@ -59,20 +59,20 @@ impl Packet {
     }
 }
 
-/// A step of the path of a packet: the lane that the packet got.
+/// A step of the path of a packet: the lane (virtual channel) that the packet got.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Step {
     pub lane: LaneId,
-    /// The group to which the link of the lane belongs.
+    /// The group of links to which the link of the packet's `lane` belongs.
     pub group: u32,
 }
 
-/// All packets in the network and the paths of their lanes.
+/// All packets in the network and the paths of their lanes (virtual channels).
 #[derive(Debug, Clone)]
 pub(super) struct Packets {
     slots: Slab<PacketId, Packet>,
     paths: Paths<PacketId, Step>,
-    /// Number of links of the longest route.
+    /// Number of links of the longest route, for which each slot has room.
     longest: usize,
 }
 
@@ -106,13 +106,13 @@ impl Packets {
         &self.slots[packet]
     }
 
-    /// Return the state of a packet, for changes.
+    /// Return a mutable reference to the state of a packet.
     #[inline]
     pub fn get_mut(&mut self, packet: PacketId) -> &mut Packet {
         &mut self.slots[packet]
     }
 
-    /// Append a lane to the path of a packet.
+    /// Append a lane (virtual channel) to the path of a packet.
     #[inline]
     pub fn step(&mut self, packet: PacketId, step: Step) -> &mut Packet {
         let state = &mut self.slots[packet];
@@ -134,7 +134,7 @@ impl Packets {
         self.paths.step(packet, links.into()).lane.number().into()
     }
 
-    /// Return the lanes that were granted to a packet so far, in order.
+    /// Return the lanes (virtual channels) that were granted to a packet so far, in order.
     #[inline]
     pub fn path(&self, packet: PacketId) -> &[Step] {
         let links = self.slots[packet].header.links;

@@ -29,7 +29,7 @@ pub(super) struct Queue {
     now: Cycles,
     /// Number, counted from time 0, of the slot whose events are in `due`.
     slot: u64,
-    /// Binary logarithm of the ticks of a slot.
+    /// Binary logarithm of the number of ticks in a slot.
     shift: u32,
     /// Sorted events of the present slot, and the number of these events already served.
     due: Vec<Entry>,
@@ -38,7 +38,8 @@ pub(super) struct Queue {
     slots: Box<[Vec<Entry>]>,
     /// Empty lists of slots that have been served. Later slots reuse their memory.
     spare: Vec<Vec<Entry>>,
-    /// Bitmap of the slots in use, and bitmap of its words that are not 0.
+    /// Bitmap of the wheel's slots that have events. `words` is a bitmap of its words that are not
+    /// 0.
     used: Box<[u64; 64]>,
     words: u64,
     /// Events that are too far in the future for the wheel.
@@ -48,7 +49,7 @@ pub(super) struct Queue {
     far_slot: u64,
 }
 
-/// Return the sort key of a scheduled event: its time, and its key within the tick.
+/// Return the sort key of a scheduled event: its time, and its order within the tick.
 #[inline]
 fn order(&(time, event): &Entry) -> (Cycles, u64) {
     (time, event.order_key())
@@ -146,7 +147,8 @@ impl Queue {
         self.served == self.due.len() && self.words == 0 && self.far.is_empty()
     }
 
-    /// Advance to the next slot in use, if that starts no later than `limit`.
+    /// Advance the queue to the next slot that has events, if that slot starts no later than
+    /// `limit`.
     fn advance(&mut self, limit: Cycles) -> bool {
         let near = self.next_used();
         let slot = near.min(self.far_slot);
@@ -173,7 +175,7 @@ impl Queue {
         true
     }
 
-    /// Move the events of the present slot from the heap to `due`.
+    /// Move the events of the present slot from the heap of distant events to the list `due`.
     fn collect_far(&mut self) {
         self.far_slot = Cycles::MAX;
         while let Some(&Reverse((time, event))) = self.far.peek() {
@@ -202,7 +204,8 @@ impl Queue {
         if later != 0 {
             return self.slot - bit + u64::from(later.trailing_zeros());
         }
-        // Search the words after this one cyclically; this one comes last.
+        // Rotate the bitmap of words, to search the words after the present one first and the
+        // present one last.
         let turned = self.words.rotate_right(word as u32 + 1);
         let ahead = u64::from(turned.trailing_zeros()) + 1;
         let next = (word as u64 + ahead) % 64;

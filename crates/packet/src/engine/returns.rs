@@ -4,29 +4,32 @@ use super::core::NEVER;
 use isthmus_kernel::{Cycles, Id, Slab, id};
 
 id! {
-    /// Number of the slot, in [`Overflow`], of a return that follows another return of the same
-    /// buffer.
+    /// Number of the slot in [`Overflow`] of a later return of buffer space, after the first return
+    /// of the same buffer.
     struct OverflowId;
 }
 
-/// Returning bytes of one buffer, in order of time. This record stores the first return, which
-/// suffices for most queries. The other returns are in an [`Overflow`] that all buffers share.
+/// List of the bytes of one buffer whose release is on its way to the sender, in order of time.
+/// This record stores the first return, which suffices for most queries. The other returns are in
+/// an [`Overflow`] that all buffers share.
 #[derive(Debug, Clone)]
 pub(super) struct Returns {
-    /// Time of the first return; `NEVER` if there is none.
+    /// Time at which the first return reaches the sender; `NEVER` if there is none.
     next: Cycles,
-    /// Number of bytes of the first return.
+    /// Number of buffer bytes that the first return frees.
     bytes: u32,
     /// The last return after the first one. The returns in the overflow form a ring, in which the
     /// first follows the last.
     last: OverflowId,
 }
 
-/// Store for all returns except the first of each [`Returns`].
+/// Store that all buffers share for the returns of buffer space except the first return of each
+/// buffer.
 #[derive(Debug, Clone)]
 pub(super) struct Overflow(Slab<OverflowId, Entry>);
 
-/// A return in the overflow, and the slot of the next return of its ring.
+/// A return of buffer space in the shared store, and the slot of the next return of the same
+/// buffer.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     time: Cycles,
@@ -35,7 +38,7 @@ struct Entry {
 }
 
 impl Overflow {
-    /// Return an empty store.
+    /// Create a store without returns of buffer space.
     pub fn new() -> Self {
         Self(Slab::new())
     }
@@ -70,7 +73,7 @@ impl Overflow {
 }
 
 impl Returns {
-    /// Return a list without returning bytes.
+    /// Create an empty list of returns of buffer space.
     pub const fn new() -> Self {
         Self {
             next: NEVER,
@@ -79,7 +82,7 @@ impl Returns {
         }
     }
 
-    /// Return the time of the first return; `NEVER` if there is none.
+    /// Return the time at which the next buffer bytes become free; `NEVER` if there are none.
     #[inline]
     pub fn next(&self) -> Cycles {
         self.next
@@ -96,7 +99,7 @@ impl Returns {
         }
     }
 
-    /// Return the number of bytes whose time of return has come.
+    /// Return the number of buffer bytes whose release has reached the sender by now.
     pub fn due_bytes(&self, now: Cycles, overflow: &Overflow) -> u32 {
         if self.next > now {
             return 0;

@@ -5,8 +5,8 @@ use crate::Counters;
 use crate::routes::Routes;
 
 impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
-    /// Restart the counters at the present time. A resource in use then counts with the rest of its
-    /// time.
+    /// Restart the counters at the present time. A link or DMA engine in use counts its ticks from
+    /// now on.
     pub fn count_from_now(&mut self) {
         let left = self.after_now();
         let held: Vec<u64> = (left.held.iter().zip(&left.open))
@@ -49,8 +49,8 @@ impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
         }
     }
 
-    /// Return the ticks after now in which links, DMA engines and lanes are already known to be
-    /// occupied.
+    /// Return the ticks after now in which links, DMA engines and lanes (virtual channels) are
+    /// already known to be occupied.
     fn after_now(&self) -> AfterNow {
         let now = self.now;
         let ticks_after = |time: u64| time.saturating_sub(now);
@@ -80,11 +80,12 @@ impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
 }
 
 /// Ticks after the present time in which resources are already known to be occupied: each
-/// transmitter, each DMA engine, and the lanes of each link.
+/// transmitter, each DMA engine, and the lanes (virtual channels) of each link.
 struct AfterNow {
     busy: Vec<u64>,
     dma: Vec<u64>,
     held: Vec<u64>,
-    /// For each link, the number of lanes whose release time is unknown.
+    /// For each link, the number of occupied lanes (virtual channels) whose release time is not
+    /// known yet.
     open: Vec<u64>,
 }

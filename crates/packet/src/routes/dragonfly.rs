@@ -1,4 +1,4 @@
-//! Routes through a dragonfly.
+//! Routes of packets through a network with dragonfly topology.
 
 use super::{End, Header, LocalView, Routes, Run, pick};
 use isthmus_kernel::Cycles;
@@ -37,7 +37,7 @@ pub struct Dragonfly {
     shape: topology::Dragonfly,
     wiring: Arc<Wiring>,
     routing: Routing,
-    /// For each pair of groups, the global links from the first to the second.
+    /// For each pair of groups, the links from routers of the first to routers of the second.
     global: Vec<GlobalLink>,
     /// Propagation delay of a link within a group and of a link between groups, in ticks.
     lengths: [Cycles; 2],
@@ -81,7 +81,7 @@ impl Dragonfly {
         let nodes = shape.node_count();
         let mut table = vec![GlobalLink::default(); (groups * groups * links) as usize];
         let index = |a: u32, b: u32, link: u32| ((a * groups + b) * links + link) as usize;
-        // Global cables have the highest numbers.
+        // The cables between groups have the highest numbers of all cables.
         let cables = wiring.link_count() / 2;
         let mut cable = (cables - groups * (groups - 1) / 2 * links) as usize;
         for a in 0..groups {
@@ -132,7 +132,7 @@ impl Dragonfly {
         self.node_routers[node as usize]
     }
 
-    /// Return the link from a router to another of its group.
+    /// Return the number of the link from a router to another router of its group.
     #[inline]
     fn local(&self, from: u32, to: u32) -> u32 {
         let Router { group, first } = self.routers[from as usize];
@@ -140,7 +140,7 @@ impl Dragonfly {
         first + self.shape.nodes() + index
     }
 
-    /// Return the global links from one group to another.
+    /// Return the links between routers of two groups that lead from the first group to the second.
     #[inline]
     fn global(&self, from: u32, to: u32) -> &[GlobalLink] {
         let (groups, links) = (self.shape.groups(), self.shape.links());
@@ -187,7 +187,8 @@ impl Dragonfly {
         costs.min().unwrap_or(0)
     }
 
-    /// Return the links of the shortest route from a router to another via the given groups.
+    /// Return the number of links of the shortest route from a router to another via the given
+    /// groups.
     fn hops(&self, from: u32, to: u32, groups: &[u32]) -> u64 {
         let Some((&group, rest)) = groups.split_first() else {
             return u64::from(from != to);
@@ -201,14 +202,17 @@ impl Dragonfly {
 }
 
 impl Routes for Dragonfly {
+    /// Return the number of nodes.
     fn node_count(&self) -> u32 {
         self.wiring.node_count()
     }
 
+    /// Return the number of links.
     fn link_count(&self) -> u32 {
         self.wiring.link_count()
     }
 
+    /// Return the number of links of the longest route from node to node.
     fn longest_route(&self) -> u32 {
         match self.routing {
             Routing::Minimal => 5,
@@ -216,10 +220,12 @@ impl Routes for Dragonfly {
         }
     }
 
+    /// Return the vertex and port to which a link leads.
     fn end(&self, link: u32) -> End {
         End::of(&self.wiring, link)
     }
 
+    /// Return the propagation delay of a link in ticks: 0 for a link of a node.
     fn length(&self, link: u32) -> Cycles {
         let nodes = self.node_count();
         let ends = [link, self.wiring.reverse(link)];
@@ -230,6 +236,7 @@ impl Routes for Dragonfly {
         }
     }
 
+    /// Return the number of classes of virtual channels: one for each group that a route can visit.
     fn classes(&self) -> u32 {
         let most = match self.routing {
             Routing::Minimal => 2,
@@ -240,6 +247,8 @@ impl Routes for Dragonfly {
         most.min(self.shape.groups())
     }
 
+    /// Return each link out of a router as a run of its own, with the number of ports of the
+    /// router.
     fn runs(&self) -> impl Iterator<Item = (Run, u32)> {
         let nodes = self.node_count();
         let switches = nodes..nodes + self.wiring.switch_count();
@@ -250,19 +259,23 @@ impl Routes for Dragonfly {
         })
     }
 
+    /// Return the single link out of a node.
     fn node_links(&self, node: u32) -> Run {
         Run::one(node)
     }
 
+    /// Return the route state of a packet that passes through no third group.
     fn initial_state(&self, _from: u32, _to: u32) -> u16 {
         NONE
     }
 
+    /// Return the link over which a packet leaves its source node.
     #[inline]
     fn first_links(&self, header: &mut Header, _random: impl FnOnce() -> u64) -> Run {
         self.node_links(header.from)
     }
 
+    /// Return the third group that a packet passes through, or `NONE` for a minimal route.
     fn choose_route(
         &self,
         header: &Header,
@@ -284,6 +297,7 @@ impl Routes for Dragonfly {
         NONE
     }
 
+    /// Return the link that a packet takes from the router at `at`.
     #[inline]
     fn next_links(&self, header: &mut Header, at: End, random: impl FnOnce() -> u64) -> Run {
         let router = at.vertex - self.node_count();
@@ -315,14 +329,16 @@ mod tests {
     use super::*;
     use isthmus_topology::deadlock::Dependencies;
 
-    /// Load of links for tests, in which only the link with this number is occupied.
+    /// Load of links for tests: every third link is occupied, from an offset that this number sets.
     struct SomeFull(u32);
 
     impl LocalView for SomeFull {
+        /// Return a load of 100 for every third link, and 0 for the other links.
         fn occupied(&self, link: u32) -> u64 {
             u64::from((link + self.0).is_multiple_of(3)) * 100
         }
 
+        /// Return the same load of waiting packets, 1, for every link.
         fn waiting(&self, _: u32) -> u64 {
             1
         }
@@ -343,7 +359,7 @@ mod tests {
             assert_eq!(at.vertex, header.to);
             seen(so_far);
         } else {
-            // Random numbers which together select every link of a run of a few links.
+            // Try random numbers that together select every link of any run of a few links.
             let mut tried = Vec::new();
             for random in (0..4).map(|part| part << 62) {
                 let mut header = header;
@@ -370,7 +386,7 @@ mod tests {
             ((1, 3, 5, 2), Routing::Ugal, 7),
             ((1, 3, 2, 2), Routing::Ugal, 5),
             ((2, 3, 1, 1), Routing::Ugal, 3),
-            // Each router has links to every group.
+            // In this shape each router has links to every other group.
             ((1, 2, 4, 4), Routing::Valiant, 5),
         ] {
             let (nodes, routers, groups, links) = shape;

@@ -244,11 +244,12 @@ pub struct Header {
     pub class: u16,
 }
 
-/// Load of the links at the switch of a packet's source, before injections of the tick change it.
+/// The load of the links at the switch of a packet's source, as a routing rule reads it. Injections
+/// of the present tick are not included.
 pub trait LocalView {
     /// Return the spent credits of a link: the bytes that were sent over it and, as far as the
     /// sender knows, have not left the buffer behind it. With circuits, return the number of its
-    /// lanes in use. Packets in an output buffer do not count.
+    /// lanes (virtual channels) in use. Packets in an output buffer do not count.
     fn occupied(&self, link: u32) -> u64;
 
     /// Return the bytes of the packets whose headers wait for the run that starts with link
@@ -257,7 +258,8 @@ pub trait LocalView {
 }
 
 impl End {
-    /// Return the end of a link of a wiring. Its port is that of the reverse link of the same cable.
+    /// Return the vertex and port to which a link of a wiring leads. The port is that of the
+    /// reverse link of the same cable.
     pub fn of(wiring: &Wiring, link: u32) -> Self {
         let vertex = wiring.target(link);
         Self {
@@ -267,7 +269,7 @@ impl End {
     }
 }
 
-/// Return the index below `count` that a random number selects: see [`crate::tie`].
+/// Return the index below `count` that a random number selects uniformly: see [`crate::tie`].
 #[inline]
 pub fn pick(count: u32, random: u64) -> u32 {
     ((u128::from(random) * u128::from(count)) >> 64) as u32
@@ -279,7 +281,8 @@ const LINKS_MAX: u32 = 1 << 28;
 /// Maximum propagation delay of a link in ticks.
 pub const LENGTH_MAX: Cycles = 1 << 40;
 
-/// Check as much of the consistency of a network as is possible before a run.
+/// Check that the links, runs and counts of a network are consistent, as far as possible before a
+/// run.
 pub(crate) fn check<W: Routes>(routes: &W) -> Result<(), Error> {
     let wrong = |what, link| Err(Error::Network { what, link });
     let links = routes.link_count();

@@ -1,11 +1,12 @@
-//! Routes through any network, by a table.
+//! Routes through a network of any shape, looked up in a table.
 
 use super::{End, Header, Routes, Run};
 use isthmus_kernel::Cycles;
 use isthmus_topology::Wiring;
 use std::sync::Arc;
 
-/// Next step of a packet at a switch.
+/// Next step of a packet at a switch, as a rule returns it: the next switch, channel class and
+/// state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hop {
     /// Number of the next switch, from 0.
@@ -86,7 +87,7 @@ const KINDS_MAX: u16 = 256;
 /// Maximum number of entries of a table: about 3 GB.
 const ENTRIES_MAX: u64 = 1 << 28;
 
-/// Rule from which a [`Table`] is built.
+/// Routing rule from which a [`Table`] is built, as functions of switches and states.
 #[derive(Debug, Clone, Copy)]
 pub struct Rule<Start, Next> {
     /// Number of classes of channels, 1 or more.
@@ -123,7 +124,8 @@ pub struct Table {
     longest: u32,
 }
 
-/// Next step of a packet: the run of links to the next switch, and the class and state there.
+/// Table entry, the next step of a packet: the links to the next switch, and the class and state
+/// there.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     first: u32,
@@ -238,7 +240,7 @@ impl Table {
         check_range("state", state.into(), rule.states.into())?;
         let start = self.index(0, from, to);
         self.start[start] = state;
-        // Add entries up to the last switch or to a known entry.
+        // Follow the rule, and add an entry for each switch up to the last one or to a known entry.
         new.clear();
         let mut at = from;
         let known = loop {
@@ -315,30 +317,38 @@ fn runs_out(wiring: &Wiring, switch: u32) -> impl Iterator<Item = (u32, Run)> {
 }
 
 impl Routes for Table {
+    /// Return the number of nodes.
     fn node_count(&self) -> u32 {
         self.node_count
     }
 
+    /// Return the number of links.
     fn link_count(&self) -> u32 {
         self.wiring.link_count()
     }
 
+    /// Return the number of links of the longest route from node to node.
     fn longest_route(&self) -> u32 {
         self.longest
     }
 
+    /// Return the vertex and port to which a link leads.
     fn end(&self, link: u32) -> End {
         End::of(&self.wiring, link)
     }
 
+    /// Return the propagation delay of a link in ticks.
     fn length(&self, link: u32) -> Cycles {
         self.lengths[link as usize]
     }
 
+    /// Return the number of classes of virtual channels.
     fn classes(&self) -> u32 {
         self.classes.into()
     }
 
+    /// Return the parallel links from each switch to each neighbour, with the switch's number of
+    /// ports.
     fn runs(&self) -> impl Iterator<Item = (Run, u32)> {
         (0..self.wiring.switch_count()).flat_map(|switch| {
             let out = self.wiring.out_of(self.node_count() + switch);
@@ -347,6 +357,7 @@ impl Routes for Table {
         })
     }
 
+    /// Return all links out of a node.
     #[inline]
     fn node_links(&self, node: u32) -> Run {
         let out = self.wiring.out_of(node);
@@ -356,16 +367,20 @@ impl Routes for Table {
         }
     }
 
+    /// Return the route state, at its first switch, of a packet from one node to another.
     fn initial_state(&self, from: u32, to: u32) -> u16 {
         let [from, to] = [from, to].map(|node| self.nodes[node as usize].0);
         self.start[self.index(0, from, to)]
     }
 
+    /// Return the links over which a packet may leave its source node: all links of the node.
     #[inline]
     fn first_links(&self, header: &mut Header, _random: impl FnOnce() -> u64) -> Run {
         self.node_links(header.from)
     }
 
+    /// Return the links from a switch to a packet's next switch, and set the packet's class and
+    /// state.
     #[inline]
     fn next_links(&self, header: &mut Header, at: End, _random: impl FnOnce() -> u64) -> Run {
         let switch = at.vertex - self.node_count;
@@ -404,8 +419,8 @@ mod tests {
         Table::new(wiring, lengths, rule)
     }
 
-    /// Return the next step of a packet along the row of switches: the rule from which the test
-    /// builds its table.
+    /// Return the next step of a packet along the row of switches. The test builds its table from
+    /// this rule.
     fn along(_: u16, from: u32, to: u32) -> Option<Hop> {
         Some(Hop {
             to: if to > from { from + 1 } else { from - 1 },

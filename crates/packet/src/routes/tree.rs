@@ -3,7 +3,7 @@
 use super::{End, Header, Routes, Run, pick};
 use isthmus_topology::trees::{Ascent, Tree, Vertex};
 
-/// Links out of a node or switch.
+/// First upward and first downward link of a node or switch, and its level.
 #[derive(Debug, Clone, Copy)]
 struct Ports {
     first_up: u32,
@@ -84,22 +84,28 @@ impl FatTree {
 impl Routes for FatTree {
     const PLAIN: bool = true;
 
+    /// Return the number of nodes.
     fn node_count(&self) -> u32 {
         self.tree.node_count()
     }
 
+    /// Return the number of links.
     fn link_count(&self) -> u32 {
         self.tree.link_count()
     }
 
+    /// Return the number of links of the longest route: up to the root and down again.
     fn longest_route(&self) -> u32 {
         2 * self.tree.level_count()
     }
 
+    /// Return the vertex and port to which a link leads.
     fn end(&self, link: u32) -> End {
         end(&self.tree, link)
     }
 
+    /// Return the runs of links among which a packet may choose at a switch, with its number of
+    /// ports.
     fn runs(&self) -> impl Iterator<Item = (Run, u32)> {
         let adaptive = self.ascent == Ascent::Adaptive;
         let runs = move |first: u32, count: u32, each: u32| {
@@ -116,6 +122,7 @@ impl Routes for FatTree {
         })
     }
 
+    /// Return the upward links of a node.
     #[inline]
     fn node_links(&self, node: u32) -> Run {
         Run {
@@ -124,15 +131,18 @@ impl Routes for FatTree {
         }
     }
 
+    /// Return the level at which the route between two nodes turns downwards.
     fn initial_state(&self, from: u32, to: u32) -> u16 {
         self.tree.level_between(from, to) as u16
     }
 
+    /// Return the upward links over which a packet may leave its source node.
     #[inline]
     fn first_links(&self, header: &mut Header, random: impl FnOnce() -> u64) -> Run {
         self.up(&self.ports[header.from as usize], header, random)
     }
 
+    /// Return the upward links, or from the turn on the downward links, that a packet may take.
     #[inline]
     fn next_links(&self, header: &mut Header, at: End, random: impl FnOnce() -> u64) -> Run {
         let ports = &self.ports[at.vertex as usize];
@@ -159,8 +169,8 @@ impl Routes for FatTree {
     }
 }
 
-/// Return the end of a link. Its port is that of the reverse link; the ports down have the lowest
-/// numbers.
+/// Return the vertex and port to which a link leads. The port is that of the reverse link; downward
+/// ports have the lowest numbers.
 fn end(tree: &Tree, link: u32) -> End {
     let back = tree.reverse(link);
     let vertex = tree.target(link);
@@ -179,11 +189,11 @@ fn end(tree: &Tree, link: u32) -> End {
     }
 }
 
-/// Return the properties that all switches of a level share; level 0 is the nodes.
+/// Return the properties that all vertices of a level of the tree share; level 0 holds the nodes.
 fn level_of(tree: &Tree, level: u32, ascent: Ascent) -> Level {
     let nodes = tree.node_count();
     let size = tree.subtree_size(level);
-    // For each node, a vertex of this level above it.
+    // For each node, a vertex of this level from which links lead down to the node.
     let over: Vec<Vertex> = if level == 0 {
         (0..nodes).map(Vertex::Node).collect()
     } else {

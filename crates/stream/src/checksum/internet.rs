@@ -21,7 +21,7 @@ impl Partial {
         }
     }
 
-    /// Creates the sum of a piece of `bytes` from the value of [`Partial::word`].
+    /// Restores the sum of a piece of `bytes` bytes from the value that [`Partial::word`] returned.
     #[must_use]
     pub fn from_word(word: u16, bytes: u64) -> Self {
         Self {
@@ -86,7 +86,7 @@ fn words(data: &[u8]) -> u16 {
     u16::from_be(fold(folded.sum::<u64>() + tail))
 }
 
-/// Adds the bits above the lowest 16 to these, until 16 bits remain.
+/// Folds `sum` into 16 bits: adds the upper bits to the lowest 16 until no upper bits remain.
 fn fold(mut sum: u64) -> u16 {
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);

@@ -1,8 +1,8 @@
 //! Checksums of data, which can be combined from the checksums of its parts.
 //!
-//! The interface sums data while it moves it (paper, 4.2). Ranks may instead sum blocks of 8 to 16
-//! KB, which the interface combines into those of packets (paper, 4.1). Both checksums here support
-//! both: [`internet`] as ones' complement of 16-bit words (RFC 1071), [`crc`] as CRC32C.
+//! The network interface sums data while it moves it (paper, 4.2). Ranks may instead sum blocks of
+//! 8 to 16 KB, which the interface combines into those of packets (paper, 4.1). Both checksums here
+//! support both: [`internet`] as ones' complement of 16-bit words (RFC 1071), [`crc`] as CRC32C.
 
 pub mod crc;
 pub mod internet;

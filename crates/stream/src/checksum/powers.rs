@@ -94,7 +94,7 @@ fn before_a_block(sum: u32) -> u32 {
 /// second.
 #[must_use]
 pub fn combine_crc32c(first: u32, second: u32, second_bytes: u64) -> u32 {
-    // The checksum of no data is 0 after any shift.
+    // A first checksum of 0 stays 0 behind further data, so the result is the second checksum.
     if first == 0 {
         return second;
     }

@@ -8,8 +8,8 @@ use crate::order::{End, Event, Reason, State};
 use crate::protocol::transmit::Awaited;
 
 impl Manager {
-    /// Handles the driver's report that an order is completed. For a `Store`, `sum` is the checksum
-    /// of the packet; it is unused for other orders.
+    /// Handles the driver's report that it has carried out an order. For a `Store`, `sum` is the
+    /// checksum of the packet; other orders do not use it.
     pub fn handle_completed(&mut self, now: Instant, order: OrderId, sum: u32) {
         self.advance(now);
         match self.outstanding.remove(&order) {
@@ -31,7 +31,8 @@ impl Manager {
             _ => true,
         };
         if wanted {
-            // The manager has not withdrawn the order: the report is counted and has no effect.
+            // The driver reports a withdrawal that the manager did not request: count the report
+            // only.
             self.statistics.stale += 1;
         } else if let Some(task) = self.outstanding.remove(&order) {
             self.completed(&task, 0, false);
@@ -76,8 +77,8 @@ impl Manager {
         }
     }
 
-    /// Decrements the number of orders under way that use a buffer. Returns whether the stream
-    /// continues.
+    /// Decrements the number of orders under way that use a buffer. Returns false if the stream has
+    /// ended.
     fn order_done(&mut self, id: StreamId, slot: usize) -> bool {
         self.touch(id);
         let Some(stream) = self.streams.get_mut(&id) else {
@@ -94,7 +95,7 @@ impl Manager {
         true
     }
 
-    /// With cut-through: records that all data of an SU is in the buffer.
+    /// With cut-through: records that all data of a striping unit (SU) is in the buffer.
     fn covered(&mut self, id: StreamId, slot: usize, su: &Su) {
         let stream = self.streams.get_mut(&id).filter(|it| it.cut_through);
         if let Some(buffers) = stream.and_then(|stream| stream.buffers.as_mut()) {
@@ -128,8 +129,8 @@ impl Manager {
         buffers.map_or(0, |buffers| buffers[slot].left)
     }
 
-    /// Sets the stage of a buffer, such as full or emptying. Returns the number of the ADU if the
-    /// buffer's TU is the last one of the ADU.
+    /// Sets the stage of a buffer, such as full or emptying. Returns the number of the application
+    /// data unit (ADU) if the buffer's transfer unit (TU) is the last one of the ADU.
     fn enter_stage(&mut self, id: StreamId, slot: usize, stage: Stage) -> Option<u64> {
         let stream = self.streams.get_mut(&id)?;
         let buffer = &mut stream.buffers.as_mut()?[slot];
@@ -162,7 +163,8 @@ impl Manager {
         }
     }
 
-    /// Handles an ADU of a transmit stream that is now completely in network memory.
+    /// Handles an application data unit (ADU) of a transmit stream that is now completely in
+    /// network memory.
     fn adu_stored(&mut self, id: StreamId, adu: u64) {
         let Some(stream) = self.streams.get_mut(&id) else {
             return;
@@ -180,7 +182,8 @@ impl Manager {
         self.step_moved(id);
     }
 
-    /// Handles a TU of a receive stream of which the ranks have received all SUs.
+    /// Handles a transfer unit (TU) of a receive stream of which the ranks have received all
+    /// striping units (SUs).
     fn tu_delivered(&mut self, id: StreamId, slot: usize) {
         let Some(stream) = self.streams.get_mut(&id) else {
             return;
@@ -208,7 +211,8 @@ impl Manager {
         self.emptied(connection, taken);
     }
 
-    /// Handles a finished ADU of a stream: the streams in lock step with this one may continue.
+    /// Handles a finished application data unit (ADU) of a stream: the streams in lock step with
+    /// this one may continue.
     pub(crate) fn step_moved(&mut self, id: StreamId) {
         self.dirty_streams.insert(id);
         let group = self.streams.get(&id).and_then(|stream| stream.group);
@@ -219,17 +223,18 @@ impl Manager {
         }
     }
 
-    /// Handles a packet that the peer has confirmed, so that it is done.
+    /// Handles a packet that the peer has confirmed: counts it as done in the record of its data
+    /// unit.
     pub(crate) fn confirm(&mut self, awaited: Awaited) {
         self.settle_awaited(awaited, false);
     }
 
-    /// Handles a packet that is permanently lost.
+    /// Handles a packet that is permanently lost: counts it as lost in the record of its data unit.
     pub(crate) fn lost(&mut self, awaited: Awaited) {
         self.settle_awaited(awaited, true);
     }
 
-    /// Counts a packet as confirmed or lost in the record of its ADU.
+    /// Counts a packet as confirmed or lost in the record of its application data unit (ADU).
     fn settle_awaited(&mut self, awaited: Awaited, lost: bool) {
         let id = awaited.stream;
         self.touch(id);
@@ -245,7 +250,8 @@ impl Manager {
         self.dirty_streams.insert(id);
     }
 
-    /// Reports the completed ADUs of a transmit stream to the application, in order.
+    /// Reports the completed application data units (ADUs) of a transmit stream to the application,
+    /// in order.
     fn settle_ledger(&mut self, id: StreamId) {
         while let Some(stream) = live_mut(&mut self.streams, id) {
             let first = stream.ledger.front();
@@ -261,8 +267,8 @@ impl Manager {
         }
     }
 
-    /// Ends a stream whose ADUs are done, or removes a stream that has moved all its data from the
-    /// execution module. Returns whether it did either.
+    /// Ends a stream whose application data units (ADUs) are done, or removes a stream that has
+    /// moved all its data from the execution module. Returns whether it did either.
     pub(crate) fn finish_moving(&mut self, id: StreamId) -> bool {
         let Some(stream) = live(&self.streams, id) else {
             return false;
@@ -270,7 +276,8 @@ impl Manager {
         let Some(connection) = self.connections.get(&stream.connection) else {
             return false;
         };
-        // Without repair the end mark may be lost, and a closed connection brings none.
+        // Without repair the end mark may be lost. A closed connection delivers no further end
+        // mark.
         let over = connection.gone.is_some() && connection.receive.held.is_empty();
         let unmarked = over || !connection.protocol().repairs();
         if stream.cursor.is_some() || !stream.idle() {
@@ -320,8 +327,8 @@ impl Manager {
         true
     }
 
-    /// Counts ADUs of variable size as moved that were lost completely before the end of the
-    /// stream; their size is unknown.
+    /// Counts application data units (ADUs) of variable size as moved that were lost completely
+    /// before the end of the stream; their size is unknown.
     fn last_lost(&mut self, id: StreamId) {
         let Some(stream) = self.streams.get_mut(&id) else {
             return;

@@ -84,7 +84,7 @@ impl Manager {
         }
         connection.open = true;
         if connection.protocol().confirms() {
-            // The first acknowledgement grants the peer its first credit.
+            // Schedule an acknowledgement, because the first one grants the peer its first credit.
             self.acknowledge_due.insert(id);
         }
         self.push_event(Event::Opened(id));

@@ -86,7 +86,8 @@ impl Manager {
         self.settle();
     }
 
-    /// Returns the work that must be ordered again when the link of this order is restored.
+    /// Returns the work that the manager must order again when the cut link of this order is
+    /// restored.
     fn work_to_repeat(&self, task: &Task) -> Option<Work> {
         let (Task::Fetch(stream, slot, su) | Task::Deliver(stream, slot, su)) = *task else {
             return None;

@@ -26,7 +26,7 @@ use crate::wire::{Header, Kind};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use stream::{Group, Stream};
 
-/// An application and its resources.
+/// The manager's record of an application: its limits and the resources that it uses.
 #[derive(Debug)]
 pub(crate) struct App {
     pub limits: Limits,
@@ -36,8 +36,8 @@ pub(crate) struct App {
     windows: u64,
 }
 
-/// The purpose of an order that is under way. For work on a buffer it contains the stream and the
-/// index of the buffer.
+/// The purpose of an order to the driver that is under way. For work on a buffer it contains the
+/// stream and the index of the buffer.
 #[derive(Clone, Debug)]
 pub(crate) enum Task {
     Fetch(StreamId, usize, Su),
@@ -80,10 +80,10 @@ enum Gone {
 /// order of polling.
 ///
 /// # Memory
-/// The driver has a buffer for each [`BufferId`], large enough for a TU of its stream and for
-/// headers, and a slot for each [`PacketId`]. A stream owns its buffers while it is active. `Store`
-/// or [`offer`](Self::offer) allocates a slot, and `Free` frees it. Neither memory ever exceeds its
-/// [`Config`], by the manager's count.
+/// The driver has a buffer for each [`BufferId`], large enough for a transfer unit (TU) of its
+/// stream and for headers, and a slot for each [`PacketId`]. A stream owns its buffers while it is
+/// active. `Store` or [`offer`](Self::offer) allocates a slot, and `Free` frees it. Neither memory
+/// ever exceeds its [`Config`], by the manager's count.
 ///
 /// # Guarantees
 /// The same calls give the same orders and events. No call panics, whatever its arguments. Every
@@ -113,7 +113,7 @@ pub struct Manager {
     outstanding: BTreeMap<OrderId, Task>,
     orders: VecDeque<Order>,
     events: VecDeque<Event>,
-    /// Connections on which an acknowledgement must be sent.
+    /// Connections on which the manager must send an acknowledgement.
     pub(crate) acknowledge_due: BTreeSet<ConnectionId>,
     /// Streams with a full buffer that wait for network memory, in the order in which they began to
     /// wait.
@@ -123,7 +123,7 @@ pub struct Manager {
     pub(crate) dirty_connections: BTreeSet<ConnectionId>,
     pub(crate) resolve: bool,
     pub(crate) reschedule: [bool; 2],
-    /// Failed streams of which the dependent streams have not been failed yet.
+    /// Failed streams whose dependent streams the manager must still fail.
     failed: VecDeque<StreamId>,
     stalls: BTreeSet<(Instant, StreamId)>,
     gone: VecDeque<Gone>,
@@ -291,7 +291,7 @@ impl Manager {
         self.events.push_back(event);
     }
 
-    /// Creates an order to the driver with the next order number.
+    /// Creates an order to the driver to do `work`, with the next order number.
     fn order(&mut self, work: Work) -> Order {
         let id = OrderId(self.next_order);
         self.next_order += 1;
@@ -304,8 +304,8 @@ impl Manager {
         self.orders.push_back(order);
     }
 
-    /// Issues an order to the driver whose completion the driver reports. An SU of a cut link waits
-    /// for the link.
+    /// Issues an order to the driver whose completion the driver reports. A striping unit (SU) of a
+    /// cut link waits for the link.
     pub(crate) fn order_task(&mut self, task: Task, work: Work) {
         if let Task::Fetch(stream, slot, su) | Task::Deliver(stream, slot, su) = task
             && let Some(waiting) = self.cut.get_mut(&su.link)

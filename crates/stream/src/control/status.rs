@@ -20,7 +20,8 @@ pub struct Status {
     pub connection: ConnectionId,
     /// The direction of the stream.
     pub direction: Direction,
-    /// Number of streams that were registered before the stream on this connection and direction.
+    /// Number of streams that the application registered earlier on the same connection and
+    /// direction.
     pub ordinal: u32,
     /// The state of the stream.
     pub state: State,
@@ -28,14 +29,15 @@ pub struct Status {
     pub end: Option<End>,
     /// Whether none of the stream's operations are under way, and `Ended` was reported.
     pub over: bool,
-    /// The stream's number of ADUs, if known.
+    /// The stream's number of application data units (ADUs), if known.
     pub adus: Option<u64>,
-    /// Number of ADUs of the stream that were started.
+    /// Number of application data units (ADUs) of the stream that were started.
     pub started: u64,
-    /// Number of ADUs of the stream in network memory (transmit) or received by the ranks
-    /// (receive).
+    /// Number of application data units (ADUs) of the stream in network memory (transmit) or
+    /// received by the ranks (receive).
     pub moved: u64,
-    /// Number of ADUs of the stream that are done, according to the protocol.
+    /// Number of application data units (ADUs) of the stream that are done, according to the
+    /// protocol.
     pub done: u64,
     /// Number of data bytes of the stream that were moved.
     pub bytes: u64,
@@ -60,7 +62,7 @@ pub struct ConnectionStatus {
     pub gone: Option<String>,
     /// Number of the connection's streams that have not ended.
     pub streams: u32,
-    /// Data bytes of the connection in network memory, in the transmit and the receive direction.
+    /// Data bytes of the connection in network memory: in transmit, then in receive direction.
     pub network_bytes: [u64; 2],
     /// Numbers of packets of the connection that were sent, acknowledged by the peer, and delivered
     /// by the peer.
@@ -227,7 +229,7 @@ impl Manager {
             let connection = self.connections.get(&stream.connection);
             let share = connection.map_or(0, |connection| connection.spec.share_bytes);
             let has = self.memory.of(Direction::Transmit, stream.connection);
-            // The last TU of an ADU may be shorter.
+            // The last transfer unit (TU) of an application data unit (ADU) may be shorter.
             let waits_with = stream
                 .buffers
                 .as_ref()
@@ -242,8 +244,8 @@ impl Manager {
             });
             self.waits_for_peer(stream.connection, waits);
         } else if transmits && stream.done < stream.moved {
-            // New data cannot complete ADUs that have been moved, so the stream waits for the peer
-            // in any case.
+            // New data cannot complete application data units (ADUs) that have been moved, so the
+            // stream waits for the peer in any case.
             self.waits_for_peer(stream.connection, waits);
         }
         if !transmits && stages.contains(&Stage::Filling) && waits.is_empty() {
@@ -305,7 +307,8 @@ impl Manager {
         }
     }
 
-    /// Returns whether the credit from the peer is too small for the next packet.
+    /// Returns whether the peer has granted too little credit for the next packet of the
+    /// connection.
     fn not_granted(&self, connection: &Connection) -> bool {
         let next = connection.transmit.queue.front();
         let next = next.and_then(|packet| self.memory.get(*packet));
@@ -316,8 +319,8 @@ impl Manager {
     /// Reports the streams that made no progress for the configured time, once in each period of
     /// that length.
     pub(super) fn report_stalls(&mut self) {
-        // Each due stream is reported once: at the maximum time value, the next deadline is the
-        // same again.
+        // Collect the due streams first, so that each is reported once, even if its next deadline
+        // is the same (at the maximum time value).
         let due = self.stalls.iter().take_while(|(at, _)| *at <= self.now);
         for (at, id) in due.copied().collect::<Vec<_>>() {
             self.stalls.remove(&(at, id));

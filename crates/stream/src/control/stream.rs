@@ -31,29 +31,32 @@ pub(crate) struct Buffer {
     pub id: BufferId,
     pub stage: Stage,
     pub tu: Tu,
-    /// Size in bytes of the ADU to which the buffer's TU belongs.
+    /// Size in bytes of the application data unit (ADU) to which the buffer's transfer unit (TU)
+    /// belongs.
     pub adu_bytes: u64,
     /// Number of orders under way that use this buffer.
     pub left: u64,
-    /// Transmit with cut-through: number of contiguous bytes of the TU in the buffer, from its
-    /// start. Receive: number of bytes of the TU that arrived or are lost. `void` says whether any
-    /// are lost.
+    /// Transmit with cut-through: number of contiguous bytes of the transfer unit (TU) in the
+    /// buffer, from its start. Receive: number of bytes of the TU that arrived or are lost. `void`
+    /// says whether any are lost.
     pub covered: u64,
     pub void: bool,
-    /// Receive: all packets below this sequence number have been loaded into this buffer or into
-    /// earlier ones.
+    /// Receive: all packets below this sequence number are loaded into this buffer or an earlier
+    /// one.
     pub taken: u64,
-    /// With cut-through: lengths of the SUs in the buffer that follow a gap, by first byte in the
-    /// TU.
+    /// With cut-through: lengths of the striping units (SUs) in the buffer that follow a gap, by
+    /// first byte in the transfer unit (TU).
     pub beyond: BTreeMap<u64, u64>,
-    /// With cut-through: number of packets of the TU for which the order to store them was issued
-    /// before the buffer was full. `storing` is the number of those orders under way.
+    /// With cut-through: number of packets of the transfer unit (TU) for which the order to store
+    /// them was issued before the buffer was full. `storing` is the number of those orders under
+    /// way.
     pub early: usize,
     pub storing: u64,
 }
 
 impl Buffer {
-    /// With cut-through: records that `bytes` bytes from `offset` of the TU are in the buffer.
+    /// With cut-through: records that `bytes` bytes from `offset` of the transfer unit (TU) are in
+    /// the buffer.
     pub fn cover(&mut self, offset: u64, bytes: u64) {
         self.beyond.insert(offset, bytes);
         while let Some(bytes) = self.beyond.remove(&self.covered) {
@@ -62,8 +65,8 @@ impl Buffer {
     }
 }
 
-/// The position of a stream in its data: the ADU whose TUs are being filled into buffers, and the
-/// next of these TUs.
+/// The position of a stream in its data: the application data unit (ADU) whose transfer units (TUs)
+/// are being filled into buffers, and the next of these TUs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor {
     pub adu: u64,
@@ -80,7 +83,7 @@ pub(crate) struct Link {
     pub ordered: u64,
 }
 
-/// The record of one ADU: its packets that are not confirmed yet.
+/// The record of one application data unit (ADU): its packets that are not confirmed yet.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ledger {
     pub packets: u64,
@@ -93,7 +96,7 @@ pub(crate) fn live(streams: &BTreeMap<StreamId, Stream>, id: StreamId) -> Option
     streams.get(&id).filter(|stream| stream.end.is_none())
 }
 
-/// Returns the state of a stream for changes, if it exists and has not ended.
+/// Returns a mutable reference to the state of a stream, if it exists and has not ended.
 pub(crate) fn live_mut(
     streams: &mut BTreeMap<StreamId, Stream>,
     id: StreamId,
@@ -115,7 +118,8 @@ pub(crate) struct Stream {
     pub group: Option<Group>,
     pub finished_when: Finished,
     pub cut_through: bool,
-    /// Number of streams that were registered before the stream on its connection and direction.
+    /// Number of streams that the application registered earlier on the same connection and
+    /// direction.
     pub ordinal: u32,
     pub state: State,
     /// The outcome of the stream, once it is known. `end_reported` says whether `Ended` was
@@ -123,23 +127,25 @@ pub(crate) struct Stream {
     pub end: Option<End>,
     pub end_reported: bool,
     pub links: Vec<Link>,
-    /// Sizes in bytes of the announced ADUs that have not started.
+    /// Sizes in bytes of the announced application data units (ADUs) that have not started.
     pub lengths: VecDeque<u64>,
     pub started: u64,
     pub moved: u64,
     pub done: u64,
-    /// The records of ADUs with unconfirmed packets, from ADU number `done` on.
+    /// The records of application data units (ADUs) with unconfirmed packets, from ADU number
+    /// `done` on.
     pub ledger: VecDeque<Ledger>,
     pub buffers: Option<[Buffer; 2]>,
-    /// Index of the buffer that is filled next, and in `empty` of the one that is emptied next.
+    /// Index of the buffer to fill next. `empty` is the index of the buffer to empty next.
     pub fill: usize,
     pub empty: usize,
     pub cursor: Option<Cursor>,
     pub quantum_left: u32,
     /// Transmit: whether the end mark of the stream has a sequence number.
     pub marked: bool,
-    /// Receive: the number of ADUs that the peer reported. `end_lost` says whether the end mark was
-    /// lost. `good` says whether all of the ADU that is being emptied to the links arrived.
+    /// Receive: the number of application data units (ADUs) that the peer reported. `end_lost` says
+    /// whether the end mark was lost. `good` says whether all of the ADU that is being emptied to
+    /// the links arrived.
     pub peer_adus: Option<u64>,
     pub end_lost: bool,
     pub good: bool,
@@ -210,8 +216,8 @@ impl Stream {
         }
     }
 
-    /// Returns the number of ADUs of this stream that count as finished for the streams in lock
-    /// step with it.
+    /// Returns the number of application data units (ADUs) of this stream that count as finished
+    /// for the streams in lock step with it.
     pub fn finished(&self) -> u64 {
         match self.finished_when {
             Finished::Moved => self.moved,
@@ -219,7 +225,7 @@ impl Stream {
         }
     }
 
-    /// Returns the size of the next ADU to transmit, if it is known.
+    /// Returns the size of the next application data unit (ADU) to transmit, if it is known.
     pub fn next_adu_bytes(&self) -> Option<u64> {
         match self.format.adu {
             Adu::Fixed(bytes) => Some(bytes),
@@ -248,7 +254,7 @@ impl Stream {
         self.progress_at = now;
     }
 
-    /// Receive: returns the number of bytes of the newest ADU that arrived.
+    /// Receive: returns the number of bytes of the newest application data unit (ADU) that arrived.
     pub fn bytes_of_adu(&self) -> u64 {
         let Some(adu) = self.started.checked_sub(1) else {
             return 0;
@@ -262,7 +268,8 @@ impl Stream {
         ends.max().unwrap_or(before)
     }
 
-    /// Receive: returns whether the stream has moved all the ADUs that the application requested.
+    /// Receive: returns whether the stream has moved all the application data units (ADUs) that the
+    /// application requested.
     pub fn satisfied(&self) -> bool {
         self.adus == Some(self.moved)
     }

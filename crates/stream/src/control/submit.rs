@@ -191,7 +191,7 @@ impl Manager {
         }
     }
 
-    /// Restores the lock step groups to their state before a submission that failed.
+    /// Restores the groups of streams in lock step to their state before a submission that failed.
     fn restore_groups(&mut self, groups: Option<BTreeMap<Group, BTreeSet<StreamId>>>) {
         let Some(groups) = groups else {
             return;
@@ -361,12 +361,12 @@ impl Manager {
         Ok(())
     }
 
-    /// Announces the next ADU of a stream with ADUs of variable size: it has `bytes`, which are
-    /// ready on its links.
+    /// Announces the next application data unit (ADU) of a stream with ADUs of variable size: it
+    /// has `bytes`, which are ready on its links.
     ///
     /// # Errors
     /// The stream is unknown, has ended, receives, or has ADUs of fixed size; the ADU exceeds its
-    /// number of ADUs; the size is 0 or above that of a TU.
+    /// number of ADUs; the size is 0 or above that of a transfer unit (TU).
     pub fn announce(&mut self, now: Instant, id: StreamId, bytes: u64) -> Result<()> {
         self.advance(now);
         let stream = self.streams.get_mut(&id).ok_or(Error::NoStream(id))?;
@@ -397,7 +397,8 @@ impl Manager {
         Ok(())
     }
 
-    /// Sets the total number of ADUs of a stream that was submitted without one.
+    /// Sets the total number of application data units (ADUs) of a stream that was submitted
+    /// without one.
     ///
     /// # Errors
     /// The stream is unknown, has ended or receives; a different number was set before; more ADUs
@@ -429,8 +430,7 @@ impl Manager {
         Ok(())
     }
 
-    /// Records that new data or new room in memory is available to a stream, so that it may
-    /// continue.
+    /// Schedules a stream to continue, because new data or new memory space is available to it.
     pub(crate) fn data_came(&mut self, id: StreamId) {
         let Some(stream) = self.streams.get(&id) else {
             return;

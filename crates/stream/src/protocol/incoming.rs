@@ -11,9 +11,11 @@ use crate::network_memory::Packet;
 use crate::order::{End, Event, Reason};
 use crate::wire::{Header, Kind};
 
-/// Maximum number of consecutive ADUs that may be missing between two received packets.
+/// Maximum number of consecutive application data units (ADUs) that may be missing between two
+/// received packets.
 const ADUS_MISSING: u64 = 1 << 16;
-/// Maximum distance of the floor in a received header beyond the next expected sequence number.
+/// Maximum distance from the next expected sequence number to the floor in a received header (the
+/// number below which the peer sends no more packets).
 const FLOOR_AHEAD: u64 = 1 << 20;
 
 impl Manager {
@@ -40,7 +42,7 @@ impl Manager {
             return Offer::Drop(Drop::Stray);
         };
         if !known.open {
-            // The peer must first learn that the connection is open.
+            // Refuse packets for now: the driver has not reported that the connection is open.
             return Offer::Later;
         }
         if let Err(why) = self.handle_header(id, header) {
@@ -292,7 +294,8 @@ impl Manager {
             let wrong =
                 header.end && (header.adu < started || far || whole && header.adu > started);
             let bytes = stream.bytes_of_adu();
-            // All started ADUs are complete if no part of one is under way.
+            // All started application data units (ADUs) are complete if no part of one is under
+            // way.
             let between = stream.cursor.is_none() && bytes == 0;
             if header.end {
                 stream.peer_adus = Some(header.adu);
@@ -313,7 +316,7 @@ impl Manager {
         }
     }
 
-    /// Schedules the first stream of a connection's order, which may have new work.
+    /// Schedules the first stream in the order of a connection's streams, which may have new work.
     fn schedule_front(&mut self, front: Option<StreamId>) {
         if let Some(front) = front {
             self.data_came(front);
@@ -335,8 +338,8 @@ impl Manager {
         self.all_taken(id);
     }
 
-    /// Notifies the peer that all consumed data is delivered, if no buffer of any stream contains
-    /// such data.
+    /// If no buffer contains undelivered data, records that all consumed data is delivered, and
+    /// schedules an acknowledgement that reports it to the peer.
     pub(crate) fn all_taken(&mut self, id: ConnectionId) {
         let Some(connection) = self.connections.get_mut(&id) else {
             return;

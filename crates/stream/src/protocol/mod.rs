@@ -68,7 +68,7 @@ pub(crate) struct Connection {
     /// For a closing connection whose streams have ended: the time at which the manager gives it
     /// up, and the counts of sent and received packets when that time was set.
     pub given_up_at: Option<(Instant, [u64; 4])>,
-    /// Whether the connection's receive window is free for other connections.
+    /// Whether the connection has returned its receive window to the memory for other connections.
     pub window_returned: bool,
 }
 

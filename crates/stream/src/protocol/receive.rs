@@ -4,8 +4,8 @@ use crate::ids::PacketId;
 use crate::wire::{DiscardedStreams, Header};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Maximum number of waiting packets without data, in addition to the packets that the window
-/// covers.
+/// Maximum number of packets without data (end marks) that wait, in addition to the packets that
+/// the window covers.
 const MARKS_MAX: usize = 1024;
 
 /// Number of sequence numbers beyond the next expected one that the receive half accepts.
@@ -47,7 +47,7 @@ pub(crate) struct Receive {
     /// Streams with consumed packets that will not be delivered. Headers report them to the peer no
     /// later than `delivered` passes these packets, so that the peer does not count them as done.
     pub discarded: DiscardedStreams,
-    /// Position of the end of the last packet in order: stream, ADU, byte.
+    /// Position of the end of the last packet in order: stream, application data unit (ADU), byte.
     pub last: Option<(u32, u64, u64)>,
 }
 
@@ -86,7 +86,8 @@ impl Receive {
             return Verdict::Impossible;
         }
         let packets = self.held.len() + self.early.len() + self.arriving.len();
-        // The last free entry is reserved for the next expected packet, for which all others wait.
+        // Reserve the last free entry for the next expected packet, because all other packets wait
+        // for it.
         let ahead = u64::from(sequence != self.expected);
         let most = self.window / Header::BYTES as u64 + MARKS_MAX as u64 - ahead;
         if packets as u64 >= most || self.cost.saturating_add(header.cost()) > self.window {
@@ -145,7 +146,7 @@ impl Receive {
         }
     }
 
-    /// Gives up missing packets that more than `reorder` later packets have overtaken.
+    /// Gives up missing packets that at least `reorder` later packets have overtaken.
     pub fn give_up_overtaken(&mut self, reorder: u32) {
         let floor = self.latest.saturating_sub(u64::from(reorder));
         // A packet that is being copied has arrived; only its copy is not complete.

@@ -9,7 +9,7 @@ use crate::network_memory::Packet;
 use crate::order::{End, Event, Reason, Work};
 use crate::wire::{Header, Kind};
 
-/// A packet counts as lost if the transmission with this number of transmissions after it has
+/// A packet counts as lost once a packet that was sent this number of transmissions later has
 /// arrived (RFC 9002, 6.1.1).
 const PACKET_THRESHOLD: u64 = 3;
 /// Number of packets that a timeout sends (RFC 9002, 6.2.4).
@@ -225,7 +225,7 @@ impl Manager {
             half.resend.remove(&sequence);
             leave.extend(half.flight.remove(&sequence));
         }
-        // The packets that are done with this header.
+        // The packets that this header confirms.
         let mut confirmed = Vec::new();
         if connection.spec.confirm == crate::config::Confirm::Held {
             let from = half.acknowledged.min(acknowledged);

@@ -16,7 +16,7 @@ pub(crate) struct Awaited {
     pub stream: StreamId,
     /// The number of the packet's stream in packet headers.
     pub ordinal: u32,
-    /// The number of the packet's ADU. None for an end mark.
+    /// The number of the packet's application data unit (ADU). None for an end mark.
     pub adu: Option<u64>,
     /// Whether the packet is confirmed. It is then awaited only because the receiver may still
     /// discard it.
@@ -86,8 +86,8 @@ impl Transmit {
         self.acknowledged.saturating_add(REPORTED_PACKETS)
     }
 
-    /// Returns the first packet in flight, and the last one that an acknowledgement in a header can
-    /// cover.
+    /// Returns the first packet in flight, and the last packet in flight that one header can
+    /// acknowledge.
     pub fn ends(&self) -> Option<[(u64, PacketId); 2]> {
         let first = self.flight.first_key_value()?;
         let last = self.flight.range(..self.reach()).next_back();

@@ -16,9 +16,9 @@ from typing import IO
 from isthmus.errors import IsthmusError
 
 TIMEOUT_S = 120.0
-"""Default number of seconds after which a silent command of Slurm has failed."""
+"""Default number of seconds after which a Slurm command without an answer counts as failed."""
 TICK_S = 0.1
-"""Seconds between two checks whether a command has ended."""
+"""Seconds between two checks whether a Slurm command has ended."""
 GONE = "Invalid job id"
 """Slurm's message about a job that it has forgotten."""
 UNREACHABLE = "Unable to contact slurm controller"
@@ -44,7 +44,7 @@ LOST = (
     "REVOKED",
     "TIMEOUT",
 )
-"""States of tasks that were ended from outside."""
+"""Slurm's states of tasks that Slurm, a user or a failure of the node has ended."""
 WORDS = {
     "BOOT_FAIL": "its node did not boot",
     "DEADLINE": "its deadline passed",
@@ -62,7 +62,7 @@ TERMINATED = SIGNALLED + 15
 """The exit status of a task that ended in order after SIGTERM."""
 
 CLUSTER = "CLUSTER:"
-"""Prefix of a line of `squeue` that names a cluster."""
+"""Prefix of a line in the output of `squeue` that names a cluster."""
 
 _FIRST = re.compile(r"\d+")
 _WHO = re.compile(r"^(?:sbatch: |squeue: )?(?:error: )?(?:slurm_load_jobs error: )?")
@@ -83,7 +83,7 @@ class UnansweredError(SlurmError):
 
 @dataclass(frozen=True)
 class Array:
-    """An array job, as `sbatch` names it."""
+    """A Slurm array job: its number and its cluster, as `sbatch` reports them."""
 
     number: str
     cluster: str = ""
@@ -111,7 +111,7 @@ class Array:
 
     @property
     def words(self) -> list[str]:
-        """Return the options that select the cluster."""
+        """Return the options of a Slurm command that select the cluster of the array."""
         return [f"--clusters={self.cluster}"] if self.cluster else []
 
     @property
@@ -122,7 +122,7 @@ class Array:
 
 @dataclass(frozen=True)
 class Queue:
-    """The tasks of an array that have not ended."""
+    """The tasks of a Slurm array job that have not ended, counted by state."""
 
     running: int = 0
     """Number of running tasks, including those that are ending."""
@@ -156,7 +156,7 @@ class Ended:
 
     @property
     def lost(self) -> bool:
-        """Whether the task was ended from outside, so that its missing points are worth another
+        """Whether Slurm or a failure ended the task, so that its missing points are worth another
         try.
         """
         if self.state == "FAILED":
@@ -177,11 +177,11 @@ class Ended:
 
 @dataclass
 class Slurm:
-    """The user's Slurm, called through its commands."""
+    """Interface to the user's Slurm, through commands such as `sbatch` and `squeue`."""
 
     environment: dict[str, str] = field(default_factory=lambda: _without_overrides(os.environ))
     timeout_s: float = TIMEOUT_S
-    """Seconds after which a silent command has failed."""
+    """Seconds after which a Slurm command without an answer counts as failed."""
     _unanswered: subprocess.Popen[bytes] | None = field(default=None, repr=False)
     """An `sbatch` that did not answer in time and still runs."""
 
@@ -197,7 +197,7 @@ class Slurm:
 
     @property
     def clusters(self) -> str:
-        """Return the clusters that the user's environment selects for all commands."""
+        """Return the clusters that the user's environment selects for all Slurm commands."""
         named = (self.environment.get(f"{name}_CLUSTERS", "") for name in ("SBATCH", "SLURM"))
         return next(filter(None, named), "")
 
@@ -341,7 +341,7 @@ class Slurm:
         return int(match[1]) - 1 if match else None
 
     def _found(self, name: str) -> str:
-        """Return the path of a command of Slurm."""
+        """Return the path of the Slurm command with this name."""
         program = shutil.which(name, path=self.environment.get("PATH"))
         if program is None:
             raise NoCommandError(
@@ -351,7 +351,7 @@ class Slurm:
         return program
 
     def _run(self, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
-        """Run a command that only queries Slurm."""
+        """Run a Slurm command that changes nothing, and return its output."""
         program = self._found(words[0])
         try:
             return subprocess.run(
@@ -364,7 +364,7 @@ class Slurm:
                 errors="replace",
                 timeout=self.timeout_s,
                 check=False,
-                # Ctrl-C must reach isthmus only.
+                # Start `sbatch` in its own session, so that Ctrl-C reaches isthmus only.
                 start_new_session=True,
             )
         except subprocess.TimeoutExpired:
@@ -375,7 +375,7 @@ class Slurm:
     def _run_changing(
         self, words: Sequence[str], text: str, tick: Callable[[], None], *, kill: bool = True
     ) -> subprocess.CompletedProcess[str]:
-        """Run a command that may change state; an exception of `tick` leaves it running.
+        """Run a Slurm command that may change state; an exception of `tick` leaves it running.
 
         The command may outlive this process. If `kill` is false, it also keeps running after the
         timeout.
@@ -416,7 +416,7 @@ class Slurm:
         return subprocess.CompletedProcess([*words], process.returncode, out, err)
 
     def _timeout_error(self, words: Sequence[str]) -> SlurmError:
-        """Return the error that a command did not answer in time."""
+        """Return the error that a Slurm command did not answer in time."""
         return SlurmError(f"{words[0]}: no answer within {self.timeout_s:.0f} s")
 
 
@@ -437,18 +437,18 @@ OWN = re.compile(
     r"S(?:QUEUE|ACCT|CONTROL)_\w+|SLURM_TIME_FORMAT"
     r"|SBATCH_(?:JOB_NAME|ARRAY_INX|OUTPUT|ERROR|SIGNAL|OPEN_MODE|WAIT)"
 )
-"""Variables of the user that would change the questions or the output of commands. Other variables
-of `sbatch` supply values for options that are not given.
+"""The user's environment variables that would change the queries or the output of Slurm's commands.
+Other variables of `sbatch` supply values for options that are not given.
 """
 
 
 def _without_overrides(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment without the variables that would change the output of commands."""
+    """Return the environment without variables that would change the output of Slurm's commands."""
     return {name: value for name, value in environment.items() if not OWN.fullmatch(name)}
 
 
 def _error_message(done: subprocess.CompletedProcess[str]) -> str:
-    """Return a command's error message, in one line."""
+    """Return the error message of a Slurm command, in one line."""
     words = _line(done.stderr) or _line(done.stdout)
     if done.returncode < 0:
         return f"it was killed by signal {-done.returncode}"
@@ -456,7 +456,7 @@ def _error_message(done: subprocess.CompletedProcess[str]) -> str:
 
 
 def _line(text: str) -> str:
-    """Return the output of a command in one line, without the prefixes of messages."""
+    """Return the output of a Slurm command in one line, without the prefixes of its messages."""
     lines = text.strip().splitlines()
     return "; ".join(_WHO.sub("", line) for line in lines)
 
@@ -464,7 +464,7 @@ def _line(text: str) -> str:
 def _ended(line: str) -> Ended | None:
     """Parse a line of ``scontrol --oneliner show job``; None if the task has not ended."""
     fields = dict(word.split("=", 1) for word in line.split() if "=" in word)
-    # Tasks that never started appear as a range.
+    # Slurm lists tasks that never started as one range: take the first number.
     task, state = _FIRST.match(fields.get("ArrayTaskId", "")), fields.get("JobState", "")
     if not task or not state or state in UNDER_WAY:
         return None
@@ -472,7 +472,7 @@ def _ended(line: str) -> Ended | None:
 
 
 def _task(task: str, state: str, code: str, node: str, at: str) -> Ended:
-    """Return an ended task, from the columns of a command's output."""
+    """Create the record of an ended task from columns of the output of a Slurm command."""
     status, _, signal = code.partition(":")
     numbers = [int(each) if each.isdigit() else 0 for each in (status, signal)]
     return Ended(int(task), state, numbers[0], numbers[1], node, at)

@@ -41,7 +41,7 @@ _ENTRY = re.compile(r"(point|search)-([0-9]{1,18})")
 
 
 class _Enough(Exception):  # noqa: N818 - nothing went wrong
-    """Signal that ends the sample: enough durations are known."""
+    """Exception that stops the sample run when enough durations are known."""
 
 
 def predicted(
@@ -76,7 +76,8 @@ def predicted(
             _sample(job, done_in, units, expiry_s, quick=job.quick)
             seconds = {**seconds, **finished(done_in)}
             if len(seconds) < min(LEAST, len(units)):
-                # Each point takes longer than the limit: quick runs show the relative durations.
+                # Each point takes longer than the limit, so run them in quick mode for their
+                # relative durations.
                 _sample(job, spare / "quick", units, expiry_s, quick=True)
                 seconds = _scaled(finished(spare / "quick"), seconds)
     return _nearest(units, seconds, _lengths(job))
@@ -135,7 +136,8 @@ def _sample(job: Job, folder: Path, units: Sequence[Unit], expiry_s: float, *, q
         nonlocal began
         now, done = time.monotonic(), progress.points_done
         if began is None and progress.phase == "simulating":
-            # Do not count building: for a large machine it may take longer than the sample.
+            # Start the clock after the machines are built, which may take longer than the sample
+            # itself.
             began = now
         watch_job(replace(progress, state="a few are tried first"))
         if began is None:
@@ -181,7 +183,7 @@ def spread(positions: Sequence[int]) -> Iterator[int]:
 
 
 def _lengths(job: Job) -> tuple[int, ...]:
-    """Return the number of values of each axis of the sweep."""
+    """Return the number of values on each axis of the sweep."""
     sweep = parse_toml(job.canonical, job.file).get("sweep", {})
     return tuple(len(values) for values in sweep.values())
 

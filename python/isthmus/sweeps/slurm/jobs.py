@@ -13,14 +13,14 @@ from isthmus.owned.mark import SUBMITTED, Identity, read_mark, sha256
 from isthmus.sweeps.slurm.control import Array, Slurm
 
 SCRIPT, JOBS = f"{SUBMITTED}/array.sh", f"{SUBMITTED}/jobs.json"
-"""Files below the folder: the latest script, and the jobs of all submissions."""
+"""Files in the run's folder: the latest job script, and the record of all submitted jobs."""
 SEAL = "# As isthmus wrote it, with the SHA-256 of all above: "
-"""Start of the script's last line, which holds a digest of the other lines."""
+"""Start of the last line of a job script, which holds a digest of the other lines."""
 
 
 @dataclass(frozen=True)
 class Submission:
-    """A job that was submitted, or is about to be."""
+    """A Slurm job that was submitted, or is about to be submitted."""
 
     name: str
     """Name of the job, which all jobs of a run in a folder share."""
@@ -118,26 +118,26 @@ def keep_script(own: OwnedFolder, text: str) -> str:
 
 
 def _is_unchanged(script: bytes) -> bool:
-    """Return whether a script is as isthmus wrote it."""
+    """Return whether a job script is unchanged since isthmus wrote it."""
     text, _, seal = script.rpartition(SEAL.encode())
     return seal.decode(errors="replace") == f"{sha256(text)}\n"
 
 
 def keep_jobs(own: OwnedFolder, jobs: Sequence[Submission]) -> float:
-    """Record the jobs; return the time of the record, by the folder's clock."""
+    """Write the record of submitted jobs; return the time of the write, by the folder's clock."""
     text = json.dumps([_as_json(job) for job in jobs], indent=1) + "\n"
     own.write_beside(JOBS, text, SUBMITTED)
     return (own.path / JOBS).stat().st_mtime
 
 
 def _as_json(job: Submission) -> dict[str, Any]:
-    """Return a job as JSON values for the record."""
+    """Return a submitted job as JSON values for the record of jobs."""
     fields = asdict(job)
     array = fields.pop("array")
     return {**(array or {"number": None, "cluster": ""}), **fields}
 
 
 def _parse_submission(fields: dict[str, Any]) -> Submission:
-    """Read a job from the JSON values of the record."""
+    """Read a submitted job from JSON values of the record of jobs."""
     number, cluster = fields.pop("number"), fields.pop("cluster")
     return Submission(**fields, array=Array(str(number), str(cluster)) if number else None)

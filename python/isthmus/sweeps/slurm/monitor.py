@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from isthmus.execution import Job
 
 TICK_S = 0.2
-"""Seconds between two checks of a condition that may end a wait."""
+"""Seconds between two checks of the condition that ends a wait."""
 COUNT_S = 1.0
 """The minimum number of seconds between two counts of finished points."""
 COUNT_SHARE = 20
@@ -41,16 +41,16 @@ class Monitor:
 
     @property
     def counts(self) -> tuple[int, int]:
-        """Return the number of points and of searches."""
+        """Return the number of points of the run, and the number of its searches."""
         return self.job.summary["points"], self.job.summary["searches"]
 
     @property
     def total(self) -> int:
-        """Return the number of points and searches together."""
+        """Return the number of points and searches of the run together."""
         return sum(self.counts)
 
     def missing(self) -> Selection:
-        """Return the points and searches that are missing now."""
+        """Return the points and searches of the run that are not finished now."""
         found = missing_units(self.folder, *self.counts)
         self.done = self.total - len(found)
         return found
@@ -77,16 +77,16 @@ class Monitor:
         self.job.watch(Progress("simulating", self.done, self.total, title=title, state=state))
 
     def tick(self, state: str) -> None:
-        """Show the progress, and wait for `TICK_S` seconds."""
+        """Show the progress of the run, and wait for `TICK_S` seconds."""
         self.show(state)
         time.sleep(TICK_S)
 
     def wait(self, seconds: float, state: str) -> None:
-        """Show the progress for some seconds."""
+        """Wait for some seconds, and show the progress of the run meanwhile."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             self.tick(state)
 
     def stopped(self) -> Stopped:
-        """Return the interruption to raise after Ctrl-C if no job continues."""
+        """Return the exception to raise after Ctrl-C if no Slurm job continues the run."""
         return Stopped((self.done, self.total))

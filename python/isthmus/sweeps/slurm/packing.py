@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from itertools import groupby, islice
 
 TASK_S = 60.0
-"""The minimum duration of a task in seconds, so that its start-up cost is small."""
+"""Minimum planned duration of a Slurm task in seconds, so that its start-up cost is small."""
 TASKS = 100
-"""The default maximum number of tasks, unless the time limit requires more."""
+"""Default maximum number of tasks of an array job, unless the time limit requires more."""
 SHARE_OF_LIMIT = 0.5
 """The share of the time limit that tasks may use, since predictions are inexact."""
 
@@ -39,7 +39,7 @@ def packed(costs: Sequence[float], tasks: int) -> list[list[int]]:
 
 
 def tasks_for(costs: Sequence[float], threads: int, limit_s: float | None) -> int:
-    """Return a suitable number of tasks.
+    """Return a suitable number of tasks for an array job, from the predicted costs of its units.
 
     Each task should take at least `TASK_S` and must end within half of the time limit. The number
     never exceeds the number of units.

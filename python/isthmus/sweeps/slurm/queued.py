@@ -21,7 +21,7 @@ class Queued:
     """The array job; None if its number is unknown."""
     queue: Queue
     trouble: str = ""
-    """The reason why the state is unknown; empty if it is known."""
+    """The reason why the state of the job is unknown; empty if it is known."""
 
     def __str__(self) -> str:
         """Return the job in words: ``Slurm job`` and its number, if that is known."""
@@ -29,7 +29,7 @@ class Queued:
 
     @property
     def state(self) -> str:
-        """Return the state of the job, in a few words."""
+        """Return the state of the Slurm job in the queue, in a few words."""
         if self.trouble:
             return f"whether it goes on is not known here ({self.trouble})"
         rows = ((self.queue.running, "running"), (self.queue.waiting, "waiting"))
@@ -38,7 +38,7 @@ class Queued:
         return words + (f" ({reasons})" if reasons else "")
 
     def as_json(self) -> dict[str, Any]:
-        """Return the job in the form of the JSON output."""
+        """Return the Slurm job in the form of the JSON output."""
         return {
             "number": self.array and self.array.number,
             "cluster": self.array.cluster if self.array else "",

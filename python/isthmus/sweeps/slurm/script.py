@@ -101,7 +101,7 @@ class Wanted:
 
     @property
     def clusters(self) -> str:
-        """Return the clusters from which Slurm chooses one; empty if none are named."""
+        """Return the clusters from which Slurm chooses one; empty if the user names none."""
         named = [_CLUSTERS.match(word) for word in self.words]
         return next((found[1].strip() for found in reversed(named) if found), "")
 
@@ -112,7 +112,7 @@ class Wanted:
 
     @property
     def options(self) -> list[str]:
-        """Return the options for `sbatch`."""
+        """Return the user's requests as options for `sbatch`."""
         found = [f"--partition={self.partition}"] if self.partition else []
         found += [f"--account={self.account}"] if self.account else []
         if self.time_s is not None and self.limit_s is not None:
@@ -136,12 +136,12 @@ class Script:
     memory: str | None
     tasks: Sequence[Selection]
     about_s: float | None
-    """Predicted duration of the longest task; None if unknown."""
+    """Predicted duration of the longest task in seconds; None if unknown."""
 
     @property
     def options(self) -> list[str]:
-        """Return all options for `sbatch`."""
-        # % has a meaning in Slurm's patterns of file names.
+        """Return all options of the job for `sbatch`."""
+        # Double each %, which has a meaning in Slurm's patterns of file names.
         log = str(self.folder / SUBMITTED).replace("%", "%%") + "/%A_%a.log"
         return [
             f"--job-name={self.name}",
@@ -154,7 +154,7 @@ class Script:
         ]
 
     def as_text(self) -> str:
-        """Return the text of the script."""
+        """Return the text of the job script."""
         points, searches = (
             sum(len(each) for each in kind)
             for kind in ([t.points for t in self.tasks], [t.searches for t in self.tasks])
@@ -202,7 +202,7 @@ class Script:
 
 
 def _words(task: Selection) -> list[str]:
-    """Return the options that select the points and searches of a task."""
+    """Return the command options that select the points and searches of a task."""
     words = ["--points", _position_list(task.points)] if task.points else []
     return words + (["--searches", _position_list(task.searches)] if task.searches else [])
 
@@ -247,20 +247,20 @@ def _limit(seconds: float) -> str:
 
 
 def _span(seconds: float) -> str:
-    """Return a duration in words."""
+    """Return a duration in words, for a message."""
     from isthmus.sweeps.words import span
 
     return span(seconds)
 
 
 def _refuse_special(name: str, value: str) -> None:
-    """Refuse a value with characters that cannot be part of a script line."""
+    """Raise an error if a value has characters that cannot be part of a script line."""
     if not value or not value.isprintable():
         raise arguments.refuse(name, value, "a word in one line")
 
 
 def _quoted(word: str) -> str:
-    """Quote a word for a line of the script."""
+    """Quote a word for a line of the job script."""
     if all(c.isalnum() or c in "-_=./:,@%+" for c in word):
         return word
     return '"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"'

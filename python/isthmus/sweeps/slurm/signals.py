@@ -15,7 +15,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @dataclass
 class Deferred:
-    """The state of a block in which a signal is deferred."""
+    """The state of a code block that defers signals: the signal that arrived meanwhile."""
 
     received: signal.Signals | None = None
     """The first signal that arrived; it is handled at the end of the block."""
@@ -23,7 +23,7 @@ class Deferred:
 
 @contextmanager
 def deferred() -> Iterator[Deferred]:
-    """Defer the first signal to the end of the block; handle a second one immediately."""
+    """Defer the first signal (Ctrl-C) to the end of the block; handle a second one immediately."""
     state = Deferred()
     if threading.current_thread() is not threading.main_thread():
         # Python handles signals only in the main thread, so other threads defer nothing.

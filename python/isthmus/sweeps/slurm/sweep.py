@@ -60,18 +60,18 @@ RESUBMITTED = 5
 LATE_S = 60.0
 """Seconds within which points that other nodes have completed must appear in the folder."""
 BUSY_S = 60.0
-"""Seconds for which another process, or an ending task, may hold the folder."""
+"""Seconds to wait for another process, or for an ending task, that holds the folder."""
 
 
 @dataclass
 class Sweep:
-    """A run that Slurm does, in a folder that all nodes see."""
+    """A run whose points and searches Slurm jobs do, in a folder that all nodes share."""
 
     job: Job
     folder: Path
     wanted: Wanted
     note: Callable[[str], None] = print
-    """Function that is called with notes for the user."""
+    """Function that is called with each note for the user."""
     slurm: Slurm = field(default_factory=Slurm)
 
     def __post_init__(self) -> None:
@@ -87,7 +87,7 @@ class Sweep:
 
     @property
     def place(self) -> Path:
-        """Return the folder of the script and the logs of tasks."""
+        """Return the folder that holds the job script and the logs of tasks."""
         return self.folder / SUBMITTED
 
     def script(self, *, fresh: bool = False) -> Script | None:
@@ -189,7 +189,7 @@ class Sweep:
 
     @property
     def _is_started(self) -> bool:
-        """Whether isthmus owns the folder already."""
+        """Whether the folder already belongs to a run of isthmus."""
         return self.folder.is_dir() and read_mark(self.folder) is not None
 
     def _packed(self, todo: Selection, *, keep: bool = True, known: bool = True) -> Script | None:
@@ -203,7 +203,7 @@ class Sweep:
         most = self._largest or len(todo)
         wanted = self.wanted.tasks and min(self.wanted.tasks, most)
         if wanted and wanted >= len(todo):
-            # Each point or search has a task of its own.
+            # Give each point or search a task of its own.
             return self._script([Selection.of([unit]) for unit in todo.units], None)
         expected = predicted(
             self.job,
@@ -215,7 +215,7 @@ class Sweep:
         )
         costs = dict(zip(todo.units, expected, strict=True))
         if keep:
-            # The sample has already run some points and searches.
+            # Read the missing units again, because the sample has run some of them.
             todo = self.monitor.missing()
             if not todo:
                 return None
@@ -230,7 +230,7 @@ class Sweep:
         return self._script(chosen, longest)
 
     def _script(self, tasks: list[Selection], about_s: float | None) -> Script:
-        """Return the script of an array job with these tasks."""
+        """Return the job script of a Slurm array with these tasks."""
         job = self.job
         return Script(self.name, self.folder, self.wanted, job.jobs, job.memory, tasks, about_s)
 
@@ -319,7 +319,7 @@ class Sweep:
 
     @contextmanager
     def _submitting(self) -> Iterator[None]:
-        """Hold the lock of submissions; wait for a process that holds it."""
+        """Hold the lock for the submission of jobs; wait for a process that holds it."""
         give_up = time.monotonic() + SILENT_S
         with ExitStack() as stack:
             while True:

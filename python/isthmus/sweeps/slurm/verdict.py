@@ -15,7 +15,7 @@ SAID = 400
 """Maximum length, in characters, of the last line of a task's output in a message."""
 COMPLETED = "COMPLETED"
 FAILED_POINTS = 1
-"""The exit status of a task with failed points."""
+"""Exit status of a Slurm task in which points or searches failed."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class EndedArray:
 
     @property
     def bad(self) -> list[Ended]:
-        """Return the tasks that did not complete normally."""
+        """Return the tasks of the array that did not complete normally."""
         return [task for task in self.ended if task.state != COMPLETED]
 
     @property
@@ -99,7 +99,7 @@ class EndedArray:
 
 
 def names(selection: Selection) -> list[str]:
-    """Return the journal entries of a selection."""
+    """Return the names of the journal entries of the selected points and searches."""
     return [entry_of(kind, at) for kind, at in selection.units]
 
 

@@ -16,10 +16,10 @@ from isthmus.sweeps.slurm.monitor import TICK_S, Monitor
 LOOK_S, LOOK_MAX_S = 1.0, 15.0
 """Seconds between two queries of Slurm's queue: at first, and at most."""
 SLOWER = 1.1
-"""Factor by which the time between two queries grows."""
+"""Factor by which the time between two queries of Slurm's queue grows."""
 SLOW_S = 2.0
-"""Seconds after which a missing answer is shown; Slurm's commands take about twenty to report that
-a controller is silent.
+"""Seconds after which the user is shown that Slurm has not answered; Slurm's commands take about
+twenty to report that a controller is silent.
 """
 ANSWER_S = 0.05
 """Seconds between two checks whether Slurm has answered."""
@@ -30,10 +30,10 @@ accept lost tasks again.
 
 
 class Detached(Exception):  # noqa: N818 - an interruption, not an error
-    """Ctrl-C during the wait for an array, which continues."""
+    """Exception: the user pressed Ctrl-C during the wait for an array job, which continues."""
 
     def __init__(self, array: Array, done: int, total: int) -> None:
-        """Record the array, and the number of finished and of all points."""
+        """Record the array that continues, and the numbers of finished and of all points."""
         super().__init__(f"Slurm job {array} goes on")
         self.array, self.done, self.total = array, done, total
 
@@ -171,7 +171,7 @@ def queue_text(array: Array, queue: Queue) -> str:
 
 
 def no_answer(trouble: str) -> str:
-    """Return a text on the state if Slurm does not answer or reports an error."""
+    """Return the text to show for an array's state if Slurm does not answer or reports an error."""
     return "Slurm: no answer" + (f" ({trouble})" if trouble else " yet")
 
 
