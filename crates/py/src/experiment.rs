@@ -23,6 +23,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl From<SetupFailure> for PyErr {
+    /// Convert the error to the Python exception of its kind.
     fn from(failure: SetupFailure) -> Self {
         let message = failure.0.to_string();
         match failure.0 {

@@ -103,11 +103,15 @@ impl Given {
 pub(crate) struct Whole(pub u32);
 
 impl<'de> Deserialize<'de> for Whole {
+    /// Parse the value from JSON.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        /// Visitor that parses the value for serde.
         struct Read;
         impl Visitor<'_> for Read {
+            /// Type of the parsed value.
             type Value = Whole;
 
+            /// Describe the expected value for error messages.
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 write!(f, "a whole number from 0 to {}", u32::MAX)
             }
@@ -133,6 +137,7 @@ impl<'de> Deserialize<'de> for Whole {
 pub(crate) struct Link(pub u32, pub u32);
 
 impl<'de> Deserialize<'de> for Link {
+    /// Parse the value from JSON.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let ends: Vec<Whole> = Deserialize::deserialize(deserializer)?;
         match ends[..] {
@@ -153,11 +158,15 @@ pub(crate) enum NodeRef {
 }
 
 impl<'de> Deserialize<'de> for NodeRef {
+    /// Parse the value from JSON.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        /// Visitor that parses the value for serde.
         struct Read;
         impl Visitor<'_> for Read {
+            /// Type of the parsed value.
             type Value = NodeRef;
 
+            /// Describe the expected value for error messages.
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("the number of a node, 0 or more, or its name as text")
             }
@@ -189,13 +198,16 @@ where
     T: FromStr<Err: fmt::Display>,
 {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        /// Visitor that parses a quantity for serde.
         struct Read<T>(PhantomData<T>);
         impl<T> Visitor<'_> for Read<T>
         where
             T: FromStr<Err: fmt::Display>,
         {
+            /// Type of the parsed value.
             type Value = Quantity<T>;
 
+            /// Describe the expected value for error messages.
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a text of a number and its unit, such as \"8 MB\" or \"5 MB/s\"")
             }

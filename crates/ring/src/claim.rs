@@ -145,6 +145,7 @@ impl Claim {
 }
 
 impl Drop for Claim {
+    /// Releases the claimed bytes.
     fn drop(&mut self) {
         self.back.put(self.position, self.len as u64);
     }

@@ -324,6 +324,8 @@ impl Parts {
 }
 
 impl AsFd for Consumer {
+    /// Returns the descriptor that becomes readable when the producer wakes the consumer or is
+    /// gone.
     fn as_fd(&self) -> BorrowedFd<'_> {
         let parts = self.parts.as_ref();
         parts.expect("only dropped ends have no parts").line.as_fd()
@@ -331,6 +333,7 @@ impl AsFd for Consumer {
 }
 
 impl Drop for Consumer {
+    /// Closes the reading end.
     fn drop(&mut self) {
         if let Some(parts) = &mut self.parts
             && parts.reader.close()

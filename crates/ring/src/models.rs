@@ -31,20 +31,24 @@ impl Heap {
 }
 
 impl Memory for Arc<Heap> {
+    /// Returns the capacity of the ring in bytes.
     fn capacity(&self) -> u64 {
         self.bytes.len() as u64
     }
 
+    /// Returns one of the words that both sides share.
     fn word(&self, word: Word) -> &AtomicU64 {
         &self.words[word as usize]
     }
 
+    /// Copies `bytes` into the ring from byte `at` of the ring.
     fn copy_in(&self, at: usize, bytes: &[u8]) {
         for (cell, byte) in self.bytes[at..].iter().zip(bytes) {
             cell.store(*byte, Ordering::Relaxed);
         }
     }
 
+    /// Copies from byte `at` of the ring into `bytes`.
     fn copy_out(&self, at: usize, bytes: &mut [u8]) {
         for (cell, byte) in self.bytes[at..].iter().zip(bytes) {
             *byte = cell.load(Ordering::Relaxed);

@@ -203,13 +203,16 @@ impl<T: Copy> Engine<T> {
 }
 
 impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
+    /// Message that callers offer to the engine.
     type Message<'a> = Message<'a, T>;
 
+    /// Return the present cycle.
     #[inline]
     fn now(&self) -> Cycles {
         self.queue.now().max(self.reached)
     }
 
+    /// Store a message that the engine generates at `time`.
     fn offer(&mut self, time: Cycles, message: Message<'_, T>) {
         assert!(
             time >= self.now(),
@@ -223,12 +226,14 @@ impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
         self.queue.push(time, GENERATE);
     }
 
+    /// Return the number of messages in the network.
     fn under_way(&self) -> u64 {
         self.under_way
     }
 }
 
 impl<T: Copy, H: Handler<Tag = T>> RunUntil<H> for Engine<T> {
+    /// Handle events until the handler has finished, no event is left, or `limit` is reached.
     #[inline]
     fn run_until(&mut self, limit: Cycles, handler: &mut H) -> Ran {
         while !handler.finished() {

@@ -16,9 +16,12 @@ use std::sync::Arc;
 impl Format for Graph {
     const NAME: &'static str = "graph";
     const TABLES: Tables = packets::tables(fields, Some(&packets::OF_GRAPHS));
+    /// Description of a network of switches.
     type Machine = GraphSpec;
+    /// Description of the workload: the jobs.
     type Work = JobsTraffic;
 
+    /// Read the description of a network of switches from `[machine]` of a scenario file and check it.
     fn machine(settings: &Settings) -> Result<GraphSpec, Problem> {
         let MachineTable {
             graph,
@@ -84,17 +87,20 @@ impl Format for Graph {
         Ok(GraphSpec { shape, network })
     }
 
+    /// Read the workload from `[workload]` of a scenario file and check it against the machine.
     fn work(settings: &Settings, machine: &GraphSpec) -> Result<JobsTraffic, Problem> {
         let nodes = machine.shape.node_count().unwrap_or(0);
         packets::jobs(settings, &machine.network, nodes)
     }
 
+    /// Report to `watch` the fields of the scenario file that have no effect.
     fn watch(watch: &mut Watch<'_>, machine: &GraphSpec, work: &JobsTraffic) {
         let nodes = machine.shape.node_count().unwrap_or(0);
         no_effect::watch(watch, &machine.shape);
         packets::watch(watch, &machine.network, work, nodes);
     }
 
+    /// Return the fields whose values follow from other fields, each with its value as text.
     fn derived(machine: &GraphSpec) -> Vec<(&'static str, String)> {
         packets::derived(&machine.network)
     }

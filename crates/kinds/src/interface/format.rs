@@ -72,9 +72,13 @@ impl Format for Interface {
         presets: None,
         faults: None,
     };
+    /// Description of a torus of cells with a network interface.
     type Machine = Machine;
+    /// Description of the workload: the stream of data.
     type Work = Work;
 
+    /// Read the description of a torus of cells with a network interface from `[machine]` of a scenario file and check
+    /// it.
     fn machine(settings: &Settings) -> Result<Machine, Problem> {
         let table = MachineTable::read(settings, "machine");
         let (cell, interface) = (table.cell, table.interface);
@@ -114,6 +118,7 @@ impl Format for Interface {
         Ok(machine)
     }
 
+    /// Read the workload from `[workload]` of a scenario file and check it against the machine.
     fn work(settings: &Settings, machine: &Machine) -> Result<Work, Problem> {
         let table = WorkloadTable::read(settings, "workload");
         let tu_bytes = table.tu.get();
@@ -136,6 +141,7 @@ impl Format for Interface {
         Ok(work)
     }
 
+    /// Report to `watch` the stopping rules, none of which has an effect.
     fn watch_rules(watch: &mut Watch<'_>) {
         for key in RULES_WITHOUT_EFFECT {
             watch.field(
@@ -151,6 +157,7 @@ impl Format for Interface {
         }
     }
 
+    /// Report to `watch` the fields of the scenario file that have no effect.
     fn watch(watch: &mut Watch<'_>, machine: &Machine, work: &Work) {
         let places = work.sent_bytes(machine) < work.share_bytes(machine);
         let is_place_given = watch.settings().given("machine.interface.place").is_some();

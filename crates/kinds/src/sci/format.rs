@@ -29,17 +29,22 @@ impl Format for Sci {
         presets: None,
         faults: Some(&failures::FAULTS),
     };
+    /// Description of an SCI fabric.
     type Machine = SciSpec;
+    /// Description of the workload: the packets between nodes.
     type Work = PacketTraffic;
 
+    /// Read the description of an SCI fabric from `[machine]` of a scenario file and check it.
     fn machine(settings: &Settings) -> Result<SciSpec, Problem> {
         build::build(settings)
     }
 
+    /// Read the workload from `[workload]` of a scenario file and check it against the machine.
     fn work(settings: &Settings, machine: &SciSpec) -> Result<PacketTraffic, Problem> {
         workload::build(settings, machine)
     }
 
+    /// Return the possible failures of the machine, or `None` if there are more than `asked` allows.
     fn failures(machine: &SciSpec, asked: &Asked) -> Option<Failures> {
         failures::of_fabric(machine, asked)
     }

@@ -12,8 +12,10 @@ use std::collections::BTreeSet;
 pub(crate) struct JobNodeSet;
 
 impl ValueType for JobNodeSet {
+    /// Rust type of the values.
     type Held = JobNodes;
 
+    /// Describe this type of values for error messages and the reference.
     fn describe(&self) -> TypeInfo {
         let item = json::any_of(&[json::node(), json::text(r"\s*\d+\s*-\s*\d+\s*")]);
         TypeInfo::new(
@@ -27,6 +29,7 @@ impl ValueType for JobNodeSet {
         )
     }
 
+    /// Parse the set of nodes of a job.
     fn read(&self, node: &Node) -> Result<JobNodes, Problem> {
         match &node.tree {
             Tree::Text(text) if text.trim() == "all" => Ok(JobNodes::All),

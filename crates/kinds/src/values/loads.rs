@@ -21,8 +21,10 @@ impl RateLoad {
 }
 
 impl ValueType for RateLoad {
+    /// Rust type of the values.
     type Held = RateOrGap;
 
+    /// Describe this type of values for error messages and the reference.
     fn describe(&self) -> TypeInfo {
         TypeInfo::new(
             "a rate or a time",
@@ -33,6 +35,7 @@ impl ValueType for RateLoad {
         .units("/s, /ms, /us, /ns; or ps, ns, us, ms, s, min, h")
     }
 
+    /// Parse a rate or a mean gap.
     fn read(&self, node: &Node) -> Result<RateOrGap, Problem> {
         match &node.tree {
             Tree::Text(text) if !text.contains('/') => Self::GAP.read(node).map(RateOrGap::Gap),
@@ -69,8 +72,10 @@ impl LoadOfNode {
 }
 
 impl ValueType for LoadOfNode {
+    /// Rust type of the values.
     type Held = NodeLoad;
 
+    /// Describe this type of values for error messages and the reference.
     fn describe(&self) -> TypeInfo {
         TypeInfo::new(
             "a bandwidth or a share",
@@ -81,6 +86,7 @@ impl ValueType for LoadOfNode {
         .units("as a bandwidth; none, or % in text, for a share")
     }
 
+    /// Parse a bandwidth or a share.
     fn read(&self, node: &Node) -> Result<NodeLoad, Problem> {
         match &node.tree {
             Tree::Text(text) if text.trim().parse::<f64>().is_ok() => {
@@ -101,6 +107,7 @@ impl ValueType for LoadOfNode {
         }
     }
 
+    /// Return a value as a number for the axis of a plot or sweep; `None` if it is not one number.
     fn amount(&self, value: &NodeLoad) -> Option<Amount> {
         match value {
             NodeLoad::Bandwidth(bandwidth) => Amount::of(bandwidth),

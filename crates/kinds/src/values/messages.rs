@@ -20,8 +20,10 @@ const ROW: &str = "write [from, to, \"64 KiB\"], or [from, to, \"64 KiB\", times
 pub(crate) struct Messages;
 
 impl ValueType for Messages {
+    /// Rust type of the values.
     type Held = Vec<Listed>;
 
+    /// Describe this type of values for error messages and the reference.
     fn describe(&self) -> TypeInfo {
         let server = json::text(r"\s*server\s+\d+\s*");
         let item = json::any_of(&[json::node(), server, LENGTH.describe().json]);
@@ -35,6 +37,7 @@ impl ValueType for Messages {
         )
     }
 
+    /// Parse the list of messages.
     fn read(&self, node: &Node) -> Result<Vec<Listed>, Problem> {
         let rows = node.items(self)?;
         if rows.is_empty() {

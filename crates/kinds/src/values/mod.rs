@@ -46,12 +46,15 @@ impl Lanes {
 }
 
 impl ValueType for Lanes {
+    /// Rust type of the values.
     type Held = u32;
 
+    /// Describe this type of values for error messages and the reference.
     fn describe(&self) -> TypeInfo {
         self.whole().describe()
     }
 
+    /// Parse a number of lanes.
     fn read(&self, node: &Node) -> Result<u32, Problem> {
         match node.tree {
             Tree::Integer(0) if self.min > 0 => {
@@ -71,8 +74,10 @@ impl MostOutstanding {
 }
 
 impl ValueType for MostOutstanding {
+    /// Rust type of the values.
     type Held = Outstanding;
 
+    /// Describe this type of values for error messages and the reference.
     fn describe(&self) -> TypeInfo {
         TypeInfo::new(
             "a whole number or \"unlimited\"",
@@ -82,6 +87,7 @@ impl ValueType for MostOutstanding {
         )
     }
 
+    /// Parse a limit on messages in flight.
     fn read(&self, node: &Node) -> Result<Outstanding, Problem> {
         match &node.tree {
             Tree::Integer(_) => Self::NUMBER.read(node).map(Outstanding::AtMost),
@@ -97,6 +103,7 @@ impl ValueType for MostOutstanding {
         }
     }
 
+    /// Return a value as a number for the axis of a plot or sweep; `None` if it is not one number.
     fn amount(&self, value: &Outstanding) -> Option<Amount> {
         match value {
             Outstanding::AtMost(most) => Amount::of(most),
