@@ -141,7 +141,7 @@ impl Fabric for Machine {
     }
 }
 
-/// Return the rank of a kind of links; a packet crosses links in the order of their ranks.
+/// Return the position of a kind of links (such as up or down) on the path of a packet.
 fn rank(kind: LinkKind) -> u8 {
     match kind {
         LinkKind::Inject => 0,

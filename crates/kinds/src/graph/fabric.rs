@@ -15,8 +15,8 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// Return the number of equally likely random outcomes for the choice among parallel links: the least common
-/// multiple of 1 to `links`, for up to 6 links. It divides evenly among any number of parallel links.
+/// Return the number of equally likely outcomes of the random choice among up to `links` parallel links: the least
+/// common multiple of 1 to `links` (at most 6), so that each link of a bundle gets the same number of outcomes.
 fn link_choices(links: u32) -> u32 {
     [1, 1, 2, 6, 12, 60]
         .get(links as usize)

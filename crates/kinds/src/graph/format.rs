@@ -106,8 +106,8 @@ impl Format for Graph {
     }
 }
 
-/// Return a field that all packet networks have, with the default of networks of switches: the age of packets has no
-/// limit by default, unlike in the QsNET.
+/// Adapt a field of packet networks to networks of switches: the age of packets has no limit by default, unlike in
+/// the QsNET.
 fn adapt_field(row: Field) -> Field {
     match &*row.key {
         "machine.age" => row.by_default(Value("\"unlimited\"")),
@@ -128,7 +128,7 @@ fn fields() -> Vec<Field> {
         .collect()
 }
 
-/// Return the description of a network of switches in any form except dragonflies.
+/// Return the description of a network of switches that is not a dragonfly.
 fn switches(
     settings: &Settings,
     form: Form,
@@ -155,7 +155,7 @@ fn switches(
     })
 }
 
-/// Add the number of the line within a multi-line value to a problem.
+/// Add to a problem the number of the wrong line in a scenario value of several lines.
 fn at_line(problem: Problem, line: Option<usize>) -> Problem {
     match line {
         Some(line) => problem.below(line as u32),

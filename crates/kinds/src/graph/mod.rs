@@ -4,16 +4,16 @@
 mod fabric;
 // Summary in results.
 mod figures;
-// Format of the scenario files of this kind of machine.
+// Format of the scenario files of this machine.
 mod format;
 // Reports of fields that have no effect.
 mod no_effect;
-// Fields of the scenario tables of this kind of machine.
+// Fields of the scenario tables of this machine.
 mod table;
 
 pub use figures::GraphSummary;
 pub use table::SWITCHES_MAX;
 
-/// Type that represents the kind of machine `graph`: networks of switches in any topology.
+/// Marker type for scenarios with `machine.kind = "graph"`: networks of switches in any topology.
 #[derive(Debug)]
 pub struct Graph;

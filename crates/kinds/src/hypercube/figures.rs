@@ -141,7 +141,7 @@ fn faults(faults: &FaultSpec, machine: &Machine) -> Vec<String> {
 
 /// Maximum number of channels for which the results list each channel.
 const CHANNELS_LISTED_MAX: usize = 20_000;
-/// Name of the disks of I/O nodes as a kind of part in results.
+/// Word by which results name the disks of I/O nodes.
 pub(super) const DISK: &str = "disk";
 
 /// Return the utilisation of each channel.

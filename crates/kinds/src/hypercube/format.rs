@@ -63,13 +63,13 @@ impl Format for Hypercube {
     }
 }
 
-/// Type of values: names of measures, such as latencies, to which a stopping rule applies.
+/// Type of a scenario field: names of measures, such as latencies, to which a stopping rule applies.
 const MEASURES: Measures = Measures {
     example: "[\"pe_pe.header\"]",
     named: false,
 };
 
-/// Return a field of the tables of runs and searches, with the default that this kind of machine has.
+/// Return a field of `[stop]` or `[search]` with the default that it has for hypercubes.
 fn adapt_field(row: Field) -> Field {
     let measures = "[\"pe_pe.header\", \"read.network\"]";
     runs::own(

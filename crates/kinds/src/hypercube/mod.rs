@@ -8,7 +8,7 @@ mod capacity;
 mod failures;
 // Summary and utilisation in results.
 mod figures;
-// Format of the scenario files of this kind of machine.
+// Format of the scenario files of this machine.
 mod format;
 mod jobs;
 // Reads `[machine]` of a scenario file.
@@ -21,7 +21,7 @@ mod no_effect;
 mod routes;
 // Simulations of hypercubes, for experiments.
 mod subject;
-// Fields of the scenario tables of this kind of machine.
+// Fields of the scenario tables of this machine.
 mod table;
 // Reads `[workload]` of a scenario file.
 mod workload;
@@ -31,6 +31,6 @@ pub use built::Built;
 pub use figures::HypercubeSummary;
 pub use jobs::HypercubeJobs;
 
-/// Type that represents the kind of machine `hypercube`: binary hypercubes with I/O nodes.
+/// Marker type for scenarios with `machine.kind = "hypercube"`: binary hypercubes with I/O nodes.
 #[derive(Debug)]
 pub struct Hypercube;

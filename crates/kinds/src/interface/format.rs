@@ -13,16 +13,16 @@ use isthmus_stream_sim::spec::{self, From, Machine, Protocol, Reshuffle, To, Wor
 use isthmus_stream_sim::{Error, check_machine, check_work};
 use isthmus_units::{Bandwidth, Time};
 
-/// Type of values: names of measures, such as latencies, to which a stopping rule applies.
+/// Type of a scenario field: names of measures, such as latencies, to which a stopping rule applies.
 const MEASURES: Measures = Measures {
     example: "[\"accepted\"]",
     named: false,
 };
-/// Type of values: an offered load, as a bandwidth.
+/// Type of a scenario field: an offered load, as a bandwidth.
 const LOAD: Throughput = Throughput::offered("MB/s");
 
-/// Return a field of the tables of runs and searches, with the default that this kind of machine has. Runs are exact,
-/// so the stopping rules have no effect here.
+/// Return a field of `[stop]` or `[search]` with the default that it has for network interfaces. Stopping rules have
+/// no effect, because runs are exact.
 fn adapt_field(row: Field) -> Field {
     match &*row.key {
         "stop.of" => row.by_default(Value("[\"accepted\"]")).holding(&MEASURES),

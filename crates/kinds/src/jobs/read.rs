@@ -423,7 +423,7 @@ pub(crate) fn check_live(
     (count, live): (u32, &[u32]),
     faults: &[&str],
 ) -> Result<(), Problem> {
-    // A layout error has been reported before.
+    // The check of the jobs has already reported a wrong layout.
     let (true, Ok(layout)) = (live.len() < count as usize, Layout::new(traffic, count)) else {
         return Ok(());
     };

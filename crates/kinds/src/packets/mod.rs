@@ -28,7 +28,7 @@ mod outstanding;
 // Analytic estimate for clients with a limit on their messages in flight.
 mod paces;
 mod presets;
-// Parameters for the closed forms of the model.
+// Parameters for the closed-form estimates.
 mod rules;
 // Messages of a job with their routes and latencies.
 mod sent;

@@ -22,9 +22,9 @@ use std::collections::BTreeMap;
 /// Group of topologies, which selects the range of loads in which the estimates are reliable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Limits {
-    /// Limits for fat trees.
+    /// The range of loads that is valid for fat trees.
     FatTrees,
-    /// Limits for networks of switches in any other topology.
+    /// The range of loads that is valid for networks of switches in any other topology.
     Others,
 }
 
@@ -52,7 +52,7 @@ fn reason_absent(fabric: &impl Fabric, traffic: &JobsTraffic) -> Option<String> 
             "there are more than {RANDOM_ROUTES_MAX} random routes"
         ));
     }
-    // The bounds of an interface are those of one link.
+    // The model bounds the rate of a network interface by that of a single link.
     if node_links(fabric) > 1.0 {
         return Some("nodes have several links".to_owned());
     }

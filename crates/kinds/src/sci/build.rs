@@ -139,7 +139,7 @@ fn shape_problem(settings: &Settings, shape: &Shape, error: &RingsError) -> Prob
             format!("no path from node {from} to node {to}: no chain of rings joins them"),
             "let every ring have a node in common with another".to_owned(),
         ),
-        // The reader of the values has already reported all other errors.
+        // All other errors were reported when the values were read.
         other => {
             let key = match shape {
                 Shape::Rings(_) => "machine.rings",
@@ -245,7 +245,7 @@ fn check_lengths(settings: &Settings, spec: &SciSpec) -> Result<(), Problem> {
     if spec.echo <= spec.overhead {
         return Ok(());
     }
-    // The target replaces the send by the echo on the ring (section 2).
+    // The target node puts the echo in the place of the send packet on the ring, so it must not be longer (section 2).
     Err(settings.problem(
         "machine.echo",
         format!(

@@ -50,16 +50,16 @@ impl Format for Sci {
     }
 }
 
-/// Type of values: names of measures, such as latencies, to which a stopping rule applies.
+/// Type of a scenario field: names of measures, such as latencies, to which a stopping rule applies.
 const MEASURES: Measures = Measures {
     example: "[\"latency\"]",
     named: false,
 };
 
-/// Type of values: an offered load, as a bandwidth.
+/// Type of a scenario field: an offered load, as a bandwidth.
 const LOAD: Throughput = Throughput::offered("GB/s");
 
-/// Return a field of the tables of runs and searches, with the default that this kind of machine has.
+/// Return a field of `[stop]` or `[search]` with the default that it has for SCI fabrics.
 fn adapt_field(row: Field) -> Field {
     let measures = "[\"latency\"]";
     runs::own(

@@ -62,7 +62,7 @@ pub struct Site {
 /// One failure state of one fabric of a dependability study.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Case {
-    /// Value of the axis `fault`.
+    /// Value of the sweep axis `fault` that selects this case.
     pub label: String,
     /// Index of the fabric in `sites`.
     pub site: usize,

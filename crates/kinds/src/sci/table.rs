@@ -8,7 +8,7 @@ use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::Outstanding;
 use isthmus_workload::packets::spec::Spacing;
 
-/// Range of a number of slots of a queue.
+/// Valid range of a number of slots of a queue.
 const SLOTS: Whole<u32> = Whole::new(1, 65_535);
 
 /// Table `[machine]` of an SCI fabric.

@@ -1,4 +1,4 @@
-//! Type of values in scenario files: the nodes on which a job runs.
+//! Type of a scenario field: the nodes on which a job runs.
 
 use super::NODES_MAX;
 use isthmus_scenario::format::{Problem, shown};
@@ -8,7 +8,8 @@ use isthmus_workload::jobs::spec::JobNodes;
 use serde_json::json;
 use std::collections::BTreeSet;
 
-/// Type of values: the nodes of a job, as `"all"`, `"part 1 of 2"` or a list of nodes and runs, `[0, 5, "8-15"]`.
+/// Type of a scenario field: the nodes of a job, as `"all"`, `"part 1 of 2"` or a list of nodes and ranges,
+/// `[0, 5, "8-15"]`.
 pub(crate) struct JobNodeSet;
 
 impl ValueType for JobNodeSet {

@@ -5,18 +5,18 @@ use isthmus_scenario::value::{Amount, TypeInfo, ValueType, json, quantity};
 use isthmus_scenario::{Node, Tree};
 use isthmus_units::{Bandwidth, Rate, Time};
 
-/// Load of a sender, as the file states it: a rate or a mean gap.
+/// Load of a sender, as the scenario file states it: a rate or a mean gap.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum RateOrGap {
     Rate(Rate),
     Gap(Time),
 }
 
-/// Type of values: a rate or a mean gap, above zero.
+/// Type of a scenario field: a rate or a mean gap, above zero.
 pub(crate) struct RateLoad;
 
 impl RateLoad {
-    /// Range of a mean gap between demands.
+    /// Valid range of a mean gap between demands.
     const GAP: Span = Span::above_zero("ms");
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn mean_gap(rate: Rate) -> Time {
     Time::from_ps((1e12 / rate.per_s()).round() as u64)
 }
 
-/// Offered load of a node, as the file states it: a bandwidth or a share.
+/// Offered load of a node, as the scenario file states it: a bandwidth, or a share of its maximum send rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum NodeLoad {
     Bandwidth(Bandwidth),
@@ -58,16 +58,17 @@ pub(crate) enum NodeLoad {
     Share(f64),
 }
 
-/// Type of values: the offered load of one node, above zero, as a bandwidth or a share of its maximum send rate.
+/// Type of a scenario field: the offered load of one node, above zero, as a bandwidth or a share of its maximum send
+/// rate.
 pub(crate) struct LoadOfNode;
 
 impl LoadOfNode {
-    /// Range of a load as a share of the maximum send rate of a node.
+    /// Valid range of a load as a share of the maximum send rate of a node.
     const SHARE: Share = Share {
         above_zero: true,
         below_one: false,
     };
-    /// Range of a load as a bandwidth.
+    /// Valid range of a load as a bandwidth.
     const BANDWIDTH: Throughput = Throughput::offered("MB/s");
 }
 

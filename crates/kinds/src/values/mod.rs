@@ -32,7 +32,7 @@ const UNLIMITED: &str = "unlimited";
 /// Maximum number of lanes of one link: more than in any machine, and small enough that no count overflows.
 const LANES_MAX: u64 = 65_535;
 
-/// Type of values: the number of lanes of a link.
+/// Type of a scenario field: the number of lanes of a link.
 pub(crate) struct Lanes {
     /// Minimum number of lanes.
     pub(crate) min: u64,
@@ -65,11 +65,11 @@ impl ValueType for Lanes {
     }
 }
 
-/// Type of values: a limit on messages in flight, as a whole number or `"unlimited"`.
+/// Type of a scenario field: a limit on messages in flight, as a whole number or `"unlimited"`.
 pub(crate) struct MostOutstanding;
 
 impl MostOutstanding {
-    /// Range of a limit on messages in flight.
+    /// Valid range of a limit on messages in flight.
     const NUMBER: Whole<u32> = Whole::new(1, OUTSTANDING_MAX);
 }
 

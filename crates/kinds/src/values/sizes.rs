@@ -6,7 +6,7 @@ use isthmus_scenario::{Node, Tree};
 use serde_json::json;
 use std::collections::BTreeSet;
 
-/// Type of values: nodes in each dimension of a fabric, `8` or `"6x6"`.
+/// Type of a scenario field: nodes in each dimension of a fabric, `8` or `"6x6"`.
 pub(crate) struct Size {
     /// Minimum number of nodes in each dimension.
     pub(crate) least: u32,
@@ -62,7 +62,7 @@ impl ValueType for Size {
     }
 }
 
-/// Type of values: nodes in each dimension of a grid, `16` or `"4x4"`.
+/// Type of a scenario field: nodes in each dimension of a grid, `16` or `"4x4"`.
 pub(crate) struct Grid;
 
 impl ValueType for Grid {
@@ -94,7 +94,7 @@ impl ValueType for Grid {
     }
 }
 
-/// Type of values: whole numbers, 1 or more, one for each level of a tree.
+/// Type of a scenario field: whole numbers, 1 or more, one for each level of a tree.
 pub(crate) struct Levels;
 
 impl ValueType for Levels {
@@ -122,8 +122,8 @@ impl ValueType for Levels {
     }
 }
 
-/// Type of values: rings, each a list of two or more node numbers without repetition. Every node up to the highest
-/// number is on at least one ring.
+/// Type of a scenario field: rings, each a list of two or more node numbers without repetition. Every node up to the
+/// highest number is on at least one ring.
 pub(crate) struct Rings {
     /// Maximum number of nodes on all rings together.
     pub(crate) nodes: u32,
