@@ -69,8 +69,8 @@ struct Checked {
     description: String,
     changes: Vec<Change>,
     axes: Vec<CheckedAxis>,
-    /// Position of the load axis among the axes, if there is one; its values do not count as
-    /// variants.
+    /// Position of the axis of offered loads among the sweep axes, if there is one; its values do
+    /// not count as variants.
     load_axis: Option<usize>,
     points: usize,
     searches: usize,
@@ -134,8 +134,8 @@ pub(crate) fn check(
     json(&checked?)
 }
 
-/// Return the invalid entries of the journal in a run's folder, for a caller that knows the run.
-/// Each has the reason, and whether the entry is only unreadable.
+/// Return the invalid entries of the journal in a run's folder: name, reason, and whether the entry
+/// could not be read.
 #[pyfunction]
 pub(crate) fn journal_flaws(
     py: Python<'_>,

@@ -241,7 +241,7 @@ fn sizes(messages: &[(u32, Vec<Section>)]) -> Vec<(u32, u64)> {
         .collect()
 }
 
-/// Return the packing for elements of this size and order.
+/// Return the packing of elements into messages, from the size of an element and the order.
 fn packed((element, columns): (u64, bool)) -> Packing {
     Packing {
         element,

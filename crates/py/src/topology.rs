@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 /// seconds.
 const STEPS_MAX: u64 = 1 << 30;
 
-/// The kinds of networks that a question may describe.
+/// A kind of network that a question may describe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Kind {

@@ -23,7 +23,7 @@ pub struct Consumer {
     parts: Option<Parts>,
 }
 
-/// The parts of a consumer.
+/// The reader, socket and dropped claims of a consumer.
 #[derive(Debug)]
 struct Parts {
     reader: Reader<Arc<Mapping>>,
@@ -273,7 +273,7 @@ impl Parts {
     /// Returns the number of readable bytes. Fails if there are none and no producer is left.
     fn refresh(&mut self) -> Result<u64, Error> {
         self.settle();
-        // Checked before the position, which is final if the producer is gone.
+        // Check for the end of the producer before its position is loaded, which is then final.
         let gone = self.line.gone();
         let there = self.reader.refresh()?;
         if there == 0 && gone && !self.reader.ended() {

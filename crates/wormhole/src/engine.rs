@@ -1,4 +1,4 @@
-//! The event loop: heads request channels, wait, and move on.
+//! The event loop of the wormhole engine: heads of messages request channels, wait, and move on.
 
 use crate::channels::{ChannelId, Channels, HELD, LaneId, WormId};
 use crate::requests::{Request, Requests};
@@ -98,7 +98,8 @@ struct Worm<T> {
 }
 
 impl<T> Worm<T> {
-    /// Return the release time of a lane granted at `time`; `HELD` if it is unknown.
+    /// Return the cycle from which a lane granted at `time` can be granted again; `HELD` if it is
+    /// unknown.
     #[inline]
     fn release(&self, time: Cycles) -> Cycles {
         if self.stalled {
@@ -109,8 +110,8 @@ impl<T> Worm<T> {
     }
 }
 
-/// Set the release time of an occupied lane, and schedule the wake-up of a worm that waits for the
-/// lane.
+/// Set the cycle from which an occupied lane can be granted again, and schedule the wake-up of a
+/// worm (message) that waits for the lane.
 #[inline]
 fn release(channels: &mut Channels, queue: &mut EventQueue<u32>, lane: LaneId, time: Cycles) {
     if let Some((channel, at)) = channels.release_at(lane, time) {
@@ -118,7 +119,7 @@ fn release(channels: &mut Channels, queue: &mut EventQueue<u32>, lane: LaneId, t
     }
 }
 
-/// The engine: channels, worms under way and event queue.
+/// The wormhole engine: channels, messages in the network and event queue.
 #[derive(Debug, Clone)]
 pub struct Engine<T> {
     queue: EventQueue<u32>,
@@ -289,8 +290,8 @@ impl<T: Copy> Engine<T> {
             next: WormId::NONE,
             hop: 0,
             hops: u16::try_from(path.len()).expect("fewer than 2^16 channels"),
-            // The tail of such a worm leaves a buffer when the head is granted another lane, so no
-            // release time is known before.
+            // The tail of a worm shorter than its path leaves a buffer when the head is granted
+            // another lane, so no release time is known before.
             stalled: (length as usize) < path.len(),
             tag,
         });

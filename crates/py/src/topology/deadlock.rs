@@ -31,8 +31,8 @@ pub(super) struct Deadlock {
     pub alternative: Option<Alternative>,
 }
 
-/// Another routing for networks whose links have fewer virtual channels than the first routing has
-/// layers.
+/// Another routing, for networks whose links have fewer virtual channels than the first routing
+/// needs.
 #[derive(Serialize)]
 pub(super) struct Alternative {
     pub routing: String,
