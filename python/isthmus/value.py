@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from isthmus.results.schema import Measure, Percentile
 
 CONFIDENCE = 0.95
-"""Default confidence, which also stands beside exact numbers and brackets."""
+"""Default confidence level of intervals; exact numbers and search brackets also carry it."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Value:
     each: tuple[float, ...] = field(default=(), repr=False, compare=False)
     """Value of each replication, if there are any."""
     confidence: float = field(default=CONFIDENCE, repr=False, compare=False)
-    """Confidence of the interval."""
+    """Confidence level of the interval."""
 
     @property
     def ends(self) -> tuple[float, float]:

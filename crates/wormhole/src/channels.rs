@@ -66,7 +66,7 @@ pub struct Carried {
 }
 
 impl Channels {
-    /// Return free channels with the given numbers of lanes.
+    /// Create channels with the given numbers of lanes, all of them free.
     ///
     /// # Panics
     /// If a channel has no lane or there are 2^31 lanes or more.

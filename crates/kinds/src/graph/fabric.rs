@@ -57,7 +57,7 @@ impl Kind for Graph {
     }
 }
 
-/// Return the field that causes an error in the construction of the network, with a hint.
+/// Convert an error in the construction of the network to an error of the scenario field that causes it.
 fn flaw(spec: &GraphSpec, error: &MachineError) -> Flaw {
     let (field, hint) = match error {
         MachineError::Network(error) => return network_flaw(spec, error),
@@ -95,7 +95,8 @@ fn flaw(spec: &GraphSpec, error: &MachineError) -> Flaw {
     }
 }
 
-/// Return the field that causes an error of the network parameters; links between groups have a separate delay.
+/// Convert an error of the network parameters to an error of the scenario field that causes it; links between groups
+/// have a delay field of their own.
 fn network_flaw(spec: &GraphSpec, error: &NetworkError) -> Flaw {
     let flaw = packets::flaw(error);
     match (error, &spec.shape) {

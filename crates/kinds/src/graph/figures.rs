@@ -104,7 +104,7 @@ fn name(shape: &Shape) -> String {
     }
 }
 
-/// Return the words for the routing of packets.
+/// Describe the routing of packets in words.
 fn routing(shape: &Shape) -> &'static str {
     use isthmus_machine::graph::spec::DragonflyRouting;
     match shape {

@@ -87,7 +87,7 @@ impl Limits {
 
 /// Return the estimates of the queueing model for `traffic` on a machine; empty if the model does not cover the
 /// point. The model works channel by channel if all routes can be followed. Otherwise it is the model of section 6
-/// of the hypercube paper, in the reading that fits simulations best.
+/// of the hypercube paper, in the interpretation that fits simulations best.
 pub(super) fn overlay(built: &Built, traffic: &TrafficSpec) -> Overlay {
     let mut overlay = Queueing::new(&built.machine, &built.spec, traffic)
         .and_then(|queueing| solve(built, &queueing).ok())

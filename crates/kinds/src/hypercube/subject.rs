@@ -84,7 +84,7 @@ impl Kind for Hypercube {
     }
 }
 
-/// Return the field that causes an error in the construction of the machine, with a hint.
+/// Convert an error in the construction of the hypercube to an error of the scenario field that causes it.
 fn flaw(error: MachineError) -> Flaw {
     let (field, hint) = match &error {
         MachineError::Dimension(_) => ("machine.dimension", "give 1 to 20"),

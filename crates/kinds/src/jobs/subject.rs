@@ -249,7 +249,7 @@ impl<S: Replication + Send> Simulated for Running<S> {
     }
 }
 
-/// Return no collapse, for machines whose routes are free of deadlock.
+/// Return `None`, for machines that cannot collapse because their routes are free of deadlock.
 pub(crate) fn never<S>(_: &S) -> Option<Collapse> {
     None
 }

@@ -178,7 +178,7 @@ pub(super) fn fair_shares(
 
 /// Part number of the DMA engine of node 0; bundles of links have lower numbers.
 const ENGINES: u32 = 1 << 30;
-/// Part number of the first stream; see [`Use::is_stream`].
+/// Part number of the first stream of packets between two parts; see [`Use::is_stream`].
 const STREAMS: u32 = 1 << 31;
 
 /// Parts that clients share, by number: bundles of links, and the DMA engine of each node; also the streams of
@@ -189,7 +189,7 @@ struct Parts<'a, F> {
     /// Whether each node sends data. If a node sends, the packets that it receives delay its engine.
     sends: Vec<bool>,
     bundles: BTreeMap<u32, Links>,
-    /// Part numbers of the streams, by the previous part and the bundle that they enter.
+    /// Part number of each stream of packets, by the part that it leaves and the bundle of links that it enters.
     streams: BTreeMap<(u32, u32), u32>,
 }
 

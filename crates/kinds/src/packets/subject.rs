@@ -25,7 +25,7 @@ pub fn subject<F: Fabric>(
     jobs::subject(NetworkForJobs(Arc::clone(fabric)), traffic)
 }
 
-/// Return the field that causes an error of links, switches or interfaces, with a hint.
+/// Convert an error of links, switches or interfaces to an error of the scenario field that causes it.
 pub fn flaw(error: &NetworkError) -> Flaw {
     let (field, hint) = match error {
         NetworkError::Bandwidth(_) => (

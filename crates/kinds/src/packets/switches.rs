@@ -255,7 +255,7 @@ fn cut_bundle<S: Switches>(switches: &S, cut: u32) -> Bundle {
     }
 }
 
-/// Return the field that causes an error of a routed network, with a hint.
+/// Convert an error of a network or its routes to an error of the scenario field that causes it.
 pub fn unroutable(error: &RoutedError) -> Flaw {
     let (field, hint) = match error {
         RoutedError::Network(error) => return flaw(error),

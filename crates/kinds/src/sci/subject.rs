@@ -114,7 +114,7 @@ impl Built {
     }
 }
 
-/// Return the field that causes an error in the construction of the fabric, with a hint.
+/// Convert an error in the construction of the fabric to an error of the scenario field that causes it.
 fn flaw(error: MachineError) -> Flaw {
     let (field, hint) = match &error {
         MachineError::Rings(error) => rings_cause(error),
@@ -138,7 +138,7 @@ fn flaw(error: MachineError) -> Flaw {
     }
 }
 
-/// Return the field that causes an error in the construction of the rings, and a hint.
+/// Return the scenario field that causes an error in the construction of the rings, and a hint how to correct it.
 fn rings_cause(error: &isthmus_topology::rings::RingsError) -> (&'static str, &'static str) {
     use isthmus_topology::rings::RingsError as Error;
     match error {
