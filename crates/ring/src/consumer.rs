@@ -23,7 +23,7 @@ pub struct Consumer {
     parts: Option<Parts>,
 }
 
-/// The reader, socket and dropped claims of a consumer.
+/// The reader, dropped claims, socket and memory of a consumer.
 #[derive(Debug)]
 struct Parts {
     reader: Reader<Arc<Mapping>>,

@@ -71,7 +71,7 @@ pub enum Error {
     },
 }
 
-/// The condition that a call waits for.
+/// The condition of a ring or a socket for which a call waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
     /// Room in the ring for this number of bytes.

@@ -26,7 +26,7 @@ pub struct Producer {
     parts: Option<Parts>,
 }
 
-/// The parts of a producer.
+/// The writer, socket and memory of a producer.
 #[derive(Debug)]
 struct Parts {
     writer: Writer<Arc<Mapping>>,

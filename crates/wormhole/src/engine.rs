@@ -54,7 +54,7 @@ pub struct Delivered<T> {
 
 /// Driver of a wormhole engine, which offers messages and receives the reports of the engine.
 pub trait Handler {
-    /// Type of the data attached to a message.
+    /// Type of the data that the handler attaches to a message.
     type Tag: Copy;
 
     /// Handle a timer set by [`Engine::schedule`]. Does nothing by default.
@@ -86,7 +86,7 @@ struct Worm<T> {
     length: u32,
     /// Next worm in the queue of the channel for which this worm waits.
     next: WormId,
-    /// Number of channels granted so far.
+    /// Number of channels of its path that the worm has been granted so far.
     hop: u16,
     hops: u16,
     /// Whether each lane of the worm is released only when its release time is certain. This holds

@@ -10,9 +10,9 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 impl Format for FatTree {
     const NAME: &'static str = "fat-tree";
     const TABLES: Tables = packets::tables(fields, Some(&packets::OF_TREES));
-    /// Description of a fat tree.
+    /// Description of a fat tree in a scenario.
     type Machine = FatTreeSpec;
-    /// Description of the workload: the jobs.
+    /// Description of the workload: the jobs that run on the machine.
     type Work = JobsTraffic;
 
     /// Read the description of a fat tree from `[machine]` of a scenario file and check it.

@@ -4,7 +4,7 @@
 mod build;
 // Fat trees as packet networks.
 mod fabric;
-// Summary in results.
+// Summary of the machine in results.
 mod figures;
 // Format of the scenario files of this machine.
 mod format;

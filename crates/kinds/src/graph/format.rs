@@ -16,9 +16,9 @@ use std::sync::Arc;
 impl Format for Graph {
     const NAME: &'static str = "graph";
     const TABLES: Tables = packets::tables(fields, Some(&packets::OF_GRAPHS));
-    /// Description of a network of switches.
+    /// Description of a network of switches in a scenario.
     type Machine = GraphSpec;
-    /// Description of the workload: the jobs.
+    /// Description of the workload: the jobs that run on the machine.
     type Work = JobsTraffic;
 
     /// Read the description of a network of switches from `[machine]` of a scenario file and check it.

@@ -2,11 +2,11 @@
 
 // Networks of switches as packet networks.
 mod fabric;
-// Summary in results.
+// Summary of the machine in results.
 mod figures;
 // Format of the scenario files of this machine.
 mod format;
-// Reports of fields that have no effect.
+// Reports of scenario fields that have no effect.
 mod no_effect;
 // Fields of the scenario tables of this machine.
 mod table;

@@ -32,7 +32,7 @@ impl Format for Hypercube {
         presets: None,
         faults: Some(&failures::FAULTS),
     };
-    /// Description of a hypercube.
+    /// Description of a hypercube in a scenario.
     type Machine = HypercubeSpec;
     /// Description of the workload: the demands of the PEs.
     type Work = TrafficSpec;

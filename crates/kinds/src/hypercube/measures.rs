@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 /// Names of the latencies in the order of the results.
 pub(crate) static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
     let classes = Class::ALL.into_iter().flat_map(|class| {
-        // `header` is measured from the generation of a message, `router` from the router of its sender (as in the paper).
+        // `header` is measured from the generation of a message, `router` from the router of its sender.
         ["header", "router"].map(|quantity| format!("{}.{quantity}", class.name()))
     });
     let operations = Operation::ALL.into_iter().flat_map(|operation| {

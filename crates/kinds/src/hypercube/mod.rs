@@ -1,12 +1,12 @@
 //! `machine.kind = "hypercube"`: a binary hypercube of PEs with I/O nodes and an I/O network.
 
-// Analytic estimates.
+// Analytic estimates of latencies and saturation.
 mod analysis;
 // A machine that has been built, with its description.
 mod built;
 mod capacity;
 mod failures;
-// Summary and utilisation in results.
+// Summary of the machine, and utilisation of its parts, in results.
 mod figures;
 // Format of the scenario files of this machine.
 mod format;
@@ -15,7 +15,7 @@ mod jobs;
 mod machine;
 // Names of the latencies.
 mod measures;
-// Reports of fields that have no effect.
+// Reports of scenario fields that have no effect.
 mod no_effect;
 // Queueing model that solves each channel of a machine.
 mod routes;

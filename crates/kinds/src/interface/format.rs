@@ -72,7 +72,7 @@ impl Format for Interface {
         presets: None,
         faults: None,
     };
-    /// Description of a torus of cells with a network interface.
+    /// Description of a torus of cells with a network interface in a scenario.
     type Machine = Machine;
     /// Description of the workload: the stream of data.
     type Work = Work;
@@ -109,7 +109,7 @@ impl Format for Interface {
                 store_bytes_per_s: bytes_per_s(interface.store),
                 packet_ns: ns(settings, "machine.interface.packet", interface.packet)?,
                 udp_ns: ns(settings, "machine.interface.udp", interface.udp)?,
-                // The cast saturates at the ends of u64.
+                // The cast of a rate outside u64 gives the nearest u64.
                 packets_per_s: interface.packet_rate.per_s().round() as u64,
                 network_bytes_per_s: bytes_per_s(interface.network),
             },

@@ -1,7 +1,7 @@
 //! `machine.kind = "interface"`: a network interface, its stream manager, and the cells of a torus
 //! that send through it.
 
-// Summary and utilisation in results.
+// Summary of the machine, and utilisation of its parts, in results.
 mod figures;
 // Format of the scenario files of this machine.
 mod format;

@@ -15,7 +15,7 @@ use std::borrow::Cow;
 /// message is handed to the network, and `packet` when a packet is injected.
 const QUANTITIES: [&str; 3] = ["response", "network", "packet"];
 
-/// Unit of rates per node.
+/// Unit in which results show the rates of jobs.
 const UNIT: &str = "MB/s";
 
 /// Return the names of all latencies of these jobs in the order of the results. Latencies of phases come last.
@@ -370,7 +370,7 @@ impl ObserverState {
         }
     }
 
-    /// Reset the counts of arrived bytes.
+    /// Set the counts of bytes carried for each node to 0, at the end of the warm-up.
     pub fn restart_counts(&mut self) {
         self.sent.fill(0);
     }

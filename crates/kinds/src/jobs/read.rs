@@ -109,7 +109,7 @@ pub(crate) fn jobs(
     }
 }
 
-/// Check that all jobs listed as active exist.
+/// Check that the jobs listed in `workload.active` exist.
 fn check_active(
     settings: &Settings,
     active: Option<&[String]>,
@@ -163,11 +163,11 @@ impl TrafficTable {
     }
 }
 
-/// Reader of the table of one job.
+/// Reader of the scenario table of one job.
 struct JobReader<'s> {
     settings: &'s Settings,
     name: &'s str,
-    /// Key of the job's table.
+    /// Key of the scenario table of the job, such as `workload.jobs.io`.
     path: String,
     /// Length of the job's messages, if the file sets it.
     message: Option<Bytes>,

@@ -21,7 +21,7 @@ mod loads;
 mod message;
 // Reads the parameters of a network from a scenario file.
 mod network;
-// Reports of fields that have no effect.
+// Reports of scenario fields that have no effect.
 mod no_effect;
 // Remarks on limits on messages in flight.
 mod outstanding;
@@ -36,7 +36,7 @@ mod sent;
 mod subject;
 // Networks of switches as packet networks.
 mod switches;
-// Fields of links, switches and interfaces.
+// Scenario fields of links, switches and interfaces.
 mod table;
 
 pub use crate::jobs::names;
@@ -170,7 +170,7 @@ pub const OUT_OF_NODE: (u8, u32) = (0, 0);
 /// Bundle of equivalent links, over which packets are spread evenly.
 #[derive(Debug)]
 pub struct Bundle {
-    /// Kind of the links in words.
+    /// Name of the kind of the links, in words.
     pub name: String,
     /// Rank of the kind of the links; see [`Link::order`].
     pub order: (u8, u32),

@@ -71,7 +71,7 @@ pub fn derived(network: &NetworkSpec) -> Vec<(&'static str, String)> {
         ("machine.nic.receive_delay", nic.receive_delay),
     ];
     let times = times.map(|(key, time)| (key, time.to_string()));
-    // Lengths that the payload limits.
+    // By default these two lengths are at most the payload.
     let lengths = [("machine.nic.padding", nic.padding), (REQUEST, nic.request)];
     let cut = lengths
         .into_iter()

@@ -115,7 +115,7 @@ impl<F: Fabric> Runs for NetworkForJobs<F> {
     }
 }
 
-/// Return the counts of links, interfaces and devices.
+/// Return the counts of the use of links, interfaces and devices by a simulation.
 fn counts<W: Routes>(simulation: &Simulation<W>) -> Counts {
     let counters = simulation.counted();
     let taken = |cycles: &[u64], times: &[u64]| -> Vec<Taken> {

@@ -29,7 +29,7 @@ impl Format for Sci {
         presets: None,
         faults: Some(&failures::FAULTS),
     };
-    /// Description of an SCI fabric.
+    /// Description of an SCI fabric in a scenario.
     type Machine = SciSpec;
     /// Description of the workload: the packets between nodes.
     type Work = PacketTraffic;

@@ -1,12 +1,12 @@
 //! `machine.kind = "sci"`: a fabric of SCI rings joined by switch nodes.
 
-// Analytic estimates.
+// Analytic estimates of latencies and saturation.
 mod analysis;
 // Reads `[machine]` of a scenario file.
 mod build;
 mod capacity;
 mod failures;
-// Summary and utilisation in results.
+// Summary of the machine, and utilisation of its parts, in results.
 mod figures;
 // Format of the scenario files of this machine.
 mod format;

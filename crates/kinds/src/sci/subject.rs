@@ -94,7 +94,7 @@ impl Kind for Sci {
     }
 }
 
-/// Build the fabric, for any kind of workload.
+/// Build the SCI fabric with its routes, for workloads with or without jobs.
 pub(super) fn built(spec: &SciSpec) -> Result<Built, Flaw> {
     Ok(Built {
         machine: Arc::new(Machine::new(spec).map_err(flaw)?),

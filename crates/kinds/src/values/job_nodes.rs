@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 pub(crate) struct JobNodeSet;
 
 impl ValueType for JobNodeSet {
-    /// Rust type of the values.
+    /// Rust type of the parsed value of the field.
     type Held = JobNodes;
 
     /// Describe this type of values for error messages and the reference.

@@ -21,7 +21,7 @@ impl RateLoad {
 }
 
 impl ValueType for RateLoad {
-    /// Rust type of the values.
+    /// Rust type of the parsed value of the field.
     type Held = RateOrGap;
 
     /// Describe this type of values for error messages and the reference.
@@ -73,7 +73,7 @@ impl LoadOfNode {
 }
 
 impl ValueType for LoadOfNode {
-    /// Rust type of the values.
+    /// Rust type of the parsed value of the field.
     type Held = NodeLoad;
 
     /// Describe this type of values for error messages and the reference.

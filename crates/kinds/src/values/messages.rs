@@ -20,7 +20,7 @@ const ROW: &str = "write [from, to, \"64 KiB\"], or [from, to, \"64 KiB\", times
 pub(crate) struct Messages;
 
 impl ValueType for Messages {
-    /// Rust type of the values.
+    /// Rust type of the parsed value of the field.
     type Held = Vec<Listed>;
 
     /// Describe this type of values for error messages and the reference.

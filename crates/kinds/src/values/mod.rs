@@ -1,10 +1,10 @@
 //! Types of values in the scenario tables of machines and workloads.
 
-// The nodes of a job.
+// Fields that hold the nodes of a job.
 mod job_nodes;
-// Loads as bandwidths, rates, gaps or shares.
+// Fields that hold a load as a bandwidth, rate, gap or share.
 mod loads;
-// Lists of single messages.
+// Fields that hold a list of messages.
 mod messages;
 // Numbers of nodes per dimension, rings, and levels of trees.
 mod sizes;
@@ -46,7 +46,7 @@ impl Lanes {
 }
 
 impl ValueType for Lanes {
-    /// Rust type of the values.
+    /// Rust type of the parsed value of the field.
     type Held = u32;
 
     /// Describe this type of values for error messages and the reference.
@@ -74,7 +74,7 @@ impl MostOutstanding {
 }
 
 impl ValueType for MostOutstanding {
-    /// Rust type of the values.
+    /// Rust type of the parsed value of the field.
     type Held = Outstanding;
 
     /// Describe this type of values for error messages and the reference.

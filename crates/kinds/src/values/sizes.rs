@@ -17,7 +17,7 @@ pub(crate) struct Size {
 }
 
 impl ValueType for Size {
-    /// Rust type of the values.
+    /// Rust type of the parsed value of the field.
     type Held = Vec<u32>;
 
     /// Describe this type of values for error messages and the reference.
@@ -66,7 +66,7 @@ impl ValueType for Size {
 pub(crate) struct Grid;
 
 impl ValueType for Grid {
-    /// Rust type of the values.
+    /// Rust type of the parsed value of the field.
     type Held = Vec<u32>;
 
     /// Describe this type of values for error messages and the reference.
@@ -98,7 +98,7 @@ impl ValueType for Grid {
 pub(crate) struct Levels;
 
 impl ValueType for Levels {
-    /// Rust type of the values.
+    /// Rust type of the parsed value of the field.
     type Held = Vec<u32>;
 
     /// Describe this type of values for error messages and the reference.
@@ -158,7 +158,7 @@ impl Rings {
 }
 
 impl ValueType for Rings {
-    /// Rust type of the values.
+    /// Rust type of the parsed value of the field.
     type Held = Vec<Vec<u32>>;
 
     /// Describe this type of values for error messages and the reference.

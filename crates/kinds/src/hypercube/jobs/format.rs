@@ -18,9 +18,9 @@ impl Format for HypercubeJobs {
         None,
         Some(&failures::FAULTS),
     );
-    /// Description of a hypercube.
+    /// Description of a hypercube in a scenario.
     type Machine = HypercubeSpec;
-    /// Description of the workload: the jobs.
+    /// Description of the workload: the jobs that run on the machine.
     type Work = JobsOnCube;
 
     /// Read the description of a hypercube from `[machine]` of a scenario file and check it.

@@ -63,7 +63,7 @@ struct CubeForJobs {
 }
 
 impl CubeForJobs {
-    /// Return the hypercube.
+    /// Return the hypercube on which the jobs run.
     fn machine(&self) -> &Machine {
         &self.built.machine
     }
@@ -147,7 +147,7 @@ impl Runs for CubeForJobs {
     }
 }
 
-/// Return the counts of channels and devices.
+/// Return the counts of the use of channels and devices by a simulation.
 fn counts(simulation: &JobsSimulation) -> Counts {
     let carried = simulation.carried();
     let (held, cycles) = simulation.held();

@@ -18,9 +18,9 @@ impl Format for SciJobs {
         None,
         Some(&failures::FAULTS),
     );
-    /// Description of an SCI fabric.
+    /// Description of an SCI fabric in a scenario.
     type Machine = SciSpec;
-    /// Description of the workload: the jobs.
+    /// Description of the workload: the jobs that run on the machine.
     type Work = JobsOnRings;
 
     /// Read the description of an SCI fabric from `[machine]` of a scenario file and check it.

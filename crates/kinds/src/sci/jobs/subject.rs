@@ -105,7 +105,7 @@ impl Runs for FabricForJobs {
     }
 }
 
-/// Return the counts of links and devices.
+/// Return the counts of the use of links and devices by a simulation.
 fn counts(simulation: &JobsSimulation) -> Counts {
     let links = simulation.links();
     Counts {
