@@ -307,7 +307,7 @@ _of_thread = threading.local()
 
 
 def _cached_experiment(spec: RunSpec) -> Any:
-    """Return the experiment of a run; each worker thread keeps its last one for further parts."""
+    """Return the experiment of a run; each worker thread keeps its last one for further tasks."""
     known, experiment = getattr(_of_thread, "prepared", None) or (None, None)
     if known == spec:
         return experiment

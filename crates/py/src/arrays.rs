@@ -19,12 +19,12 @@ pub(crate) fn wrong(error: impl Display) -> PyErr {
 /// The distribution of an array dimension over an axis of the process grid, as Python passes it.
 #[derive(FromPyObject, IntoPyObject)]
 pub(crate) enum Along {
-    /// Number of the grid axis, block size in elements, and coordinate of the process with the
-    /// first block.
+    /// Block-cyclic distribution: number of the grid axis, block size in elements, and coordinate
+    /// of the process with the first block.
     Cyclic(usize, u64, u32),
-    /// Number of the grid axis, and the indices at which the dimension is cut.
+    /// Distribution by cuts: number of the grid axis, and the indices at which the dimension is cut.
     Cuts(usize, Vec<u64>),
-    /// Number of the grid axis; each coordinate on it has one block.
+    /// Block distribution: number of the grid axis; each coordinate on it has one block.
     Block(usize),
 }
 

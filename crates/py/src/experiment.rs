@@ -159,12 +159,13 @@ pub(crate) fn is_worker(text: &str) -> bool {
     WorkerName::parsed(text).is_some()
 }
 
-/// A worker's claim on a unit of the run: the unit, the host and process ID of the worker, whether
+/// A worker's claim on a unit of the run (a point or a search): the unit, the host and process ID of the worker, whether
 /// that process is known to have ended, the time of the last heartbeat by the folder's clock, and
 /// the number of seconds without a heartbeat after which the claim expires.
 type Claim = (String, String, u32, bool, f64, f64);
 
-/// Return the readable claims of workers on these units, for a process that only observes the run.
+/// Return the readable claims of workers on these points and searches, for a process that only
+/// observes the run.
 #[pyfunction]
 pub(crate) fn claims_on(folder: PathBuf, units: Vec<String>) -> Vec<Claim> {
     let claims = units.into_iter().filter_map(|unit| {
@@ -332,7 +333,8 @@ impl PyExperiment {
             Some(Err(error @ RunError::AllWarmUp { .. })) => {
                 Err(PyValueError::new_err(error.to_string()))
             }
-            // The error concerns the folder, not a point, so the exit status differs.
+            // An error of the journal concerns the run's folder, not a point, so the exit status
+            // differs.
             Some(Err(RunError::Journal(error))) => Err(refused(&error)),
             Some(Err(error)) => Err(PyRuntimeError::new_err(error.to_string())),
             None => Err(PyRuntimeError::new_err(

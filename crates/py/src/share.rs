@@ -21,9 +21,9 @@ enum Where<'py> {
     Arrays(Vec<Given<'py>>),
 }
 
-/// Positions of a family of elements along one dimension in the memory of one side: the first
-/// index, the length of a run, the number of runs and the distance between them, the number of
-/// groups of runs and the distance between them.
+/// Positions along one dimension of elements in regular runs: the first index, the length of a run,
+/// the number of runs and the distance between them, the number of groups of runs and the distance
+/// between them.
 type Places = (u64, u64, (u64, u64), (u64, u64));
 
 /// The messages of one rank in a plan, computed once, as a class of Python.

@@ -12,7 +12,7 @@ use loom::sync::atomic::AtomicU8;
 use loom::sync::{Arc, Notify};
 use loom::thread;
 
-/// The memory of a ring in a model.
+/// The memory of a ring in a loom model.
 struct Heap {
     words: [AtomicU64; 6],
     bytes: Vec<AtomicU8>,
@@ -64,7 +64,7 @@ fn model(run: impl Fn() + Send + Sync + 'static) {
     builder.check(run);
 }
 
-/// One side's handle of a ring in a model, with the wake-ups of both sides.
+/// One side's handle of a ring in a loom model, with the wake-ups of both sides.
 struct Link {
     memory: Arc<Heap>,
     for_reader: Arc<Notify>,
@@ -209,7 +209,7 @@ fn held_bytes_are_not_overwritten() {
                 read,
                 "an old byte, or one written too early"
             );
-            // The first byte stays held alone; when the second is read, both are released.
+            // Hold the first byte alone, and release both bytes when the second is read.
             if (held == 2 || reader.ended() || read == 3) && reader.release_held(held) {
                 link.for_writer.notify();
             }

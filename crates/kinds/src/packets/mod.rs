@@ -13,7 +13,7 @@ mod followed;
 // Scenario tables that all packet networks share.
 mod format;
 mod latencies;
-// Packets of messages of variable length.
+// Number of packets of messages of variable length.
 mod lengths;
 // Demand of jobs on nodes and links.
 mod loads;
@@ -152,7 +152,7 @@ pub struct Link {
     pub kind: String,
     /// Vertex at which the link starts: a node, or a switch numbered after the nodes.
     pub from: u32,
-    /// Vertex at which the link ends, numbered in the same way.
+    /// Vertex at which the link ends: a node, or a switch numbered after the nodes.
     pub to: u32,
     /// Rank of the kind of link; a packet crosses links in the order of their ranks.
     pub order: (u8, u32),

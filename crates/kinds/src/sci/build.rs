@@ -6,7 +6,8 @@ use isthmus_scenario::format::{Describe, Problem, Settings, rounded};
 use isthmus_topology::rings::{Fabric, Faults, RingsError, Routing, Shape};
 use isthmus_units::{Bandwidth, Bytes, Time};
 
-/// Default of `machine.patience`, unless rings are so long that a packet needs more time.
+/// Default of `machine.patience`, the time without a delivery after which a fabric counts as collapsed. Fabrics with
+/// long rings have a longer default.
 const PATIENCE_MIN: Time = Time::from_us(20);
 
 /// Maximum length of a header in symbols; engines number the symbols of a packet in 14 bits.
@@ -307,8 +308,8 @@ fn check_faults(
     ))
 }
 
-/// Return `machine.patience` as the file sets it. By default it is long enough for several ring changes and trips
-/// round the longest ring.
+/// Return `machine.patience`, the time without a delivery after which the fabric counts as collapsed. By default it is
+/// long enough for several ring changes and trips round the longest ring.
 fn patience(
     settings: &Settings,
     given: Option<Time>,

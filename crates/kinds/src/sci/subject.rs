@@ -45,7 +45,7 @@ const FLOWS: &[FlowInfo] = &[FlowInfo {
 /// Minimum length of a run whose stability is judged, in zero-load times across the fabric.
 const CROSSINGS_MIN: u64 = 50;
 
-/// An SCI fabric that has been built, with its description.
+/// An SCI fabric that is ready to be simulated, with the cache of its link loads.
 #[derive(Debug, Clone)]
 pub struct Built {
     machine: Arc<Machine>,

@@ -57,7 +57,7 @@ pub(super) struct CubeNetwork<'a> {
     pub pairs_at_two: u64,
 }
 
-/// The verdict whether one network is free of deadlock.
+/// Result of the check whether one network is free of deadlock.
 struct Verdict {
     routing: String,
     dependencies: Option<u64>,
