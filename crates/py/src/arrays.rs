@@ -22,7 +22,7 @@ pub(crate) enum Along {
     /// Block-cyclic distribution: number of the grid axis, block size in elements, and coordinate
     /// of the process with the first block.
     Cyclic(usize, u64, u32),
-    /// Distribution by cuts: number of the grid axis, and the indices at which the dimension is cut.
+    /// Distribution by cuts: number of the grid axis, and indices at which the dimension is cut.
     Cuts(usize, Vec<u64>),
     /// Block distribution: number of the grid axis; each coordinate on it has one block.
     Block(usize),

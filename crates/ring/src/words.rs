@@ -26,7 +26,7 @@ pub(crate) use loom::sync::atomic::{AtomicU64, Ordering, fence};
 #[cfg(not(loom))]
 pub(crate) use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-/// The value of a wants word while its side does not sleep.
+/// The value of a wants word (the position for which a side sleeps) while the side does not sleep.
 pub const AWAKE: u64 = u64::MAX;
 
 /// The maximum position that a ring may have when an end is created. A ring of 100 GB/s reaches it

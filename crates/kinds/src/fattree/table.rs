@@ -1,4 +1,4 @@
-//! Scenario table `[machine]` of a fat tree. Sections are those of the QsNET paper.
+//! Scenario table `[machine]` of a fat tree. Section numbers are those of the QsNET paper.
 
 use crate::packets::NetworkTable;
 use crate::values::Levels;

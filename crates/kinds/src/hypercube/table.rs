@@ -1,4 +1,5 @@
-//! Scenario tables `[machine]` and `[workload]` of a hypercube. Letters are those of Fig. 2 of the hypercube paper.
+//! Scenario tables `[machine]` and `[workload]` of a hypercube. The letters k, m, b,
+//! r and n are those of Fig. 2 of the hypercube paper.
 
 use crate::devices::DiskTable;
 use crate::values::{Lanes, MostOutstanding};

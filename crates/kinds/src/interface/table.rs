@@ -1,5 +1,5 @@
-//! Scenario tables `[machine]` and `[workload]` of a network interface. Sections and figures are those of
-//! Steenkiste's paper on iWarp.
+//! Scenario tables `[machine]` and `[workload]` of a network interface. Section and figure numbers
+//! are those of Steenkiste's paper on iWarp.
 
 use isthmus_scenario::format::{Data, Describe, Span, Throughput, Whole};
 use isthmus_stream_sim::spec::{From, Protocol, Reshuffle, Routing, To};

@@ -1,5 +1,5 @@
-//! Scenario tables of a `[workload]` with jobs: I/O servers, jobs and the traffic of each job. Sections are those of
-//! the QsNET paper.
+//! Scenario tables of a `[workload]` with jobs: I/O servers, jobs and the traffic of each job. Section
+//! numbers are those of the QsNET paper.
 
 use crate::values::{Grid, JobNodeSet, LoadOfNode, Messages, MostOutstanding, NODES_MAX, NodeLoad};
 use isthmus_scenario::format::{Data, Describe, Span, Whole};

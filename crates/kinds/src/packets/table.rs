@@ -1,5 +1,5 @@
-//! Scenario tables of the links, switches and interfaces of a packet network. Sections are those of the QsNET
-//! paper, whose network the defaults describe.
+//! Scenario tables of the links, switches and interfaces of a packet network. Section numbers are those of the
+//! QsNET paper, whose network the defaults describe.
 
 use isthmus_machine::packets::spec::{AgeFrom, AgeTie};
 use isthmus_scenario::format::{Data, Describe, Span, Whole};

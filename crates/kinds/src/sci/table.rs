@@ -1,4 +1,5 @@
-//! Scenario tables `[machine]` and `[workload]` of an SCI fabric. Sections and tables are those of the SCI paper.
+//! Scenario tables `[machine]` and `[workload]` of an SCI fabric. Section and table numbers are
+//! those of the SCI paper.
 
 use crate::values::{MostOutstanding, Rings, Size as SizeValue};
 use isthmus_machine::sci::spec::{ChangeFrom, CutOff, FlowControl, Source};
