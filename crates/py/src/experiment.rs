@@ -159,9 +159,9 @@ pub(crate) fn is_worker(text: &str) -> bool {
     WorkerName::parsed(text).is_some()
 }
 
-/// A worker's claim on a unit of the run (a point or a search): the unit, the host and process ID of
-/// the worker, whether that process is known to have ended, the time of the last heartbeat by the
-/// folder's clock, and the number of seconds without a heartbeat after which the claim expires.
+/// A worker's claim on a unit of the run (a point or a search): the unit, the host and process ID
+/// of the worker, whether that process is known to have ended, the time of the last heartbeat by
+/// the folder's clock, and the number of seconds without a heartbeat after which the claim expires.
 type Claim = (String, String, u32, bool, f64, f64);
 
 /// Return the readable claims of workers on these points and searches, for a process that only

@@ -214,7 +214,8 @@ impl Running {
 }
 
 impl Simulated for Running {
-    /// Continue the simulation until the recorders stop it or the cycle `until` has passed.
+    /// Continue the simulation until the recorders stop it or the cycle `until` has passed. Return false if no event is
+    /// left.
     fn run(&mut self, recorders: &mut Recorders, until: Cycles) -> bool {
         while !recorders.finished() && self.simulation.now() < until {
             self.offer(recorders);

@@ -207,7 +207,8 @@ pub(crate) struct Running<S> {
 }
 
 impl<S: Replication + Send> Simulated for Running<S> {
-    /// Continue the simulation until the recorders stop it or the cycle `until` has passed.
+    /// Continue the simulation until the recorders stop it or the cycle `until` has passed. Return false if no event is
+    /// left.
     fn run(&mut self, recorders: &mut Recorders, until: Cycles) -> bool {
         let mut recording = self.observer.with(recorders);
         let was_stopped = self.simulation.run_until(&mut recording, until);

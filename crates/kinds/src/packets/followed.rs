@@ -38,7 +38,8 @@ fn hops(
     hops
 }
 
-/// Routes of all jobs with their message rates, by class of messages: the writes, read requests or read data of one job.
+/// Routes of all jobs with their message rates, by class of messages: the writes, read requests or read data of a
+/// job.
 pub(super) struct Followed {
     pub network: Network,
     /// Message rates per ns by route, for each class of messages.

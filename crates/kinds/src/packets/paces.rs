@@ -56,7 +56,7 @@ fn reason_absent(fabric: &impl Fabric, traffic: &JobsTraffic) -> Option<String> 
     if node_links(fabric) > 1.0 {
         return Some("nodes have several links".to_owned());
     }
-    // These jobs use a part of the links for which the model of closed loops cannot account.
+    // The model cannot account for the load of jobs whose nodes wait for messages from each other.
     let mut active = traffic.jobs.iter().filter(|job| job.active);
     (active.any(|job| Message::of(job).is_none()))
         .then(|| "jobs run collective operations, listed messages or pings".to_owned())

@@ -305,7 +305,8 @@ struct Running {
 }
 
 impl Simulated for Running {
-    /// Continue the simulation until the recorders stop it or the cycle `until` has passed.
+    /// Continue the simulation until the recorders stop it or the cycle `until` has passed. Return false if no event is
+    /// left.
     fn run(&mut self, recorders: &mut Recorders, until: Cycles) -> bool {
         self.simulation.advance(&mut Recording(recorders), until);
         true
