@@ -13,14 +13,14 @@ from typing import Any, BinaryIO, ParamSpec, TypeVar
 from isthmus.errors import IsthmusError, RunFailedError
 
 TEXT_MAX = 200_000_000
-"""Maximum bytes of a scenario or graph, as a device may be endless."""
+"""Maximum size of a text file in bytes, because reading a device such as /dev/zero never ends."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 def ask(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """Call a function of the core; its ValueErrors are complete messages for the user.
+    """Call a function of the Rust core, and convert its exceptions to those of isthmus.
 
     Raises:
         IsthmusError: the core refuses the arguments.
@@ -39,7 +39,7 @@ def ask(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
 
 
 def ask_json(function: Callable[[str], str], spec: dict[str, Any]) -> dict[str, Any]:
-    """Call a function of the core with JSON argument and result."""
+    """Call a function of the Rust core whose argument and result are JSON."""
     answer = json.loads(ask(function, json.dumps(spec)))
     assert isinstance(answer, dict)
     return answer

@@ -35,7 +35,7 @@ RECENT = 16
 AHEAD = 4
 """Number of queued tasks for each worker thread."""
 UNSHARED_S = 1.0
-"""Lease time for a journal in memory, which the core requires but does not use."""
+"""Lease time that the Rust core requires, although a journal in memory has no leases."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Done:
 
 
 def check(executor: object) -> None:
-    """Refuse an unusable executor.
+    """Check that `executor` can run points.
 
     Raises:
         IsthmusError: it is not an executor, or a Dask client that is closed or asynchronous.
@@ -98,7 +98,7 @@ class Pool:
         self.submit = executor.submit
 
     def answers(self, futures: Mapping[int, Any]) -> Mapping[int, Any]:
-        """Return the results of finished futures; an exception for lost ones."""
+        """Return the results of finished futures, or an exception for each future that failed."""
         results: dict[int, Any] = {}
         for at, future in futures.items():
             try:
@@ -173,7 +173,7 @@ def run(
 
 
 class Waiting:
-    """The queue of unassigned points and searches, and the size of tasks."""
+    """The queue of points and searches that no task contains yet; it chooses the size of tasks."""
 
     def __init__(self, points: list[int], searches: list[int]) -> None:
         """Queue points and searches, by their positions in the run."""
@@ -255,7 +255,7 @@ def _user_errors(spec: RunSpec) -> Iterator[None]:
 
 
 def _user_error(spec: RunSpec, error: BaseException) -> IsthmusError:
-    """Return an error of a worker as an error of isthmus."""
+    """Convert an error of a worker to an error of isthmus."""
     if isinstance(error, IsthmusError):
         return error
     if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "isthmus":
@@ -307,7 +307,7 @@ _of_thread = threading.local()
 
 
 def _cached_experiment(spec: RunSpec) -> Any:
-    """Return the experiment of a run; each worker thread keeps its last one for further parts."""
+    """Return the experiment of a run; each worker thread keeps its last one for further tasks."""
     known, experiment = getattr(_of_thread, "prepared", None) or (None, None)
     if known == spec:
         return experiment

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from isthmus.results.schema import Measure, Percentile
 
 CONFIDENCE = 0.95
-"""Default confidence, which also stands beside exact numbers and brackets."""
+"""Default confidence level of intervals; exact numbers and search brackets also carry it."""
 
 
 @dataclass(frozen=True)
 class Value:
-    """A number with its interval, or words in place of a number."""
+    """A number of a result with its confidence interval, or words in place of a number."""
 
     value: float | None
     low: float | None = None
@@ -33,7 +33,7 @@ class Value:
     each: tuple[float, ...] = field(default=(), repr=False, compare=False)
     """Value of each replication, if there are any."""
     confidence: float = field(default=CONFIDENCE, repr=False, compare=False)
-    """Confidence of the interval."""
+    """Confidence level of the interval."""
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -116,7 +116,7 @@ def compare(operation: str | dict[str, list[float]], operands: Sequence[Value]) 
 
 @dataclass(frozen=True)
 class Compared:
-    """The comparison of a second number with a first."""
+    """The comparison of two numbers of results: their difference and ratio."""
 
     difference: Value
     """The second number minus the first."""
@@ -148,13 +148,13 @@ def differences(pairs: Sequence[tuple[Value, Value]], confidence: float) -> list
 
 
 def _operand(value: Value) -> dict[str, object]:
-    """Return a number as the core reads it."""
+    """Convert a number to the form that the Rust core reads."""
     low, high = _end(value.low), _end(value.high)
     return {"value": value.value, "low": low, "high": high, "each": value.each}
 
 
 def _value(found: dict[str, Any] | None, bracket: bool, confidence: float) -> Value:
-    """Return a quantity of the core as a value; without a number there is no value."""
+    """Convert a quantity from the Rust core to a `Value`, without a number if `found` is None."""
     if found is None:
         return Value(None)
     each = tuple(found["each"])

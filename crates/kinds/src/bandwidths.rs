@@ -9,7 +9,7 @@ pub(crate) const MB_PER_S: u64 = 8_000_000;
 /// Number of bits per second in 1 GB/s.
 pub(crate) const GB_PER_S: u64 = 8_000_000_000;
 
-/// Return the bandwidth at which a search for a load starts or ends, in units of `UNIT` bits per second.
+/// Convert a bandwidth, the lower or upper end of a load search, to units of `UNIT` bits per second.
 pub(crate) fn read<const UNIT: u64>(_over: &str, value: &Value) -> Result<f64, NoLoad> {
     match value.as_::<Bandwidth>() {
         Some(bandwidth) => Ok(bandwidth.bits_per_s() as f64 / UNIT as f64),

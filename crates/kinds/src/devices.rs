@@ -4,7 +4,7 @@ use isthmus_scenario::format::{Describe, Problem, Reason, Settings, Watch, Whole
 use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::storage::{DiskSpec, StorageSpec};
 
-/// Key of the table of the devices behind I/O servers.
+/// Key of the scenario table that describes the device behind each I/O server.
 pub(crate) const DEVICE: &str = "workload.servers.device";
 
 /// Maximum number of disks of a disk array.
@@ -46,7 +46,7 @@ pub(crate) struct StorageTable {
     kind: StorageWord,
 }
 
-/// Fields of each kind of device, selected by `workload.servers.device.kind`.
+/// Fields of each kind of device (disk, cache, array, ...), selected by `workload.servers.device.kind`.
 #[derive(Describe)]
 enum StorageWord {
     None,

@@ -18,7 +18,7 @@ pub(crate) struct Single {
 }
 
 impl Single {
-    /// Return a failure whose effect no other part has.
+    /// Return the failure of one part, for a part whose failure has an effect of its own (weight 1).
     pub fn new(field: &'static str, which: Which, what: &str) -> Self {
         Self {
             part: Part { field, which },
@@ -32,7 +32,7 @@ impl Single {
     }
 }
 
-/// Number of connected nodes of a machine after further parts have failed, and whether it can run.
+/// State of a machine after failures: its number of connected nodes, and whether it can be simulated.
 pub(crate) struct Left {
     /// Number of nodes that still reach one another.
     pub live: u32,

@@ -1,6 +1,7 @@
-//! The kinds of machine: the format of their scenario files, their builders and their measures.
+//! The machine models that `machine.kind` of a scenario selects, such as hypercubes, SCI rings and fat trees: the
+//! format of their scenario files, their construction and their measures.
 //!
-//! A kind is a module here and one row of [`KINDS`].
+//! Each model is a module here and a row of [`KINDS`].
 //!
 //! ```
 //! use isthmus_kinds::KINDS;
@@ -121,8 +122,8 @@ mod values;
 
 use isthmus_experiment::{Kinds, Row};
 
-/// All kinds of machine, in the order of the reference. SCI fabrics and hypercubes have two rows each, because
-/// their files with jobs have a different format.
+/// Table of all machine models, in the order of the reference manual. SCI fabrics and hypercubes have two rows each,
+/// because their scenario files with jobs have a different format.
 pub static KINDS: Kinds = Kinds::new(&[
     Row::of::<hypercube::Hypercube>(),
     Row::of::<sci::Sci>(),

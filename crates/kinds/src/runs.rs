@@ -1,11 +1,12 @@
-//! Fields of runs and searches that hypercubes and SCI fabrics share: those of section 5 of the hypercube paper.
+//! Defaults of the scenario tables `[stop]` and `[search]` for hypercubes and SCI fabrics, after section 5 of the
+//! hypercube paper.
 
 use isthmus_scenario::format::Default::Value;
 use isthmus_scenario::format::{AnyType, Field, Measures};
 
-/// Return a field of the tables of runs and searches, with the default of hypercubes and SCI fabrics. `of` is the
-/// default of the field `stop.of`, whose values have the type `measures`. The ends of a search have the type `load`,
-/// with `from` and `to` as examples.
+/// Return a field of `[stop]` or `[search]` with the default that hypercubes and SCI fabrics share. `of` and `measures`
+/// are default and type of `stop.of`. `load` is the type of `search.from` and `search.to`; `from` and `to` are
+/// examples.
 pub(crate) fn own(
     row: Field,
     of: &'static str,

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// The specification of a digital VCR in JSON, as Python passes it.
+/// The JSON specification of a digital VCR, an application that plays films over streams.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Asked {
@@ -116,7 +116,8 @@ impl PyVcr {
     }
 }
 
-/// The specification of process optimisation in JSON, as Python passes it.
+/// The JSON specification of process optimisation, an application whose nodes send samples through
+/// forwarders.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Optimisation {

@@ -16,15 +16,15 @@ pub(crate) fn wrong(error: impl Display) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-/// The distribution of a dimension over a grid axis, as Python passes it.
+/// The distribution of an array dimension over an axis of the process grid, as Python passes it.
 #[derive(FromPyObject, IntoPyObject)]
 pub(crate) enum Along {
-    /// Number of the grid axis, block size in elements, and coordinate of the process with the
-    /// first block.
+    /// Block-cyclic distribution: number of the grid axis, block size in elements, and coordinate
+    /// of the process with the first block.
     Cyclic(usize, u64, u32),
-    /// Number of the grid axis, and the indices at which the dimension is cut.
+    /// Distribution by cuts: number of the grid axis, and indices at which the dimension is cut.
     Cuts(usize, Vec<u64>),
-    /// Number of the grid axis; each coordinate on it has one block.
+    /// Block distribution: number of the grid axis; each coordinate on it has one block.
     Block(usize),
 }
 
@@ -150,7 +150,7 @@ impl PyLayout {
     }
 }
 
-/// Return the position of a rank in a layout.
+/// Return the position of a rank in the list of ranks of a layout.
 pub(crate) fn place(layout: &Layout, rank: u32) -> PyResult<u32> {
     let none = || {
         wrong(format!(

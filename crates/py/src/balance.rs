@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// Size of one sorted value or one matrix element, unless the question contains another size.
 const WORD: Bytes = Bytes::new(8);
 
-/// The applications whose I/O bandwidth is estimated.
+/// An application whose I/O bandwidth can be estimated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Application {
@@ -84,8 +84,8 @@ fn solve(question: Question) -> Result<Answer, Refusal> {
     let machine = Balance {
         computation,
         pes: question.pes.0.into(),
-        // The factors do not depend on these two values; the answer leaves out all values that
-        // depend on them.
+        // The compute speed and the I/O bandwidth do not change the factors. The answer leaves out
+        // all values that depend on them if the question does not contain them.
         mips: question.compute.unwrap_or(1.0),
         io_mbytes_per_s: io.unwrap_or(1.0),
         memory_words: question.memory.map(|memory| words(memory.0)),
@@ -147,7 +147,8 @@ fn computation(
     })
 }
 
-/// Return the balance laws with memory and without memory as text, and their source.
+/// Return two formulas of the I/O bandwidth as text, with and without the size of memory, and
+/// their source.
 fn laws(computation: Computation) -> (String, String, &'static str) {
     const PAPER: &str = "section 3.1 of the hypercube paper, after Kung (ISCA 1986)";
     const KUNG: &str = "Kung, Memory requirements for balanced computer architectures (ISCA 1986)";

@@ -23,6 +23,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl From<SetupFailure> for PyErr {
+    /// Convert the error to the Python exception of its kind.
     fn from(failure: SetupFailure) -> Self {
         let message = failure.0.to_string();
         match failure.0 {
@@ -68,8 +69,8 @@ struct Checked {
     description: String,
     changes: Vec<Change>,
     axes: Vec<CheckedAxis>,
-    /// Position of the load axis among the axes, if there is one; its values do not count as
-    /// variants.
+    /// Position of the axis of offered loads among the sweep axes, if there is one; its values do
+    /// not count as variants.
     load_axis: Option<usize>,
     points: usize,
     searches: usize,
@@ -133,8 +134,8 @@ pub(crate) fn check(
     json(&checked?)
 }
 
-/// Return the invalid entries of the journal in a run's folder, for a caller that knows the run.
-/// Each has the reason, and whether the entry is only unreadable.
+/// Return the invalid entries of the journal in a run's folder: name, reason, and whether the entry
+/// could not be read.
 #[pyfunction]
 pub(crate) fn journal_flaws(
     py: Python<'_>,
@@ -158,12 +159,13 @@ pub(crate) fn is_worker(text: &str) -> bool {
     WorkerName::parsed(text).is_some()
 }
 
-/// A worker's claim on a unit of the run: the unit, the host and process ID of the worker, whether
-/// that process is known to have ended, the time of the last heartbeat by the folder's clock, and
-/// the number of seconds without a heartbeat after which the claim expires.
+/// A worker's claim on a unit of the run (a point or a search): the unit, the host and process ID
+/// of the worker, whether that process is known to have ended, the time of the last heartbeat by
+/// the folder's clock, and the number of seconds without a heartbeat after which the claim expires.
 type Claim = (String, String, u32, bool, f64, f64);
 
-/// Return the readable claims of workers on these units, for a process that only observes the run.
+/// Return the readable claims of workers on these points and searches, for a process that only
+/// observes the run.
 #[pyfunction]
 pub(crate) fn claims_on(folder: PathBuf, units: Vec<String>) -> Vec<Claim> {
     let claims = units.into_iter().filter_map(|unit| {
@@ -331,7 +333,8 @@ impl PyExperiment {
             Some(Err(error @ RunError::AllWarmUp { .. })) => {
                 Err(PyValueError::new_err(error.to_string()))
             }
-            // The error concerns the folder, not a point, so the exit status differs.
+            // An error of the journal concerns the run's folder, not a point, so the exit status
+            // differs.
             Some(Err(RunError::Journal(error))) => Err(refused(&error)),
             Some(Err(error)) => Err(PyRuntimeError::new_err(error.to_string())),
             None => Err(PyRuntimeError::new_err(

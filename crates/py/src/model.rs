@@ -1,4 +1,4 @@
-//! The queueing model of the paper's section 6, under several readings of the paper.
+//! The queueing model of section 6 of the hypercube paper, under several readings of the paper.
 
 use crate::question::{Given, Refusal, answer};
 use isthmus_analytic::Error;
@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// The names of the readings: interpretations of the queueing model in the paper.
+/// Names of the readings: possible interpretations of the queueing model in the hypercube paper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum ReadingName {

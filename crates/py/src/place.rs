@@ -16,7 +16,7 @@ const COMPARISON: Budget = Budget {
     search_steps_max: 1 << 26,
 };
 
-/// The methods that place I/O nodes in a network.
+/// A method that places I/O nodes in a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Method {
@@ -272,7 +272,7 @@ fn assess(question: Question) -> Result<Answer, Refusal> {
     }
 }
 
-/// Return the answer for a placement that was computed.
+/// Return the answer about a placement that was computed.
 fn assessed(
     network: &impl Adjacency,
     choice: &Choice,

@@ -103,21 +103,27 @@ impl Given {
 pub(crate) struct Whole(pub u32);
 
 impl<'de> Deserialize<'de> for Whole {
+    /// Parse a whole number from JSON.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        /// Visitor through which serde parses a whole number.
         struct Read;
         impl Visitor<'_> for Read {
+            /// Type of the parsed value.
             type Value = Whole;
 
+            /// Describe the expected value for error messages.
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 write!(f, "a whole number from 0 to {}", u32::MAX)
             }
 
+            /// Parse a whole number.
             fn visit_u64<E: Error>(self, value: u64) -> Result<Whole, E> {
                 u32::try_from(value)
                     .map(Whole)
                     .map_err(|_| E::invalid_value(Unexpected::Unsigned(value), &self))
             }
 
+            /// Parse a signed number, which must not be negative.
             fn visit_i64<E: Error>(self, value: i64) -> Result<Whole, E> {
                 u32::try_from(value)
                     .map(Whole)
@@ -133,6 +139,7 @@ impl<'de> Deserialize<'de> for Whole {
 pub(crate) struct Link(pub u32, pub u32);
 
 impl<'de> Deserialize<'de> for Link {
+    /// Parse a link from JSON.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let ends: Vec<Whole> = Deserialize::deserialize(deserializer)?;
         match ends[..] {
@@ -153,25 +160,32 @@ pub(crate) enum NodeRef {
 }
 
 impl<'de> Deserialize<'de> for NodeRef {
+    /// Parse a node from JSON.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        /// Visitor through which serde parses a node.
         struct Read;
         impl Visitor<'_> for Read {
+            /// Type of the parsed value.
             type Value = NodeRef;
 
+            /// Describe the expected value for error messages.
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("the number of a node, 0 or more, or its name as text")
             }
 
+            /// Parse the number of a node.
             fn visit_u64<E: Error>(self, value: u64) -> Result<NodeRef, E> {
                 u32::try_from(value)
                     .map(NodeRef::Number)
                     .map_err(|_| E::invalid_value(Unexpected::Unsigned(value), &self))
             }
 
+            /// Refuse a negative number.
             fn visit_i64<E: Error>(self, value: i64) -> Result<NodeRef, E> {
                 Err(E::invalid_value(Unexpected::Signed(value), &self))
             }
 
+            /// Parse the name of a node.
             fn visit_str<E: Error>(self, value: &str) -> Result<NodeRef, E> {
                 Ok(NodeRef::Name(value.to_owned()))
             }
@@ -188,18 +202,23 @@ impl<'de, T> Deserialize<'de> for Quantity<T>
 where
     T: FromStr<Err: fmt::Display>,
 {
+    /// Parse a quantity from JSON.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        /// Visitor through which serde parses a quantity.
         struct Read<T>(PhantomData<T>);
         impl<T> Visitor<'_> for Read<T>
         where
             T: FromStr<Err: fmt::Display>,
         {
+            /// Type of the parsed value.
             type Value = Quantity<T>;
 
+            /// Describe the expected value for error messages.
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a text of a number and its unit, such as \"8 MB\" or \"5 MB/s\"")
             }
 
+            /// Parse a number with its unit.
             fn visit_str<E: Error>(self, value: &str) -> Result<Quantity<T>, E> {
                 value.parse().map(Quantity).map_err(E::custom)
             }

@@ -21,9 +21,9 @@ enum Where<'py> {
     Arrays(Vec<Given<'py>>),
 }
 
-/// Positions of a family of elements along one dimension in the memory of one side: the first
-/// index, the length of a run, the number of runs and the distance between them, the number of
-/// groups of runs and the distance between them.
+/// Positions along one dimension of elements in regular runs: the first index, the length of a run,
+/// the number of runs and the distance between them, the number of groups of runs and the distance
+/// between them.
 type Places = (u64, u64, (u64, u64), (u64, u64));
 
 /// The messages of one rank in a plan, computed once, as a class of Python.
@@ -241,7 +241,7 @@ fn sizes(messages: &[(u32, Vec<Section>)]) -> Vec<(u32, u64)> {
         .collect()
 }
 
-/// Return the packing for elements of this size and order.
+/// Return the packing of elements into messages, from the size of an element and the order.
 fn packed((element, columns): (u64, bool)) -> Packing {
     Packing {
         element,

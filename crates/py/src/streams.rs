@@ -284,7 +284,7 @@ impl PyPending {
     }
 }
 
-/// The number of a received ADU, and the byte ranges that are missing in the ADU.
+/// The number of a received ADU (application data unit), and its byte ranges that are missing.
 type Came = (u64, Vec<(u64, u64)>);
 
 /// A stream of a session, as a class of Python.
@@ -304,14 +304,15 @@ impl PyStream {
         self.0.check_process().map_err(|error| to_py_error(&error))
     }
 
-    /// Return how many bytes of an ADU of `adu_bytes` move over links of this process.
+    /// Return how many bytes of an ADU (application data unit) of `adu_bytes` move over links of
+    /// this process.
     fn own_bytes(&self, adu_bytes: u64) -> PyResult<u64> {
         self.check_process()?;
         Ok(self.0.own_bytes(adu_bytes))
     }
 
-    /// Send an ADU, or only those SUs of an ADU of this size that go over links of this process.
-    /// Return the number of the ADU.
+    /// Send an ADU (application data unit) and return its number. If its size is given, send only
+    /// its SUs (striping units) that go over links of this process.
     fn send(
         &self,
         py: Python<'_>,
@@ -326,7 +327,7 @@ impl PyStream {
         })
     }
 
-    /// Send the next bytes over links of this process, in whole TUs.
+    /// Send the next bytes over links of this process, in whole TUs (transfer units).
     fn send_run(
         &self,
         py: Python<'_>,
@@ -337,8 +338,8 @@ impl PyStream {
         wait_detached(py, seconds, |timeout| self.0.send_run(data, timeout))
     }
 
-    /// Receive the next bytes over links of this process, in whole TUs. Return the missing ranges
-    /// by ADU.
+    /// Receive the next bytes over links of this process, in whole TUs (transfer units). Return the
+    /// missing ranges by ADU (application data unit).
     fn recv_run(
         &self,
         py: Python<'_>,
@@ -353,8 +354,8 @@ impl PyStream {
             .collect())
     }
 
-    /// Receive an ADU, or only those SUs of an ADU of this size that come over links of this
-    /// process; `None` at the end of the stream.
+    /// Receive an ADU (application data unit); return `None` at the end of the stream. If its size
+    /// is given, receive only its SUs (striping units) that come over links of this process.
     fn recv(
         &self,
         py: Python<'_>,
@@ -376,8 +377,8 @@ impl PyStream {
         })
     }
 
-    /// Wait until this number of ADUs is moved or done, or for the end of the stream. Return its
-    /// status as JSON.
+    /// Wait until this number of ADUs (application data units) is moved or done, or the stream
+    /// ends. Return its status as JSON.
     fn wait(
         &self,
         py: Python<'_>,
@@ -400,7 +401,7 @@ impl PyStream {
         })?)
     }
 
-    /// Set the final number of ADUs of the stream.
+    /// Set the final number of ADUs (application data units) of the stream.
     fn finish(&self, py: Python<'_>, adus: u64, seconds: Option<f64>) -> PyResult<()> {
         wait_detached(py, seconds, |timeout| self.0.finish(adus, timeout))
     }

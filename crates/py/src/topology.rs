@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 /// seconds.
 const STEPS_MAX: u64 = 1 << 30;
 
-/// The kinds of networks that a question may describe.
+/// A kind of network that a question may describe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Kind {
@@ -159,8 +159,7 @@ fn servers(placement: &Placement) -> Vec<Option<u32>> {
     placement.servers().iter().copied().map(Some).collect()
 }
 
-/// Describe the hypercube that the I/O nodes of a graph form by their rank, as those of a hypercube
-/// do.
+/// Describe the hypercube network among the I/O nodes of a graph, which are numbered by their rank.
 fn whole_io_network(cube: IncompleteHypercube) -> IoNetwork {
     let none = CubeFaults::none(cube);
     IoNetwork::new(&none, &none)

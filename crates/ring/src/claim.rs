@@ -14,7 +14,7 @@ use vm_memory::WriteVolatile;
 pub(crate) struct Back(Mutex<BTreeMap<u64, u64>>);
 
 impl Back {
-    /// Returns the pieces whose claims were dropped, locked.
+    /// Locks the list of pieces whose claims were dropped, and returns it.
     fn stretches(&self) -> MutexGuard<'_, BTreeMap<u64, u64>> {
         // No thread that holds the lock can panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -145,6 +145,7 @@ impl Claim {
 }
 
 impl Drop for Claim {
+    /// Releases the claimed bytes.
     fn drop(&mut self) {
         self.back.put(self.position, self.len as u64);
     }

@@ -23,7 +23,7 @@ pub struct Consumer {
     parts: Option<Parts>,
 }
 
-/// The parts of a consumer.
+/// The reader, dropped claims, socket and memory of a consumer.
 #[derive(Debug)]
 struct Parts {
     reader: Reader<Arc<Mapping>>,
@@ -273,7 +273,7 @@ impl Parts {
     /// Returns the number of readable bytes. Fails if there are none and no producer is left.
     fn refresh(&mut self) -> Result<u64, Error> {
         self.settle();
-        // Checked before the position, which is final if the producer is gone.
+        // Check for the end of the producer before its position is loaded, which is then final.
         let gone = self.line.gone();
         let there = self.reader.refresh()?;
         if there == 0 && gone && !self.reader.ended() {
@@ -324,6 +324,8 @@ impl Parts {
 }
 
 impl AsFd for Consumer {
+    /// Returns the descriptor that becomes readable when the producer wakes the consumer or is
+    /// gone.
     fn as_fd(&self) -> BorrowedFd<'_> {
         let parts = self.parts.as_ref();
         parts.expect("only dropped ends have no parts").line.as_fd()
@@ -331,6 +333,7 @@ impl AsFd for Consumer {
 }
 
 impl Drop for Consumer {
+    /// Closes the reading end.
     fn drop(&mut self) {
         if let Some(parts) = &mut self.parts
             && parts.reader.close()

@@ -71,16 +71,16 @@ pub enum Error {
     },
 }
 
-/// The condition that a call waits for.
+/// The condition of a ring or a socket for which a call waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
-    /// Room for this number of bytes.
+    /// Room in the ring for this number of bytes.
     Room(u64),
-    /// This number of bytes of data.
+    /// Data in the ring, this number of bytes.
     Data(u64),
-    /// Room for a message in a socket.
+    /// Room in a socket for a message that the call sends.
     Sending,
-    /// A message from a socket.
+    /// A message that the call receives from a socket.
     Message,
 }
 

@@ -45,7 +45,7 @@ pub fn send_fds(
     let socket = socket.as_fd();
     let mut sent = 0;
     while sent < bytes.len() {
-        // Of a stream, the remaining bytes follow without descriptors.
+        // A stream socket may accept only some bytes; the others follow without descriptors.
         let with = if sent == 0 { descriptors } else { &[] };
         let mut space = vec![MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(with.len()))];
         let mut control = SendAncillaryBuffer::new(&mut space);

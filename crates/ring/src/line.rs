@@ -93,6 +93,7 @@ impl Line {
 }
 
 impl AsFd for Line {
+    /// Returns the descriptor of this end's socket.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }

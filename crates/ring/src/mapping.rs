@@ -155,10 +155,12 @@ impl Mapping {
 }
 
 impl Memory for Arc<Mapping> {
+    /// Returns the capacity of the ring in bytes.
     fn capacity(&self) -> u64 {
         self.capacity
     }
 
+    /// Returns one of the words that both sides share.
     fn word(&self, word: Word) -> &AtomicU64 {
         self.number(APART * (1 + word as usize))
     }
@@ -166,10 +168,12 @@ impl Memory for Arc<Mapping> {
     // Both copies below use pointers to memory that may change during the copy; they read no byte
     // twice.
 
+    /// Copies `bytes` into the ring from byte `at` of the ring.
     fn copy_in(&self, at: usize, bytes: &[u8]) {
         self.bytes(at, bytes.len()).copy_from(bytes);
     }
 
+    /// Copies from byte `at` of the ring into `bytes`.
     fn copy_out(&self, at: usize, bytes: &mut [u8]) {
         self.bytes(at, bytes.len()).copy_to(bytes);
     }

@@ -12,7 +12,7 @@ use loom::sync::atomic::AtomicU8;
 use loom::sync::{Arc, Notify};
 use loom::thread;
 
-/// The memory of a ring in a model.
+/// The memory of a ring in a loom model.
 struct Heap {
     words: [AtomicU64; 6],
     bytes: Vec<AtomicU8>,
@@ -31,20 +31,24 @@ impl Heap {
 }
 
 impl Memory for Arc<Heap> {
+    /// Returns the capacity of the ring in bytes.
     fn capacity(&self) -> u64 {
         self.bytes.len() as u64
     }
 
+    /// Returns one of the words that both sides share.
     fn word(&self, word: Word) -> &AtomicU64 {
         &self.words[word as usize]
     }
 
+    /// Copies `bytes` into the ring from byte `at` of the ring.
     fn copy_in(&self, at: usize, bytes: &[u8]) {
         for (cell, byte) in self.bytes[at..].iter().zip(bytes) {
             cell.store(*byte, Ordering::Relaxed);
         }
     }
 
+    /// Copies from byte `at` of the ring into `bytes`.
     fn copy_out(&self, at: usize, bytes: &mut [u8]) {
         for (cell, byte) in self.bytes[at..].iter().zip(bytes) {
             *byte = cell.load(Ordering::Relaxed);
@@ -60,7 +64,7 @@ fn model(run: impl Fn() + Send + Sync + 'static) {
     builder.check(run);
 }
 
-/// One side's handle of a ring in a model, with the wake-ups of both sides.
+/// One side's handle of a ring in a loom model, with the wake-ups of both sides.
 struct Link {
     memory: Arc<Heap>,
     for_reader: Arc<Notify>,
@@ -205,7 +209,7 @@ fn held_bytes_are_not_overwritten() {
                 read,
                 "an old byte, or one written too early"
             );
-            // The first byte stays held alone; when the second is read, both are released.
+            // Hold the first byte alone, and release both bytes when the second is read.
             if (held == 2 || reader.ended() || read == 3) && reader.release_held(held) {
                 link.for_writer.notify();
             }

@@ -26,7 +26,7 @@ pub struct Producer {
     parts: Option<Parts>,
 }
 
-/// The parts of a producer.
+/// The writer, socket and memory of a producer.
 #[derive(Debug)]
 struct Parts {
     writer: Writer<Arc<Mapping>>,
@@ -260,6 +260,8 @@ impl Parts {
 }
 
 impl AsFd for Producer {
+    /// Returns the descriptor that becomes readable when the consumer wakes the producer or is
+    /// gone.
     fn as_fd(&self) -> BorrowedFd<'_> {
         let parts = self.parts.as_ref();
         parts.expect("only dropped ends have no parts").line.as_fd()
@@ -267,6 +269,7 @@ impl AsFd for Producer {
 }
 
 impl Drop for Producer {
+    /// Closes the writing end.
     fn drop(&mut self) {
         if let Some(parts) = &mut self.parts
             && parts.writer.close()

@@ -177,7 +177,7 @@ impl<M: Memory> Reader<M> {
     pub fn close(&mut self) -> bool {
         let word = self.memory.word(Word::ReaderClosed);
         word.store(1, Ordering::Release);
-        // The writer must be woken at any position for which it waits.
+        // A close wakes the writer, whatever position the writer waits for.
         must_wake(self.memory.word(Word::WriterWants), AWAKE - 1)
     }
 }

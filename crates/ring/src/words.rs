@@ -26,7 +26,7 @@ pub(crate) use loom::sync::atomic::{AtomicU64, Ordering, fence};
 #[cfg(not(loom))]
 pub(crate) use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-/// The value of a wants word while its side does not sleep.
+/// The value of a wants word (the position for which a side sleeps) while the side does not sleep.
 pub const AWAKE: u64 = u64::MAX;
 
 /// The maximum position that a ring may have when an end is created. A ring of 100 GB/s reaches it
@@ -90,11 +90,11 @@ pub trait Memory {
     "the {} of a ring wrote {found} where {least} to {most} bytes are possible: it is broken or lies",
     .word.writer()
 )]
-/// An invalid position from the other side.
+/// An invalid position that the other side has stored in the memory of the ring.
 pub struct Corrupt {
-    /// The word with the position.
+    /// The shared word with the invalid position.
     pub word: Word,
-    /// The value that the word has.
+    /// The invalid position that the word contains.
     pub found: u64,
     /// The minimum valid value of the word.
     pub least: u64,

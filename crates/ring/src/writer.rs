@@ -126,7 +126,7 @@ impl<M: Memory> Writer<M> {
     pub fn close(&mut self) -> bool {
         let word = self.memory.word(Word::WriterClosed);
         word.store(1, Ordering::Release);
-        // The reader must be woken at any position for which it waits.
+        // A close wakes the reader, whatever position the reader waits for.
         must_wake(self.memory.word(Word::ReaderWants), AWAKE - 1)
     }
 }

@@ -16,8 +16,8 @@ id! {
 
 /// Release time of a lane that a worm occupies until an unknown time.
 pub(crate) const HELD: Cycles = Cycles::MAX;
-/// As `HELD`, and another worm waits for the channel: the queue must be woken when the release time
-/// becomes known.
+/// Release time of a lane that a worm occupies until an unknown time, while another worm waits for
+/// the channel: the queue must be woken when the release time becomes known.
 const WANTED: Cycles = Cycles::MAX - 1;
 
 /// Queue of the worms that wait for one channel, linked through the worms.
@@ -66,7 +66,7 @@ pub struct Carried {
 }
 
 impl Channels {
-    /// Return free channels with the given numbers of lanes.
+    /// Create channels with the given numbers of lanes, all of them free.
     ///
     /// # Panics
     /// If a channel has no lane or there are 2^31 lanes or more.

@@ -1,4 +1,4 @@
-//! The event loop: heads request channels, wait, and move on.
+//! The event loop of the wormhole engine: heads of messages request channels, wait, and move on.
 
 use crate::channels::{ChannelId, Channels, HELD, LaneId, WormId};
 use crate::requests::{Request, Requests};
@@ -54,7 +54,7 @@ pub struct Delivered<T> {
 
 /// Driver of a wormhole engine, which offers messages and receives the reports of the engine.
 pub trait Handler {
-    /// Type of the data attached to a message.
+    /// Type of the data that the handler attaches to a message.
     type Tag: Copy;
 
     /// Handle a timer set by [`Engine::schedule`]. Does nothing by default.
@@ -86,7 +86,7 @@ struct Worm<T> {
     length: u32,
     /// Next worm in the queue of the channel for which this worm waits.
     next: WormId,
-    /// Number of channels granted so far.
+    /// Number of channels of its path that the worm has been granted so far.
     hop: u16,
     hops: u16,
     /// Whether each lane of the worm is released only when its release time is certain. This holds
@@ -98,7 +98,8 @@ struct Worm<T> {
 }
 
 impl<T> Worm<T> {
-    /// Return the release time of a lane granted at `time`; `HELD` if it is unknown.
+    /// Return the cycle from which a lane granted at `time` can be granted again; `HELD` if it is
+    /// unknown.
     #[inline]
     fn release(&self, time: Cycles) -> Cycles {
         if self.stalled {
@@ -109,8 +110,8 @@ impl<T> Worm<T> {
     }
 }
 
-/// Set the release time of an occupied lane, and schedule the wake-up of a worm that waits for the
-/// lane.
+/// Set the cycle from which an occupied lane can be granted again, and schedule the wake-up of a
+/// worm (message) that waits for the lane.
 #[inline]
 fn release(channels: &mut Channels, queue: &mut EventQueue<u32>, lane: LaneId, time: Cycles) {
     if let Some((channel, at)) = channels.release_at(lane, time) {
@@ -118,7 +119,7 @@ fn release(channels: &mut Channels, queue: &mut EventQueue<u32>, lane: LaneId, t
     }
 }
 
-/// The engine: channels, worms under way and event queue.
+/// The wormhole engine: channels, messages in the network and event queue.
 #[derive(Debug, Clone)]
 pub struct Engine<T> {
     queue: EventQueue<u32>,
@@ -203,13 +204,16 @@ impl<T: Copy> Engine<T> {
 }
 
 impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
+    /// Message that callers offer to the engine.
     type Message<'a> = Message<'a, T>;
 
+    /// Return the present cycle.
     #[inline]
     fn now(&self) -> Cycles {
         self.queue.now().max(self.reached)
     }
 
+    /// Store a message that the engine generates at `time`.
     fn offer(&mut self, time: Cycles, message: Message<'_, T>) {
         assert!(
             time >= self.now(),
@@ -223,12 +227,14 @@ impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
         self.queue.push(time, GENERATE);
     }
 
+    /// Return the number of messages in the network.
     fn under_way(&self) -> u64 {
         self.under_way
     }
 }
 
 impl<T: Copy, H: Handler<Tag = T>> RunUntil<H> for Engine<T> {
+    /// Handle events until the handler has finished, no event is left, or `limit` is reached.
     #[inline]
     fn run_until(&mut self, limit: Cycles, handler: &mut H) -> Ran {
         while !handler.finished() {
@@ -284,8 +290,8 @@ impl<T: Copy> Engine<T> {
             next: WormId::NONE,
             hop: 0,
             hops: u16::try_from(path.len()).expect("fewer than 2^16 channels"),
-            // The tail of such a worm leaves a buffer when the head is granted another lane, so no
-            // release time is known before.
+            // The tail of a worm shorter than its path leaves a buffer when the head is granted
+            // another lane, so no release time is known before.
             stalled: (length as usize) < path.len(),
             tag,
         });

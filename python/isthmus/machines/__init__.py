@@ -24,14 +24,14 @@ __all__ = [
 ]
 
 MachineSummary = HypercubeSummary | SciSummary | FatTreeSummary | GraphSummary | InterfaceSummary
-"""A machine of any kind; a new kind must be added here."""
+"""Any class of machines in results; a new class must be added here."""
 
 
 def read_machines(described: list[dict[str, Any]]) -> list[MachineSummary]:
-    """Parse machines from the core's description."""
+    """Convert the descriptions of machines that the Rust core returns to objects."""
     return msgspec.convert(described, list[MachineSummary])
 
 
 def read_fabric(described: dict[str, Any]) -> SciSummary:
-    """Parse a fabric from the core's description, which lacks the kind."""
+    """Convert the description of an SCI fabric from the Rust core, without `kind`, to an object."""
     return msgspec.convert(described, SciSummary)

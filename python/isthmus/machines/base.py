@@ -11,7 +11,7 @@ LISTED = 64
 
 
 class Channel(NamedTuple):
-    """Texts for a kind of channel.
+    """Texts by which reports describe a kind of channel, such as the links up from one level.
 
     `{level}` is the level of a channel such as ``up 2``; `{a}` and `{b}` are its two ends.
     """
@@ -38,13 +38,13 @@ DEVICE = Channel(
 
 
 class Machine(msgspec.Struct, frozen=True, tag_field="kind"):
-    """A machine of a result. Each kind of machine is a subclass, listed in `isthmus.machines`."""
+    """A machine in results. Each kind of machine is a subclass, listed in `isthmus.machines`."""
 
     utilisation: ClassVar[str] = "utilisation of a link (share of the time)"
     """The meaning of the utilisation of the machine's channels, with its unit."""
     channels: ClassVar[dict[str, Channel]] = {}
-    """Texts of its kinds of channel, in the order in which messages cross them; a kind without an
-    entry is shown by its name.
+    """Texts for each kind of channel of the machine, in the order in which messages cross them; a
+    kind without an entry is shown by its name.
     """
 
     @property
@@ -59,7 +59,7 @@ class Machine(msgspec.Struct, frozen=True, tag_field="kind"):
 
     @property
     def facts(self) -> list[tuple[str, str]]:
-        """Names and values of further facts about the machine."""
+        """Further properties of the machine for reports, as pairs of a name and a text."""
         return []
 
     @classmethod
@@ -87,13 +87,13 @@ class Machine(msgspec.Struct, frozen=True, tag_field="kind"):
 
     @classmethod
     def _channel(cls, kind: str) -> tuple[Channel, int]:
-        """Return the texts of a kind of channel, and its level (0 if it has none)."""
+        """Return the texts for a kind of channel, and the level in its name (0 if it has none)."""
         name, _, level = kind.partition(" ")
         found = cls.channels.get(name if level else kind)
         return found or Channel(kind.replace("_", " ")), int(level) if level.isdigit() else 0
 
     def axis_words(self, key: str) -> str | None:
-        """Return a text for the value of an axis, if the value itself does not explain it."""
+        """Return words in place of the value of the sweep axis `key`; None keeps the value."""
         del key
         return None
 
@@ -111,5 +111,5 @@ def cycle_text(cycle_us: float) -> str:
 
 
 def listed(nodes: list[int]) -> str:
-    """Return a list of nodes as text; nodes after the first `LISTED` are left out."""
+    """Return node numbers as text, separated by commas: at most the first `LISTED`."""
     return ", ".join(map(str, nodes[:LISTED])) + (" …" if len(nodes) > LISTED else "")

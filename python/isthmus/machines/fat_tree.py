@@ -36,13 +36,13 @@ class FatTreeSummary(Machine, frozen=True, tag="fat-tree"):
     switches: list[int]
     """Number of switches of each level, the leaves first."""
     links_down: list[int]
-    """Number of links down of a switch of each level."""
+    """Number of links from a switch down to the next level, for each level of switches."""
     links_up: list[int]
-    """Number of links up of a switch of each level; 0 at the top."""
+    """Number of links from a switch up to the next level, for each level; 0 at the top."""
     links: int
     """Number of directed links."""
     cycle_us: float
-    """Length of one cycle, the unit of times."""
+    """Length of one simulation cycle in microseconds."""
     deadlock: str
     """Whether routing was proven free of deadlock, and how."""
 
@@ -55,7 +55,7 @@ class FatTreeSummary(Machine, frozen=True, tag="fat-tree"):
 
     @property
     def facts(self) -> list[tuple[str, str]]:
-        """Names and values of further facts about the machine."""
+        """Further properties of the machine for reports, as pairs of a name and a text."""
         levels = zip(self.switches, self.links_down, self.links_up, strict=True)
         texts = [
             f"level {n}: {count:,} with {down} down" + (f" and {up} up" if up else "")

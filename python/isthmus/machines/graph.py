@@ -29,7 +29,7 @@ _CHANNELS = {
 
 
 class GraphSummary(Machine, frozen=True, tag="graph"):
-    """A network of switches, connected by any graph, with nodes."""
+    """A network of switches in any topology, with nodes at the switches."""
 
     channels: ClassVar[dict[str, Channel]] = _CHANNELS
 
@@ -42,15 +42,15 @@ class GraphSummary(Machine, frozen=True, tag="graph"):
     cables: list[tuple[int, int]]
     """The two switches of each cable between switches; empty above 4096 nodes."""
     at: list[int]
-    """The switch of each node; empty above 4096 nodes."""
+    """Number of the switch to which each node is connected; empty above 4096 nodes."""
     routing: str
-    """Routes of packets, in words."""
+    """Routing of packets, in words."""
     cycle_us: float
-    """Length of one cycle, the unit of times."""
+    """Length of one simulation cycle in microseconds."""
     deadlock: str
     """Reason why routing is free of deadlock."""
     names: tuple[str, ...] = ()
-    """Names of the switches in the file; empty if they have numbers."""
+    """Names of the switches in the scenario file; empty if the switches have only numbers."""
 
     @property
     def title(self) -> str:
@@ -67,7 +67,7 @@ class GraphSummary(Machine, frozen=True, tag="graph"):
 
     @property
     def facts(self) -> list[tuple[str, str]]:
-        """Names and values of further facts about the machine."""
+        """Further properties of the machine for reports, as pairs of a name and a text."""
         return [
             ("Routing", self.routing),
             ("Directed links", f"{self.links:,}"),

@@ -104,7 +104,7 @@ class HypercubeSummary(Machine, frozen=True, tag="hypercube"):
 
     @property
     def facts(self) -> list[tuple[str, str]]:
-        """Names and values of further facts about the machine."""
+        """Further properties of the machine for reports, as pairs of a name and a text."""
         lanes = "; ".join(f"{count} ({_LANES.get(kind, kind)})" for kind, count in self.lanes)
         facts = [("Lanes", lanes), ("Cycle", cycle_text(self.cycle_us)), ("Routing", self.deadlock)]
         if self.faults:
@@ -112,10 +112,10 @@ class HypercubeSummary(Machine, frozen=True, tag="hypercube"):
         return [*facts, ("I/O nodes at PEs", listed(self.io_nodes))]
 
     def axis_words(self, key: str) -> str | None:
-        """Return a text for zero lanes of I/O links, which means that there is no I/O network."""
+        """Return words for zero lanes of I/O links, which mean that there is no I/O network."""
         none = key.endswith("lanes.io_link") and not self.has_io_network
         return "no I/O network" if none else None
 
     def is_pictured(self, channel: str) -> bool:
-        """Return whether the channel is a link of one of the two networks."""
+        """Return whether the channel is a link between two PEs or between two I/O nodes."""
         return channel in ("link", "io_link")

@@ -11,7 +11,7 @@ from isthmus.wording import counted, number
 
 
 class InterfaceSummary(Machine, frozen=True, tag="interface"):
-    """Cells of a torus and their network interface."""
+    """A torus of processor cells with a network interface."""
 
     utilisation: ClassVar[str] = "utilisation of a link (share of what it can carry)"
     channels: ClassVar[dict[str, Channel]] = {
@@ -56,7 +56,7 @@ class InterfaceSummary(Machine, frozen=True, tag="interface"):
 
     @property
     def facts(self) -> list[tuple[str, str]]:
-        """Names and values of further facts about the machine."""
+        """Further properties of the machine for reports, as pairs of a name and a text."""
         return [
             ("Links", f"{number(self.link_mb_per_s)} MB/s each way"),
             ("To the interface from columns", ", ".join(map(str, self.link_columns))),

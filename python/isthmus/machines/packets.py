@@ -30,4 +30,4 @@ INTERFACE = Channel(
 )
 SERVER = Channel("I/O server")
 PLACES = {"interface": INTERFACE, "device": DEVICE, "server": SERVER}
-"""Texts of the kinds of channel that lie at a single position rather than between two."""
+"""Texts for the kinds of part that lie at one node, not between two: interfaces and others."""

@@ -58,7 +58,7 @@ class SciSummary(Machine, frozen=True, tag="sci"):
 
     @property
     def facts(self) -> list[tuple[str, str]]:
-        """Names and values of further facts about the machine."""
+        """Further properties of the machine for reports, as pairs of a name and a text."""
         mean = f"{number(self.mean_links)} links and {number(self.mean_ring_changes)} changes"
         facts = [
             ("Routing", self.routing),
@@ -77,7 +77,7 @@ class SciSummary(Machine, frozen=True, tag="sci"):
         return facts
 
     def links(self) -> list[tuple[int, int, int]]:
-        """Return ring, start and end of each link in service, ordered as a point's channels."""
+        """Return ring, start and end of each working link, in the order of channels in results."""
         dead = set(self.dead_rings)
         return [
             (number_, a, b)
@@ -87,7 +87,7 @@ class SciSummary(Machine, frozen=True, tag="sci"):
         ]
 
     def is_pictured(self, channel: str) -> bool:
-        """Return whether the channel is a link as a whole."""
+        """Return whether the channel stands for a whole link, not for its sends or echoes alone."""
         return channel == "link"
 
 

@@ -94,7 +94,7 @@ fn by_ports(settings: &Settings, nodes: u32, ports: &PortsTable) -> Result<Shape
     })
 }
 
-/// Return the problem that the topology reports for the tree, at the field `key`.
+/// Convert an error of the tree topology to a problem of the scenario field `key`.
 fn tree_problem(settings: &Settings, key: &str, error: &TreesError) -> Problem {
     settings.problem(key, error.problem(), error.hint())
 }

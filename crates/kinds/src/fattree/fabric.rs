@@ -15,9 +15,12 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 use std::sync::Arc;
 
 impl Kind for FatTree {
+    /// Fat tree that is ready to be simulated.
     type Built = Arc<Machine>;
+    /// Properties of the fat tree that results contain.
     type Summary = FatTreeSummary;
 
+    /// Build the fat tree that a scenario describes.
     fn build(spec: &FatTreeSpec) -> Result<Arc<Machine>, Flaw> {
         Machine::new(spec)
             .map(Arc::new)
@@ -32,30 +35,37 @@ impl Kind for FatTree {
             })
     }
 
+    /// Combine the fat tree with the jobs to a point of a sweep, which experiments simulate and measure.
     fn subject(machine: &Arc<Machine>, work: &JobsTraffic) -> Result<Arc<dyn Subject>, Flaw> {
         packets::subject(machine, work)
     }
 
+    /// Return the properties of the fat tree that results contain.
     fn summary(machine: &Arc<Machine>) -> FatTreeSummary {
         figures::summary(machine)
     }
 
+    /// Return the names of all latencies that are measured under this workload.
     fn measures(work: &JobsTraffic) -> Vec<String> {
         jobs::names(work)
     }
 }
 
 impl Fabric for Machine {
+    /// Type of the routes that packets may take.
     type Routes = routes::FatTree;
 
+    /// Return the routes of packets, which simulations share.
     fn routes(&self) -> &Arc<routes::FatTree> {
         self.routes()
     }
 
+    /// Return the parameters of links, switches and interfaces.
     fn network(&self) -> &Network {
         self.network()
     }
 
+    /// Return all links in the order of their numbers.
     fn links(&self) -> impl Iterator<Item = Link> {
         let tree = self.tree();
         (0..tree.link_count()).map(|number| {
@@ -72,10 +82,12 @@ impl Fabric for Machine {
         })
     }
 
+    /// Return the number of switches on a route between two nodes.
     fn switches_between(&self, from: u32, to: u32) -> u32 {
         2 * self.tree().level_between(from, to) - 1
     }
 
+    /// Return the largest number of switches on any route.
     fn switches_at_most(&self) -> u32 {
         2 * self.tree().level_count() - 1
     }
@@ -97,6 +109,7 @@ impl Fabric for Machine {
         packets::routed(&**self.routes(), from, to, [1, 1])
     }
 
+    /// Return the bundle of parallel links with this number.
     fn bundle(&self, number: u32) -> Bundle {
         let tree = self.tree();
         let links = match self.spec().ascent.is_spread() {
@@ -122,12 +135,13 @@ impl Fabric for Machine {
         }
     }
 
+    /// Return the analytic estimates for jobs on the nodes of `layout`.
     fn overlay(&self, traffic: &JobsTraffic, layout: &Layout) -> Overlay {
         packets::paces(self, traffic, layout, Limits::FatTrees)
     }
 }
 
-/// Return the rank of a kind of links; a packet crosses links in the order of their ranks.
+/// Return the position of a kind of links (such as up or down) on the path of a packet.
 fn rank(kind: LinkKind) -> u8 {
     match kind {
         LinkKind::Inject => 0,

@@ -4,7 +4,7 @@ use isthmus_machine::fattree::Machine;
 use isthmus_topology::trees::Vertex;
 use serde::Serialize;
 
-/// Summary of a fat tree.
+/// Properties of a fat tree that results contain.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FatTreeSummary {
     /// Name of the tree, such as `4-ary 3-tree`.
@@ -25,7 +25,7 @@ pub struct FatTreeSummary {
     pub deadlock: String,
 }
 
-/// Return the summary of a fat tree.
+/// Return the properties of a fat tree that results contain.
 pub(super) fn summary(machine: &Machine) -> FatTreeSummary {
     let tree = machine.tree();
     let levels = 1..=tree.level_count();

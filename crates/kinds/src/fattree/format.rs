@@ -10,24 +10,30 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 impl Format for FatTree {
     const NAME: &'static str = "fat-tree";
     const TABLES: Tables = packets::tables(fields, Some(&packets::OF_TREES));
+    /// Description of a fat tree in a scenario.
     type Machine = FatTreeSpec;
+    /// Description of the workload: the jobs that run on the machine.
     type Work = JobsTraffic;
 
+    /// Read the description of a fat tree from `[machine]` of a scenario file and check it.
     fn machine(settings: &Settings) -> Result<FatTreeSpec, Problem> {
         build::build(settings)
     }
 
+    /// Read the workload from `[workload]` of a scenario file and check it against the machine.
     fn work(settings: &Settings, machine: &FatTreeSpec) -> Result<JobsTraffic, Problem> {
-        // The shape has been checked with the machine.
+        // The check of the machine has found that the number of nodes is valid.
         let nodes = machine.shape.node_count().unwrap_or(0);
         packets::jobs(settings, &machine.network, nodes)
     }
 
+    /// Report to `watch` the fields of the scenario file that have no effect.
     fn watch(watch: &mut Watch<'_>, machine: &FatTreeSpec, work: &JobsTraffic) {
         let nodes = machine.shape.node_count().unwrap_or(0);
         packets::watch(watch, &machine.network, work, nodes);
     }
 
+    /// Return the fields whose values follow from other fields, each with its value as text.
     fn derived(machine: &FatTreeSpec) -> Vec<(&'static str, String)> {
         packets::derived(&machine.network)
     }

@@ -4,15 +4,15 @@
 mod build;
 // Fat trees as packet networks.
 mod fabric;
-// Summary in results.
+// Summary of the machine in results.
 mod figures;
-// Format of the scenario files of this kind of machine.
+// Format of the scenario files of this machine.
 mod format;
-// Fields of the scenario tables of this kind of machine.
+// Fields of the scenario tables of this machine.
 mod table;
 
 pub use figures::FatTreeSummary;
 
-/// Type that represents the kind of machine `fat-tree`: fat trees.
+/// Marker type for scenarios with `machine.kind = "fat-tree"`: fat trees.
 #[derive(Debug)]
 pub struct FatTree;

@@ -1,4 +1,4 @@
-//! Scenario table `[machine]` of a fat tree. Sections are those of the QsNET paper.
+//! Scenario table `[machine]` of a fat tree. Section numbers are those of the QsNET paper.
 
 use crate::packets::NetworkTable;
 use crate::values::Levels;
@@ -10,7 +10,7 @@ use isthmus_topology::trees::MAX_PORTS;
 /// Maximum number of ports of a switch.
 const PORTS_MAX: u64 = MAX_PORTS as u64;
 
-/// Table `[machine]` without the preset, whose values replace the defaults of these fields.
+/// Fields of the scenario table `[machine]` of a fat tree, except `preset`.
 #[derive(Describe)]
 pub(super) struct MachineTable {
     /// How the tree is described: arity and levels (section 2.2), the ports of its switches, or the
@@ -25,7 +25,7 @@ pub(super) struct MachineTable {
     pub(super) network: NetworkTable,
 }
 
-/// Fields of each form of description of a tree, selected by `machine.tree`.
+/// Fields of each way to describe the shape of a tree, selected by `machine.tree`.
 #[derive(Describe)]
 pub(super) enum TreeTable {
     KAry {

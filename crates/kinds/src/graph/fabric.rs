@@ -15,8 +15,8 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// Return the number of equally likely random outcomes for the choice among parallel links: the least common
-/// multiple of 1 to `links`, for up to 6 links. It divides evenly among any number of parallel links.
+/// Return the number of equally likely outcomes of the random choice among up to `links` parallel links: the least
+/// common multiple of 1 to `links` (at most 6), so that each link of a bundle gets the same number of outcomes.
 fn link_choices(links: u32) -> u32 {
     [1, 1, 2, 6, 12, 60]
         .get(links as usize)
@@ -25,13 +25,17 @@ fn link_choices(links: u32) -> u32 {
 }
 
 impl Kind for Graph {
+    /// Network of switches that is ready to be simulated.
     type Built = Built;
+    /// Properties of the network of switches that results contain.
     type Summary = GraphSummary;
 
+    /// Build the network of switches that a scenario describes.
     fn build(spec: &GraphSpec) -> Result<Built, Flaw> {
         Built::new(spec).map_err(|error| flaw(spec, &error))
     }
 
+    /// Combine the network of switches with the jobs to a point of a sweep, which experiments simulate and measure.
     fn subject(built: &Built, work: &JobsTraffic) -> Result<Arc<dyn Subject>, Flaw> {
         match built {
             Built::Switches(machine) => packets::subject(machine, work),
@@ -39,6 +43,7 @@ impl Kind for Graph {
         }
     }
 
+    /// Return the properties of the network of switches that results contain.
     fn summary(built: &Built) -> GraphSummary {
         match built {
             Built::Switches(machine) => figures::summary(machine),
@@ -46,12 +51,13 @@ impl Kind for Graph {
         }
     }
 
+    /// Return the names of all latencies that are measured under this workload.
     fn measures(work: &JobsTraffic) -> Vec<String> {
         packets::names(work)
     }
 }
 
-/// Return the field that causes an error in the construction of the network, with a hint.
+/// Convert an error in the construction of the network to an error of the scenario field that causes it.
 fn flaw(spec: &GraphSpec, error: &MachineError) -> Flaw {
     let (field, hint) = match error {
         MachineError::Network(error) => return network_flaw(spec, error),
@@ -89,7 +95,8 @@ fn flaw(spec: &GraphSpec, error: &MachineError) -> Flaw {
     }
 }
 
-/// Return the field that causes an error of the network parameters; links between groups have a separate delay.
+/// Convert an error of the network parameters to an error of the scenario field that causes it; links between groups
+/// have a delay field of their own.
 fn network_flaw(spec: &GraphSpec, error: &NetworkError) -> Flaw {
     let flaw = packets::flaw(error);
     match (error, &spec.shape) {
@@ -104,12 +111,15 @@ fn network_flaw(spec: &GraphSpec, error: &NetworkError) -> Flaw {
 }
 
 impl<W: Routes + Debug + Send + Sync + 'static> Switches for Machine<W> {
+    /// Type of the routes that packets may take.
     type Routes = W;
 
+    /// Return the network of switches with its routes.
     fn routed(&self) -> &Routed<W> {
         self.routed()
     }
 
+    /// Return the kind of the links between two switches, and the rank of the kind on the path of a packet.
     fn between(&self, from: u32, to: u32) -> (&'static str, u8) {
         match (self.group(from), self.group(to)) {
             (None, None) => ("switch_link", 1),
@@ -118,6 +128,7 @@ impl<W: Routes + Debug + Send + Sync + 'static> Switches for Machine<W> {
         }
     }
 
+    /// Return the number of the group of a switch; `None` without groups.
     fn group(&self, switch: u32) -> Option<u32> {
         match &self.spec().shape {
             Shape::Switches { .. } => None,
@@ -125,6 +136,7 @@ impl<W: Routes + Debug + Send + Sync + 'static> Switches for Machine<W> {
         }
     }
 
+    /// Return the number of random choices of a route at injection and at a link, or `None` if routes depend on load.
     fn choices(&self) -> Option<[u32; 2]> {
         let Shape::Dragonfly {
             routing,
@@ -143,10 +155,12 @@ impl<W: Routes + Debug + Send + Sync + 'static> Switches for Machine<W> {
         }
     }
 
+    /// Return the signal delay of the longest link.
     fn longest_delay(&self) -> Time {
         self.spec().shape.delays()[1]
     }
 
+    /// Return the signal delay of a link between two switches.
     fn delay(&self, from: u32, to: u32) -> Time {
         match self.spec().shape {
             Shape::Switches { delay, .. } => delay,

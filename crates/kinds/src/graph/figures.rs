@@ -11,7 +11,7 @@ const NODES_LISTED_MAX: u32 = 4096;
 /// Maximum number of links for which the results list the cables.
 const LINKS_LISTED_MAX: u32 = 20_000;
 
-/// Summary of a network of switches.
+/// Properties of a network of switches that results contain.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GraphSummary {
     /// Name of the topology, such as `4 x 4 torus`.
@@ -37,7 +37,7 @@ pub struct GraphSummary {
     pub deadlock: String,
 }
 
-/// Return the summary of a network of switches.
+/// Return the properties of a network of switches that results contain.
 pub(super) fn summary<W: Routes>(machine: &Machine<W>) -> GraphSummary {
     let wiring = machine.wiring();
     let nodes = wiring.node_count();
@@ -104,7 +104,7 @@ fn name(shape: &Shape) -> String {
     }
 }
 
-/// Return the words for the routing of packets.
+/// Describe the routing of packets in words.
 fn routing(shape: &Shape) -> &'static str {
     use isthmus_machine::graph::spec::DragonflyRouting;
     match shape {

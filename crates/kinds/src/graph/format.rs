@@ -16,9 +16,12 @@ use std::sync::Arc;
 impl Format for Graph {
     const NAME: &'static str = "graph";
     const TABLES: Tables = packets::tables(fields, Some(&packets::OF_GRAPHS));
+    /// Description of a network of switches in a scenario.
     type Machine = GraphSpec;
+    /// Description of the workload: the jobs that run on the machine.
     type Work = JobsTraffic;
 
+    /// Read the description of a network of switches from `[machine]` of a scenario file and check it.
     fn machine(settings: &Settings) -> Result<GraphSpec, Problem> {
         let MachineTable {
             graph,
@@ -84,24 +87,27 @@ impl Format for Graph {
         Ok(GraphSpec { shape, network })
     }
 
+    /// Read the workload from `[workload]` of a scenario file and check it against the machine.
     fn work(settings: &Settings, machine: &GraphSpec) -> Result<JobsTraffic, Problem> {
         let nodes = machine.shape.node_count().unwrap_or(0);
         packets::jobs(settings, &machine.network, nodes)
     }
 
+    /// Report to `watch` the fields of the scenario file that have no effect.
     fn watch(watch: &mut Watch<'_>, machine: &GraphSpec, work: &JobsTraffic) {
         let nodes = machine.shape.node_count().unwrap_or(0);
         no_effect::watch(watch, &machine.shape);
         packets::watch(watch, &machine.network, work, nodes);
     }
 
+    /// Return the fields whose values follow from other fields, each with its value as text.
     fn derived(machine: &GraphSpec) -> Vec<(&'static str, String)> {
         packets::derived(&machine.network)
     }
 }
 
-/// Return a field that all packet networks have, with the default of networks of switches: the age of packets has no
-/// limit by default, unlike in the QsNET.
+/// Adapt a field of packet networks to networks of switches: the age of packets has no limit by default, unlike in
+/// the QsNET.
 fn adapt_field(row: Field) -> Field {
     match &*row.key {
         "machine.age" => row.by_default(Value("\"unlimited\"")),
@@ -122,7 +128,7 @@ fn fields() -> Vec<Field> {
         .collect()
 }
 
-/// Return the description of a network of switches in any form except dragonflies.
+/// Return the description of a network of switches that is not a dragonfly.
 fn switches(
     settings: &Settings,
     form: Form,
@@ -149,7 +155,7 @@ fn switches(
     })
 }
 
-/// Add the number of the line within a multi-line value to a problem.
+/// Add to a problem the number of the wrong line in a scenario value of several lines.
 fn at_line(problem: Problem, line: Option<usize>) -> Problem {
     match line {
         Some(line) => problem.below(line as u32),

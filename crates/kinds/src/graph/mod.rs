@@ -2,18 +2,18 @@
 
 // Networks of switches as packet networks.
 mod fabric;
-// Summary in results.
+// Summary of the machine in results.
 mod figures;
-// Format of the scenario files of this kind of machine.
+// Format of the scenario files of this machine.
 mod format;
-// Reports of fields that have no effect.
+// Reports of scenario fields that have no effect.
 mod no_effect;
-// Fields of the scenario tables of this kind of machine.
+// Fields of the scenario tables of this machine.
 mod table;
 
 pub use figures::GraphSummary;
 pub use table::SWITCHES_MAX;
 
-/// Type that represents the kind of machine `graph`: networks of switches in any topology.
+/// Marker type for scenarios with `machine.kind = "graph"`: networks of switches in any topology.
 #[derive(Debug)]
 pub struct Graph;

@@ -19,14 +19,14 @@ const LIST_MAX: usize = 1 << 24;
 /// Maximum number of characters of the list of GraphML attributes to ignore.
 const IGNORED_MAX: usize = 10_000;
 
-/// Type of values: the number of switches in each dimension of a grid.
+/// Type of a scenario field: the number of switches in each dimension of a grid.
 const SWITCHES: Size = Size {
     least: 1,
     nodes: SWITCHES_MAX,
     by: "a table of routes",
 };
 
-/// Range of the number of nodes at one switch.
+/// Valid range of the number of nodes at one switch.
 const NODES: Whole<u32> = Whole::new(1, 4096);
 
 /// Table `[machine]` of a network of switches.

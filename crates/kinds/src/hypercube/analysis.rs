@@ -87,13 +87,13 @@ impl Limits {
 
 /// Return the estimates of the queueing model for `traffic` on a machine; empty if the model does not cover the
 /// point. The model works channel by channel if all routes can be followed. Otherwise it is the model of section 6
-/// of the hypercube paper, in the reading that fits simulations best.
+/// of the hypercube paper, in the interpretation that fits simulations best.
 pub(super) fn overlay(built: &Built, traffic: &TrafficSpec) -> Overlay {
     let mut overlay = Queueing::new(&built.machine, &built.spec, traffic)
         .and_then(|queueing| solve(built, &queueing).ok())
         .unwrap_or_default();
     if traffic.outstanding != Outstanding::Unlimited {
-        // The limit changes latencies and may cause saturation itself; channel loads stay valid.
+        // A limit on demands in flight changes latencies and may itself cause saturation; channel loads stay valid.
         overlay.measures.clear();
         (overlay.saturation, overlay.bottleneck) = (None, None);
     }
@@ -189,7 +189,8 @@ fn solve(built: &Built, queueing: &Queueing) -> Result<Overlay, Error> {
     Ok(overlay)
 }
 
-/// Return the rate and the header latencies of each message class, from the routes of a machine.
+/// Return the header latencies of each message class, from the routes of a machine, if a PE sends `rate` messages
+/// per cycle.
 fn walked(routes: &Routes, rate: f64) -> Vec<Header> {
     let each = routes.headers(rate).into_iter();
     each.map(|found| Header {
@@ -394,7 +395,7 @@ pub(super) fn utilisation(machine: &Machine, solution: &Solution) -> BTreeMap<St
     );
     let mut sums: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
     for used in &solution.channels {
-        // Each dimension of the PE cube has one link out of, and one into, each class I router.
+        // The router of a class I PE (one with an I/O node) has one link out and one in for each dimension.
         let (kind, count) = match used.channel.kind {
             ChannelKind::PeInject => (Kind::PeInject, pes),
             ChannelKind::PeEject => (Kind::PeEject, pes),

@@ -6,7 +6,7 @@ use isthmus_machine::hypercube::spec::HypercubeSpec;
 use isthmus_workload::spec::TrafficSpec;
 use std::sync::Arc;
 
-/// A hypercube that has been built, with its description.
+/// A hypercube that is ready to be simulated, with its description and the cache of its saturation limits.
 #[derive(Debug, Clone)]
 pub struct Built {
     pub(super) spec: Arc<HypercubeSpec>,

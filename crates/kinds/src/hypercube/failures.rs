@@ -84,7 +84,7 @@ pub(super) fn of_cube(spec: &HypercubeSpec, asked: &Asked) -> Option<Failures> {
     })
 }
 
-/// Return the faults of the description together with further failed parts.
+/// Return the faults that a scenario lists, with `parts` as further failed parts.
 fn with_failed(given: &FaultSpec, parts: &[Part]) -> FaultSpec {
     let mut faults = given.clone();
     for part in parts {

@@ -21,7 +21,7 @@ pub(super) fn held(cycles: &[Cycles], messages: impl Iterator<Item = u64>) -> Ve
         .collect()
 }
 
-/// Summary of a binary hypercube with I/O nodes.
+/// Properties of a binary hypercube with I/O nodes that results contain.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HypercubeSummary {
     /// Dimension of the PE hypercube.
@@ -46,7 +46,7 @@ pub struct HypercubeSummary {
 /// Maximum number of PEs for which the results list the I/O node of each PE.
 const SERVERS_LISTED_MAX: u32 = 4096;
 
-/// Return the summary of a hypercube.
+/// Return the properties of a hypercube that results contain.
 pub(super) fn summary(spec: &HypercubeSpec, machine: &Machine) -> HypercubeSummary {
     let placement = machine.placement();
     let layout = machine.layout();
@@ -141,7 +141,7 @@ fn faults(faults: &FaultSpec, machine: &Machine) -> Vec<String> {
 
 /// Maximum number of channels for which the results list each channel.
 const CHANNELS_LISTED_MAX: usize = 20_000;
-/// Name of the disks of I/O nodes as a kind of part in results.
+/// Word by which results name the disks of I/O nodes.
 pub(super) const DISK: &str = "disk";
 
 /// Return the utilisation of each channel.

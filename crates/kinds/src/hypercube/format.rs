@@ -32,37 +32,44 @@ impl Format for Hypercube {
         presets: None,
         faults: Some(&failures::FAULTS),
     };
+    /// Description of a hypercube in a scenario.
     type Machine = HypercubeSpec;
+    /// Description of the workload: the demands of the PEs.
     type Work = TrafficSpec;
 
+    /// Read the description of a hypercube from `[machine]` of a scenario file and check it.
     fn machine(settings: &Settings) -> Result<HypercubeSpec, Problem> {
         machine::build(settings)
     }
 
+    /// Read the workload from `[workload]` of a scenario file and check it against the machine.
     fn work(settings: &Settings, machine: &HypercubeSpec) -> Result<TrafficSpec, Problem> {
         workload::build(settings, machine)
     }
 
+    /// Report to `watch` the fields of the scenario file that have no effect.
     fn watch(watch: &mut Watch<'_>, machine: &HypercubeSpec, work: &TrafficSpec) {
         no_effect::watch(watch, machine, work);
     }
 
+    /// Return the fields whose values follow from other fields, each with its value as text.
     fn derived(machine: &HypercubeSpec) -> Vec<(&'static str, String)> {
         machine::derived(machine)
     }
 
+    /// Return the possible failures of the machine, or `None` if there are more than `asked` allows.
     fn failures(machine: &HypercubeSpec, asked: &Asked) -> Option<Failures> {
         failures::of_cube(machine, asked)
     }
 }
 
-/// Type of values: names of measures, such as latencies, to which a stopping rule applies.
+/// Type of a scenario field: names of measures, such as latencies, to which a stopping rule applies.
 const MEASURES: Measures = Measures {
     example: "[\"pe_pe.header\"]",
     named: false,
 };
 
-/// Return a field of the tables of runs and searches, with the default that this kind of machine has.
+/// Return a field of `[stop]` or `[search]` with the default that it has for hypercubes.
 fn adapt_field(row: Field) -> Field {
     let measures = "[\"pe_pe.header\", \"read.network\"]";
     runs::own(

@@ -8,11 +8,11 @@ use std::sync::LazyLock;
 /// Names of the latencies in the order of the results.
 pub(crate) static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
     let classes = Class::ALL.into_iter().flat_map(|class| {
-        // `header` starts when a message is ready; `router` is measured as in the hypercube paper.
+        // `header` is measured from the generation of a message, `router` from the router of its sender.
         ["header", "router"].map(|quantity| format!("{}.{quantity}", class.name()))
     });
     let operations = Operation::ALL.into_iter().flat_map(|operation| {
-        // `network` is the part of the network; `response` is the whole time.
+        // `network` is the time in the network, `response` the whole time of the operation.
         ["network", "response"].map(|quantity| format!("{}.{quantity}", operation.name()))
     });
     classes.chain(operations).collect()

@@ -186,7 +186,7 @@ impl Walked {
                 add(&mut self.steps, channel, Vec::new())
             })
             .collect();
-        // Steps of the links out of each PE: links[dimension][PE], the lowest dimension first.
+        // Steps of the queueing model over the link out of each PE: links[dimension][PE], lowest dimension first.
         let mut links: Vec<Vec<u32>> = Vec::new();
         for crossed in 0..dimension {
             let across = (0..pes)

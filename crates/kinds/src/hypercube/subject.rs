@@ -40,9 +40,12 @@ const FLOWS: &[FlowInfo] = &[
 ];
 
 impl Kind for Hypercube {
+    /// Hypercube that is ready to be simulated.
     type Built = Built;
+    /// Properties of the hypercube that results contain.
     type Summary = HypercubeSummary;
 
+    /// Build the hypercube that a scenario describes.
     fn build(spec: &HypercubeSpec) -> Result<Built, Flaw> {
         Ok(Built {
             spec: Arc::new(spec.clone()),
@@ -51,6 +54,7 @@ impl Kind for Hypercube {
         })
     }
 
+    /// Combine the hypercube with the traffic to a point of a sweep, which experiments simulate and measure.
     fn subject(built: &Built, traffic: &TrafficSpec) -> Result<Arc<dyn Subject>, Flaw> {
         let io_nodes = built.machine.placement().io_node_count();
         if let Some(spot) = traffic.hot_io_node
@@ -69,16 +73,18 @@ impl Kind for Hypercube {
         }))
     }
 
+    /// Return the properties of the hypercube that results contain.
     fn summary(built: &Built) -> HypercubeSummary {
         figures::summary(&built.spec, &built.machine)
     }
 
+    /// Return the names of all latencies that are measured under this workload.
     fn measures(_: &TrafficSpec) -> Vec<String> {
         NAMES.clone()
     }
 }
 
-/// Return the field that causes an error in the construction of the machine, with a hint.
+/// Convert an error in the construction of the hypercube to an error of the scenario field that causes it.
 fn flaw(error: MachineError) -> Flaw {
     let (field, hint) = match &error {
         MachineError::Dimension(_) => ("machine.dimension", "give 1 to 20"),
@@ -118,6 +124,7 @@ struct Point {
 }
 
 impl Subject for Point {
+    /// Start a simulation at cycle 0; `seed` and `replication` determine its random numbers.
     fn begin(&self, seed: u64, replication: u64) -> Box<dyn Simulated> {
         let machine = Arc::clone(&self.built.machine);
         Box::new(Running {
@@ -125,10 +132,12 @@ impl Subject for Point {
         })
     }
 
+    /// Return the length of a simulated cycle in microseconds.
     fn cycle_us(&self) -> f64 {
         self.built.machine.clock().cycle_us()
     }
 
+    /// Return the minimum number of cycles of a run whose stability is judged.
     fn cycles_min(&self) -> Cycles {
         let machine = &self.built.machine;
         let times = machine.times();
@@ -146,6 +155,7 @@ impl Subject for Point {
         ROUND_TRIPS_MIN * round_trip
     }
 
+    /// Return the number of PEs that send messages.
     fn senders(&self) -> u64 {
         self.built.machine.working_pes().into()
     }
@@ -165,14 +175,17 @@ impl Subject for Point {
         io_nodes.saturating_mul(lanes).saturating_mul(each)
     }
 
+    /// Return the names of all latencies, in the order of the recorders.
     fn measures(&self) -> &[String] {
         &NAMES
     }
 
+    /// Return whether the workload can produce the latency with index `measure`.
     fn occurs(&self, measure: usize) -> bool {
         measures::occurs(measure, &self.built.machine, &self.traffic)
     }
 
+    /// Return the flows of demands whose backlog shows saturation.
     fn flows(&self) -> &[FlowInfo] {
         FLOWS
     }
@@ -196,22 +209,27 @@ impl Subject for Point {
         ]
     }
 
+    /// Return the offered load in demands per ms and PE; `None` in a closed loop.
     fn load(&self) -> Option<f64> {
         per_ms(&self.traffic)
     }
 
+    /// Return the estimates of the analytic model for this point of a sweep.
     fn overlay(&self) -> Overlay {
         analysis::overlay(&self.built, &self.traffic)
     }
 
+    /// Return the demand on each part of the hypercube, and the supply of the part.
     fn capacity(&self) -> Capacity {
         capacity::capacity(&self.built, &self.traffic, per_ms(&self.traffic))
     }
 
+    /// Return the utilisation of the parts of the hypercube, and the bottleneck among them.
     fn uses(&self, counted: &[Counted], overlay: &Overlay) -> Uses {
         figures::uses(counted, &self.built.machine, overlay)
     }
 
+    /// Return an empty list: the simulation does not count the load of each node.
     fn nodes(&self, _counted: &[Counted]) -> Vec<NodeUse> {
         Vec::new()
     }
@@ -223,23 +241,29 @@ struct Running {
 }
 
 impl Simulated for Running {
+    /// Continue the simulation until the recorders stop it or the cycle `until` has passed. Return false if no event is
+    /// left.
     fn run(&mut self, recorders: &mut Recorders, until: Cycles) -> bool {
         let ran = self.simulation.run_until(&mut Recording(recorders), until);
         ran.goes_on() || recorders.finished()
     }
 
+    /// Return the simulated time in cycles.
     fn now(&self) -> Cycles {
         self.simulation.now()
     }
 
+    /// Return the number of messages in flight.
     fn under_way(&self) -> u64 {
         self.simulation.under_way()
     }
 
+    /// Start to count the use of channels and other parts, at the end of the warm-up.
     fn count_channels(&mut self) {
         self.simulation.count();
     }
 
+    /// Return the counts of the use of the parts of the machine.
     fn counts(&self) -> Counts {
         let (carried, held) = (self.simulation.carried(), self.simulation.held());
         let disks = held.disks.into_iter();
@@ -271,11 +295,13 @@ impl Simulated for Running {
 struct Recording<'r>(&'r mut Recorders);
 
 impl Observer for Recording<'_> {
+    /// Record that a PE has generated a demand.
     #[inline]
     fn offered(&mut self, flow: Flow, _time: Cycles) {
         self.0.offer(flow as usize);
     }
 
+    /// Record the latencies of a message whose head has arrived.
     #[inline]
     fn arrived(&mut self, leg: &Leg) {
         self.0.delivered += 1;
@@ -287,6 +313,7 @@ impl Observer for Recording<'_> {
         }
     }
 
+    /// Record the latencies of an I/O demand that is complete.
     #[inline]
     fn completed(&mut self, completed: &Completed) {
         let at = measures::of_operation(completed.operation);
@@ -295,6 +322,7 @@ impl Observer for Recording<'_> {
         self.0.flows[Flow::Io as usize].complete();
     }
 
+    /// Return whether the recorders have stopped the run.
     #[inline]
     fn finished(&self) -> bool {
         self.0.finished()

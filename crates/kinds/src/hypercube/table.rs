@@ -1,4 +1,5 @@
-//! Scenario tables `[machine]` and `[workload]` of a hypercube. Letters are those of Fig. 2 of the hypercube paper.
+//! Scenario tables `[machine]` and `[workload]` of a hypercube. The letters k, m, b,
+//! r and n are those of Fig. 2 of the hypercube paper.
 
 use crate::devices::DiskTable;
 use crate::values::{Lanes, MostOutstanding};
@@ -8,13 +9,13 @@ use isthmus_units::{Bandwidth, Bytes, Rate, Time};
 use isthmus_workload::Outstanding;
 use isthmus_workload::spec::FileLayout;
 
-/// Type of values: a number of lanes, at least 1.
+/// Type of a scenario field: a number of lanes, at least 1.
 const LANES: Lanes = Lanes { min: 1 };
-/// Type of values: a number of lanes, or 0 for no lanes.
+/// Type of a scenario field: a number of lanes, or 0 for no lanes.
 const LANES_OR_NONE: Lanes = Lanes { min: 0 };
-/// Range of a number of PEs, I/O nodes or blocks.
+/// Valid range of a number of PEs, I/O nodes or blocks.
 const COUNT: Whole<u32> = Whole::new(1, 1 << 20);
-/// Range of the number of a PE or an I/O node.
+/// Valid range of the number of a PE or an I/O node.
 const TARGET: Whole<u32> = Whole::new(0, (1 << 20) - 1);
 
 /// Table `[machine]` of a hypercube.

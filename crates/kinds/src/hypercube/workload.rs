@@ -149,7 +149,7 @@ fn file_blocks(settings: &Settings, table: &FileBlocksTable) -> Result<(u32, u32
     ))
 }
 
-/// Check that the target of a hot spot exists. The last argument is the word for such targets and their number.
+/// Check that the target of a hot spot exists: `what` is the word for targets (such as `PE`), `count` their number.
 fn check_target(
     settings: &Settings,
     key: &str,

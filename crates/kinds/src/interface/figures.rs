@@ -7,7 +7,7 @@ use isthmus_stream_sim::spec::{From, Machine, To, Work};
 use isthmus_stream_sim::{LinkKind, Part, parts};
 use serde::Serialize;
 
-/// Summary of a torus of cells with its network interface.
+/// Properties of a torus of cells with its network interface that results contain.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct InterfaceSummary {
     /// Number of rows of cells.
@@ -28,7 +28,7 @@ pub struct InterfaceSummary {
     pub engines: u32,
 }
 
-/// Return the summary of the torus and its network interface.
+/// Return the properties of the torus and its network interface that results contain.
 pub(super) fn summary(machine: &Machine) -> InterfaceSummary {
     let stride = machine.columns / machine.links;
     InterfaceSummary {

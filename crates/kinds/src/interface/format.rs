@@ -13,16 +13,16 @@ use isthmus_stream_sim::spec::{self, From, Machine, Protocol, Reshuffle, To, Wor
 use isthmus_stream_sim::{Error, check_machine, check_work};
 use isthmus_units::{Bandwidth, Time};
 
-/// Type of values: names of measures, such as latencies, to which a stopping rule applies.
+/// Type of a scenario field: names of measures, such as latencies, to which a stopping rule applies.
 const MEASURES: Measures = Measures {
     example: "[\"accepted\"]",
     named: false,
 };
-/// Type of values: an offered load, as a bandwidth.
+/// Type of a scenario field: an offered load, as a bandwidth.
 const LOAD: Throughput = Throughput::offered("MB/s");
 
-/// Return a field of the tables of runs and searches, with the default that this kind of machine has. Runs are exact,
-/// so the stopping rules have no effect here.
+/// Return a field of `[stop]` or `[search]` with the default that it has for network interfaces. Stopping rules have
+/// no effect, because runs are exact.
 fn adapt_field(row: Field) -> Field {
     match &*row.key {
         "stop.of" => row.by_default(Value("[\"accepted\"]")).holding(&MEASURES),
@@ -72,9 +72,13 @@ impl Format for Interface {
         presets: None,
         faults: None,
     };
+    /// Description of a torus of cells with a network interface in a scenario.
     type Machine = Machine;
+    /// Description of the workload: the stream of data.
     type Work = Work;
 
+    /// Read the description of a torus of cells with a network interface from `[machine]` of a scenario file and check
+    /// it.
     fn machine(settings: &Settings) -> Result<Machine, Problem> {
         let table = MachineTable::read(settings, "machine");
         let (cell, interface) = (table.cell, table.interface);
@@ -105,7 +109,7 @@ impl Format for Interface {
                 store_bytes_per_s: bytes_per_s(interface.store),
                 packet_ns: ns(settings, "machine.interface.packet", interface.packet)?,
                 udp_ns: ns(settings, "machine.interface.udp", interface.udp)?,
-                // The cast saturates at the ends of u64.
+                // The cast of a rate outside u64 gives the nearest u64.
                 packets_per_s: interface.packet_rate.per_s().round() as u64,
                 network_bytes_per_s: bytes_per_s(interface.network),
             },
@@ -114,6 +118,7 @@ impl Format for Interface {
         Ok(machine)
     }
 
+    /// Read the workload from `[workload]` of a scenario file and check it against the machine.
     fn work(settings: &Settings, machine: &Machine) -> Result<Work, Problem> {
         let table = WorkloadTable::read(settings, "workload");
         let tu_bytes = table.tu.get();
@@ -136,6 +141,7 @@ impl Format for Interface {
         Ok(work)
     }
 
+    /// Report to `watch` the stopping rules, none of which has an effect.
     fn watch_rules(watch: &mut Watch<'_>) {
         for key in RULES_WITHOUT_EFFECT {
             watch.field(
@@ -151,6 +157,7 @@ impl Format for Interface {
         }
     }
 
+    /// Report to `watch` the fields of the scenario file that have no effect.
     fn watch(watch: &mut Watch<'_>, machine: &Machine, work: &Work) {
         let places = work.sent_bytes(machine) < work.share_bytes(machine);
         let is_place_given = watch.settings().given("machine.interface.place").is_some();

@@ -1,17 +1,17 @@
 //! `machine.kind = "interface"`: a network interface, its stream manager, and the cells of a torus
 //! that send through it.
 
-// Summary and utilisation in results.
+// Summary of the machine, and utilisation of its parts, in results.
 mod figures;
-// Format of the scenario files of this kind of machine.
+// Format of the scenario files of this machine.
 mod format;
 // Simulations of network interfaces, for experiments.
 mod subject;
-// Fields of the scenario tables of this kind of machine.
+// Fields of the scenario tables of this machine.
 mod table;
 
 pub use figures::InterfaceSummary;
 
-/// Type that represents the kind of machine `interface`: a torus of cells with a network interface.
+/// Marker type for scenarios with `machine.kind = "interface"`: a torus of cells with a network interface.
 #[derive(Debug)]
 pub struct Interface;

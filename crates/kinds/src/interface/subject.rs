@@ -26,13 +26,18 @@ const FLOWS: &[FlowInfo] = &[FlowInfo {
 }];
 
 impl Kind for Interface {
+    /// Torus with its network interface that is ready to be simulated.
     type Built = Machine;
+    /// Properties of the torus with its network interface that results contain.
     type Summary = InterfaceSummary;
 
+    /// Build the torus with its network interface that a scenario describes.
     fn build(machine: &Machine) -> Result<Machine, Flaw> {
         Ok(machine.clone())
     }
 
+    /// Combine the torus with its network interface with the stream of data to a point of a sweep, which experiments
+    /// simulate and measure.
     fn subject(machine: &Machine, work: &Work) -> Result<Arc<dyn Subject>, Flaw> {
         check_work(machine, work).map_err(flaw)?;
         let point = Point {
@@ -44,10 +49,12 @@ impl Kind for Interface {
         Ok(Arc::new(point))
     }
 
+    /// Return the properties of the torus with its network interface that results contain.
     fn summary(machine: &Machine) -> InterfaceSummary {
         figures::summary(machine)
     }
 
+    /// Return the names of the values that are measured in an exact run.
     fn measures(_: &Work) -> Vec<String> {
         let names = [
             "accepted",
@@ -89,6 +96,7 @@ impl Point {
 }
 
 impl Subject for Point {
+    /// Start a simulation at tick 0; nothing in it is random.
     fn begin(&self, _seed: u64, _replication: u64) -> Box<dyn Simulated> {
         let simulation = self.simulation();
         let simulation = simulation.unwrap_or_else(|_| unreachable!("it was built before"));
@@ -99,46 +107,57 @@ impl Subject for Point {
         })
     }
 
+    /// Return the length of a simulated cycle in microseconds.
     fn cycle_us(&self) -> f64 {
         CYCLE_US
     }
 
+    /// Return 0: the stability of an exact run is not judged.
     fn cycles_min(&self) -> Cycles {
         0
     }
 
+    /// Return the number of cells of the torus.
     fn senders(&self) -> u64 {
         u64::from(self.machine.rows) * u64::from(self.machine.columns)
     }
 
+    /// Return an empty list: the simulation records no latencies.
     fn measures(&self) -> &[String] {
         &[]
     }
 
+    /// Return false: the simulation records no latencies.
     fn occurs(&self, _measure: usize) -> bool {
         false
     }
 
+    /// Return the flows of demands whose backlog shows saturation.
     fn flows(&self) -> &[FlowInfo] {
         FLOWS
     }
 
+    /// Return whether the workload is a closed loop, so that no backlog can grow.
     fn limits_itself(&self) -> bool {
         self.work.load_bytes_per_s.is_none()
     }
 
+    /// Return an empty list: an exact run has no rates to estimate.
     fn rates(&self) -> Vec<RateInfo> {
         Vec::new()
     }
 
+    /// Return the number of ADUs (application data units), after which the exact run ends.
     fn exact(&self) -> Option<u64> {
         Some(self.work.adus)
     }
 
+    /// Return the offered load in MB/s; `None` in a closed loop.
     fn load(&self) -> Option<f64> {
         self.work.load_bytes_per_s.map(|load| load as f64 / 1e6)
     }
 
+    /// Return the estimates of the analytic model for this point of a sweep.
     fn overlay(&self) -> Overlay {
         let Some((most, which)) = figures::bound(&self.machine, &self.work) else {
             return Overlay::default();
@@ -153,14 +172,17 @@ impl Subject for Point {
         overlay
     }
 
+    /// Return the demand on each part of the torus with its network interface, and the supply of the part.
     fn capacity(&self) -> Capacity {
         figures::capacity(&self.machine, &self.work, self.load())
     }
 
+    /// Return the utilisation of the parts of the torus with its network interface, and the bottleneck among them.
     fn uses(&self, counted: &[Counted], overlay: &Overlay) -> Uses {
         figures::uses(&self.machine, counted, overlay)
     }
 
+    /// Return an empty list: the simulation does not count the load of each node.
     fn nodes(&self, _counted: &[Counted]) -> Vec<NodeUse> {
         Vec::new()
     }
@@ -192,6 +214,8 @@ impl Running {
 }
 
 impl Simulated for Running {
+    /// Continue the simulation until the recorders stop it or the cycle `until` has passed. Return false if no event is
+    /// left.
     fn run(&mut self, recorders: &mut Recorders, until: Cycles) -> bool {
         while !recorders.finished() && self.simulation.now() < until {
             self.offer(recorders);
@@ -209,10 +233,12 @@ impl Simulated for Running {
         true
     }
 
+    /// Return the simulated time in cycles.
     fn now(&self) -> Cycles {
         self.simulation.now()
     }
 
+    /// Return the number of ADUs (application data units) in flight.
     fn under_way(&self) -> u64 {
         self.offered - self.simulation.adus().min(self.offered)
     }
@@ -220,6 +246,7 @@ impl Simulated for Running {
     /// Do nothing, because the simulation counts the use of its parts from its start.
     fn count_channels(&mut self) {}
 
+    /// Return the counts of the use of the parts of the machine.
     fn counts(&self) -> Counts {
         let elapsed = self.simulation.now() as f64;
         let ticks = |share: f64| (share * elapsed).round() as u64;
@@ -237,10 +264,12 @@ impl Simulated for Running {
         }
     }
 
+    /// Return `None`: this machine cannot collapse.
     fn collapse(&self) -> Option<Collapse> {
         None
     }
 
+    /// Return the measured values of the exact run; empty before its end.
     fn figures(&self) -> Vec<Figure> {
         let Some(found) = self.simulation.figures() else {
             return Vec::new();

@@ -1,13 +1,13 @@
-//! Scenario tables `[machine]` and `[workload]` of a network interface. Sections and figures are those of
-//! Steenkiste's paper on iWarp.
+//! Scenario tables `[machine]` and `[workload]` of a network interface. Section and figure numbers
+//! are those of Steenkiste's paper on iWarp.
 
 use isthmus_scenario::format::{Data, Describe, Span, Throughput, Whole};
 use isthmus_stream_sim::spec::{From, Protocol, Reshuffle, Routing, To};
 use isthmus_units::{Bandwidth, Bytes, Rate, Time};
 
-/// Type of values: a time, 0 or longer; for a number without a unit, errors suggest microseconds.
+/// Type of a scenario field: a time, 0 or longer; if a number has no unit, the error suggests microseconds.
 const SPAN: Span = Span::or_zero("us");
-/// Type of values: a time above 0; for a number without a unit, errors suggest nanoseconds.
+/// Type of a scenario field: a time above 0; if a number has no unit, the error suggests nanoseconds.
 const PERIOD: Span = Span::above_zero("ns");
 
 /// Table `[machine]` of a network interface with its torus of cells.

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 pub(crate) use isthmus_machine::storage::Access;
 
-/// Name of the devices behind I/O servers as a kind of part in results.
+/// Word by which results name the devices behind I/O servers.
 pub(crate) const DEVICE: &str = "device";
 
 /// Minimum length of a run whose stability is judged, in multiples of the time that a message needs at an idle device.
@@ -42,10 +42,10 @@ fn device_jobs<'t>(
     active.filter_map(|(number, job)| Some((number, job, Message::of(job)?)))
 }
 
-/// Device time that the messages of one job need, in ns.
+/// Time in ns for which the messages of one job use a device.
 #[derive(Debug, Clone, Copy, Default)]
 struct Served {
-    /// Busy time per byte in ns, for each kind of station of a device (such as cache or disk).
+    /// Time in ns per byte for which each kind of station of a device, such as cache or disk, is busy.
     per_byte: [f64; 4],
     /// Time of all requests of a message in ns, if they are served one after another.
     sequential: f64,
@@ -296,8 +296,8 @@ fn sizes(sizes: Sizes) -> Vec<u64> {
     }
 }
 
-/// Return one part for the device of each server, with the utilisation of the device's busiest station. `first` is
-/// the index of the first of these devices among the counted devices; they have the order of `servers`.
+/// Return an entry of the results for the device of each server: the utilisation of its busiest station, such as its
+/// disk. `first` is the index of the first of these devices among the counted devices.
 pub(crate) fn parts(
     counted: &[Counted],
     first: usize,
@@ -359,7 +359,7 @@ fn written(traffic: &JobsTraffic, layout: &Layout) -> f64 {
 
 /// Return whether any active job reads from I/O servers or writes to them, on a machine of `nodes` nodes.
 pub(crate) fn is_used(traffic: &JobsTraffic, nodes: u32) -> bool {
-    // A layout error has been reported before.
+    // The check of the jobs has already reported a wrong layout.
     let Ok(layout) = Layout::new(traffic, nodes) else {
         return false;
     };

@@ -58,7 +58,7 @@ fn has_loops(traffic: &JobsTraffic) -> bool {
     foretold(traffic).any(|job| job.message.offered.is_none())
 }
 
-/// Return the entry of a capacity estimate for a kind of part, from its demand and supply in GB/s.
+/// Return the entry of a capacity estimate for a kind of part, such as links, from its demand and supply in GB/s.
 pub(crate) fn part(
     traffic: &JobsTraffic,
     name: impl Into<String>,

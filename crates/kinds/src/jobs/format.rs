@@ -1,4 +1,4 @@
-//! Scenario tables that all kinds of machine with jobs share.
+//! Scenario tables that all machines with jobs share, of any topology.
 
 use super::table::JobTable;
 use crate::bandwidths;
@@ -28,15 +28,15 @@ const LOADS: Loads = Loads {
     write: bandwidths::write::<{ bandwidths::MB_PER_S }>,
 };
 
-/// Type of values: names of measures, such as latencies, to which a stopping rule applies.
+/// Type of a scenario field: names of measures, such as latencies, to which a stopping rule applies.
 const MEASURES: Measures = Measures {
     example: "[\"io.response\"]",
     named: true,
 };
-/// Type of values: an offered load, as a bandwidth.
+/// Type of a scenario field: an offered load, as a bandwidth.
 const LOAD: Throughput = Throughput::offered("MB/s");
 
-/// Return a field of the tables of runs and searches, with the default that machines with jobs have.
+/// Return a field of `[stop]` or `[search]` with the default that it has for machines with jobs.
 fn adapt_field(row: Field) -> Field {
     match &*row.key {
         "stop.of" => row

@@ -15,7 +15,7 @@ use std::borrow::Cow;
 /// message is handed to the network, and `packet` when a packet is injected.
 const QUANTITIES: [&str; 3] = ["response", "network", "packet"];
 
-/// Unit of rates per node.
+/// Unit in which results show the rates of jobs.
 const UNIT: &str = "MB/s";
 
 /// Return the names of all latencies of these jobs in the order of the results. Latencies of phases come last.
@@ -370,7 +370,7 @@ impl ObserverState {
         }
     }
 
-    /// Reset the counts of arrived bytes.
+    /// Set the counts of bytes carried for each node to 0, at the end of the warm-up.
     pub fn restart_counts(&mut self) {
         self.sent.fill(0);
     }
@@ -418,6 +418,7 @@ impl Recording<'_> {
 }
 
 impl Observer for Recording<'_> {
+    /// Record that a process of `job` has generated a message.
     fn offered(&mut self, job: u32) {
         // A closed loop has no backlog that could grow.
         if self.properties.open[job as usize] {
@@ -425,6 +426,7 @@ impl Observer for Recording<'_> {
         }
     }
 
+    /// Record the latency and the data of a packet that has arrived.
     #[inline]
     fn packet(&mut self, packet: &Packet) {
         let job = packet.job as usize;
@@ -440,10 +442,12 @@ impl Observer for Recording<'_> {
         }
     }
 
+    /// Record the data that a device behind an I/O server has stored.
     fn stored(&mut self, stored: &Stored) {
         self.carry(stored.job as usize, stored.client, stored.bytes);
     }
 
+    /// Record the latencies of a message that is complete.
     fn completed(&mut self, completed: &Completed) {
         let (job, recorders) = (completed.job as usize, &mut *self.recorders);
         recorders.delivered += 1;
@@ -454,12 +458,14 @@ impl Observer for Recording<'_> {
         }
     }
 
+    /// Record the duration of a phase of a job, such as a round or a checkpoint.
     fn phase(&mut self, phase: &Phase) {
         if let Some(at) = self.properties.phases[phase.job as usize] {
             self.recorders.latencies[at].push(phase.end - phase.start);
         }
     }
 
+    /// Return whether the recorders have stopped the run.
     #[inline]
     fn finished(&self) -> bool {
         self.recorders.finished()

@@ -114,7 +114,7 @@ fn is_poisson(job: &Job) -> bool {
     )
 }
 
-/// Return a time in ns.
+/// Convert a time to ns.
 pub(crate) fn ns(time: Time) -> f64 {
     time.ps() as f64 / 1e3
 }

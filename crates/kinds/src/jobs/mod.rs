@@ -3,7 +3,7 @@
 // Devices behind I/O servers: use, capacity and utilisation.
 pub(crate) mod behind;
 pub(crate) mod capacity;
-// Bandwidth of each node in results.
+// Accepted bandwidth of each node in results.
 mod figures;
 // Scenario tables that all kinds of machine with jobs share.
 mod format;
@@ -13,7 +13,7 @@ mod measured;
 mod message;
 // Error messages for jobs that do not fit on the machine.
 mod misfit;
-// Reports of fields that have no effect.
+// Reports of scenario fields that have no effect.
 mod no_effect;
 // Reads `[workload]` with jobs of a scenario file.
 mod read;
@@ -21,7 +21,7 @@ mod read;
 mod start;
 // Simulations of jobs on any machine, for experiments.
 mod subject;
-// Fields of a workload with jobs.
+// Scenario fields of a workload with jobs.
 mod table;
 
 use figures::nodes;

@@ -109,7 +109,7 @@ pub(crate) fn jobs(
     }
 }
 
-/// Check that all jobs listed as active exist.
+/// Check that the jobs listed in `workload.active` exist.
 fn check_active(
     settings: &Settings,
     active: Option<&[String]>,
@@ -163,11 +163,11 @@ impl TrafficTable {
     }
 }
 
-/// Reader of the table of one job.
+/// Reader of the scenario table of one job.
 struct JobReader<'s> {
     settings: &'s Settings,
     name: &'s str,
-    /// Key of the job's table.
+    /// Key of the scenario table of the job, such as `workload.jobs.io`.
     path: String,
     /// Length of the job's messages, if the file sets it.
     message: Option<Bytes>,
@@ -390,7 +390,7 @@ fn shape_grids(settings: &Settings, traffic: &mut JobsTraffic, nodes: u32) -> Re
     if !traffic.jobs.iter().any(open) {
         return Ok(());
     }
-    // All-to-all traffic fits any number of nodes, so the layout below finds all errors except those of grids.
+    // All-to-all traffic, which fits any number of nodes, replaces grids: the layout then finds all other errors.
     let mut without_grids = traffic.clone();
     for job in without_grids.jobs.iter_mut().filter(|job| open(job)) {
         job.traffic = Traffic::AllToAll {
@@ -423,7 +423,7 @@ pub(crate) fn check_live(
     (count, live): (u32, &[u32]),
     faults: &[&str],
 ) -> Result<(), Problem> {
-    // A layout error has been reported before.
+    // The check of the jobs has already reported a wrong layout.
     let (true, Ok(layout)) = (live.len() < count as usize, Layout::new(traffic, count)) else {
         return Ok(());
     };

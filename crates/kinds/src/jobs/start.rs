@@ -13,9 +13,9 @@ const IN_FLIGHT_MAX: u64 = 1 << 24;
 pub(crate) struct Parts {
     /// Key of the scenario field that limits the parts of a message in flight.
     pub field: &'static str,
-    /// Word for the parts in an error message.
+    /// Word for the parts in an error message, such as `worms`.
     pub name: &'static str,
-    /// Maximum data of one part.
+    /// Maximum data of one part of a message.
     pub unit: Bytes,
     /// Maximum number of parts of a message in flight.
     pub most: u32,

@@ -100,78 +100,97 @@ struct Point<M> {
 }
 
 impl<M: Runs> Subject for Point<M> {
+    /// Start a simulation at cycle 0; `seed` and `replication` determine its random numbers.
     fn begin(&self, seed: u64, replication: u64) -> Box<dyn Simulated> {
         self.machine.begin(&self.jobs, seed, replication)
     }
 
+    /// Return the length of a simulated cycle in microseconds.
     fn cycle_us(&self) -> f64 {
         self.machine.cycle_us()
     }
 
+    /// Return the minimum number of cycles of a run whose stability is judged.
     fn cycles_min(&self) -> Cycles {
         self.machine.cycles_min(&self.jobs)
     }
 
+    /// Return the recommended number of cycles of a run whose stability is judged.
     fn cycles_wanted(&self) -> Cycles {
         self.machine.cycles_wanted(&self.jobs)
     }
 
+    /// Return the number of nodes that send messages.
     fn senders(&self) -> u64 {
         self.machine.senders()
     }
 
+    /// Return the names of all latencies, in the order of the recorders.
     fn measures(&self) -> &[String] {
         self.jobs.measures()
     }
 
+    /// Return whether the workload can produce the latency with index `measure`.
     fn occurs(&self, measure: usize) -> bool {
         self.jobs.occurs(measure)
     }
 
+    /// Return the flows of demands whose backlog shows saturation.
     fn flows(&self) -> &[FlowInfo] {
         self.jobs.flows()
     }
 
+    /// Return whether the workload is a closed loop, so that no backlog can grow.
     fn limits_itself(&self) -> bool {
         self.jobs.limits_itself()
     }
 
+    /// Return the rates that results contain: of each job per node, and of all I/O per server.
     fn rates(&self) -> Vec<RateInfo> {
         self.jobs.rates()
     }
 
+    /// Return the offered load in MB/s; `None` in a closed loop.
     fn load(&self) -> Option<f64> {
         self.jobs.load()
     }
 
+    /// Return the longest period of the checkpoint jobs, in cycles; 0 without such jobs.
     fn period(&self) -> Cycles {
         self.jobs.period()
     }
 
+    /// Return the number of messages that jobs with the longest checkpoint period send in that period.
     fn period_messages(&self) -> u64 {
         self.jobs.period_messages()
     }
 
+    /// Return the demand on each part of the machine, and the supply of the part.
     fn capacity(&self) -> Capacity {
         self.machine.capacity(&self.jobs)
     }
 
+    /// Return the estimates of the analytic model for this point of a sweep.
     fn overlay(&self) -> Overlay {
         self.machine.overlay(&self.jobs)
     }
 
+    /// Return the utilisation of the parts of the machine, and the bottleneck among them.
     fn uses(&self, counted: &[Counted], overlay: &Overlay) -> Uses {
         self.machine.uses(&self.jobs, counted, overlay)
     }
 
+    /// Return the accepted bandwidth of each node.
     fn nodes(&self, counted: &[Counted]) -> Vec<NodeUse> {
         nodes(counted, self.jobs.mb_per_s())
     }
 
+    /// Return a summary of each job for the results.
     fn jobs(&self) -> Vec<JobSummary> {
         self.jobs.jobs()
     }
 
+    /// Return the numbers of the nodes that are I/O servers.
     fn servers(&self) -> Vec<u32> {
         self.machine.servers(&self.jobs)
     }
@@ -188,25 +207,31 @@ pub(crate) struct Running<S> {
 }
 
 impl<S: Replication + Send> Simulated for Running<S> {
+    /// Continue the simulation until the recorders stop it or the cycle `until` has passed. Return false if no event is
+    /// left.
     fn run(&mut self, recorders: &mut Recorders, until: Cycles) -> bool {
         let mut recording = self.observer.with(recorders);
         let was_stopped = self.simulation.run_until(&mut recording, until);
         was_stopped || recording.finished()
     }
 
+    /// Return the simulated time in cycles.
     fn now(&self) -> Cycles {
         self.simulation.now()
     }
 
+    /// Return the number of messages in flight.
     fn under_way(&self) -> u64 {
         self.simulation.under_way()
     }
 
+    /// Start to count the use of channels and other parts, at the end of the warm-up.
     fn count_channels(&mut self) {
         self.simulation.restart_counts();
         self.observer.restart_counts();
     }
 
+    /// Return the counts of the use of the parts of the machine.
     fn counts(&self) -> Counts {
         Counts {
             nodes: self.observer.nodes(),
@@ -214,16 +239,18 @@ impl<S: Replication + Send> Simulated for Running<S> {
         }
     }
 
+    /// Return the description of a livelock or deadlock, if the machine is in one.
     fn collapse(&self) -> Option<Collapse> {
         (self.collapse)(&self.simulation)
     }
 
+    /// Return the ages of the phases and messages that are still open at the end of the run.
     fn unended(&self) -> Vec<Unended> {
         self.observer.unended(&self.simulation.open())
     }
 }
 
-/// Return no collapse, for machines whose routes are free of deadlock.
+/// Return `None`, for machines that cannot collapse because their routes are free of deadlock.
 pub(crate) fn never<S>(_: &S) -> Option<Collapse> {
     None
 }

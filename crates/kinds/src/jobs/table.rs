@@ -1,5 +1,5 @@
-//! Scenario tables of a `[workload]` with jobs: I/O servers, jobs and the traffic of each job. Sections are those of
-//! the QsNET paper.
+//! Scenario tables of a `[workload]` with jobs: I/O servers, jobs and the traffic of each job. Section
+//! numbers are those of the QsNET paper.
 
 use crate::values::{Grid, JobNodeSet, LoadOfNode, Messages, MostOutstanding, NODES_MAX, NodeLoad};
 use isthmus_scenario::format::{Data, Describe, Span, Whole};
@@ -9,9 +9,9 @@ use isthmus_workload::jobs::spec::{
     AllReduce, Destinations, JobNodes, Listed, Mapping, Serve, Spread,
 };
 
-/// Range of a number of nodes.
+/// Valid range of a number of nodes.
 const COUNT: Whole<u32> = Whole::new(1, NODES_MAX as u64);
-/// Range of the number of a node.
+/// Valid range of the number of a node.
 const NODE: Whole<u32> = Whole::new(0, (NODES_MAX - 1) as u64);
 
 /// Table `[workload]` without the tables of jobs and servers.
@@ -88,7 +88,7 @@ pub(super) struct Count {
     pub(super) count: u32,
 }
 
-/// `[workload.jobs.NAME]`. The canonical form lists its fields in this order.
+/// Table `[workload.jobs.NAME]` of one job, with its fields in the order of the canonical form.
 #[derive(Describe)]
 #[describe(order(
     traffic,

@@ -174,7 +174,7 @@ fn remarks(fabric: &impl Fabric, rules: &Rules) -> Vec<String> {
     }
     remarks.extend(short_buffers(fabric, rules));
     remarks.extend(unused(fabric));
-    // The closed forms do not cover routes over links with delays.
+    // The closed-form estimates do not cover routes over links with delays.
     if fabric.longest_delay() > Time::ZERO {
         return remarks;
     }

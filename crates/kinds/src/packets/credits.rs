@@ -24,7 +24,7 @@ const ROUNDING_TOLERANCE: f64 = 0.1;
 pub(super) struct Credits {
     /// Number of lanes (virtual channels) of a channel class.
     lanes: u32,
-    /// Capacity of a lane, as transmission time on the link.
+    /// Capacity of a lane, as the time in ps to transmit its contents on the link.
     lane_ps: f64,
     /// Round trip of a credit without the transmission time of the packet.
     latency_ps: f64,
@@ -75,7 +75,7 @@ impl Credits {
 
 /// Spread of the packets of a run over the channel classes of each link.
 pub(super) struct Spread {
-    /// `spread` of [`Credits::share`] for each link that known routes cross.
+    /// Argument `spread` of [`Credits::share`] for each link that known routes cross.
     by_link: BTreeMap<u32, f64>,
     /// Time of a full packet on a link, in picoseconds.
     full_ps: f64,

@@ -51,7 +51,7 @@ fn solve(
     let rules = rules(spec, switches.routes().classes()).checked()?;
     let full_ps = rules.packet_ns(rules.interface.payload) * 1e3;
     let credits = |delay| Credits::of(switches, full_ps, delay, false);
-    // Packets on random routes share only the link of the node.
+    // Packets on random routes share only the link of their node, which has no delay.
     let longest = match choices {
         [1, 1] => switches.longest_delay(),
         _ => Time::ZERO,

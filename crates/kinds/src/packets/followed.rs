@@ -38,7 +38,8 @@ fn hops(
     hops
 }
 
-/// Routes of all jobs, with the message rates on them. Here a class of messages is one kind of messages of one job.
+/// Routes of all jobs with their message rates, by class of messages: the writes, read requests or read data of a
+/// job.
 pub(super) struct Followed {
     pub network: Network,
     /// Message rates per ns by route, for each class of messages.
@@ -185,7 +186,7 @@ impl Followed {
         busiest
     }
 
-    /// Return the messages of each class, as each job sends them.
+    /// Return the rate, routes and packets of each class of messages.
     pub fn sent(&self, links: &Links<'_>, asks: &[Foretold<'_>]) -> Vec<Sent> {
         let all = self.routes.iter().zip(&self.received).enumerate();
         all.map(|(class, (routes, received))| {

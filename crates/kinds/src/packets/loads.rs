@@ -22,7 +22,7 @@ pub struct Crossed {
     pub before: Option<u32>,
     /// Class of channels that the packets use on the bundle.
     pub class: u16,
-    /// Share of the packets that cross the bundle after `before` and in this class.
+    /// Share of the packets that come to the bundle from the bundle `before` and use channels of this class.
     pub share: f64,
 }
 

@@ -13,7 +13,7 @@ mod followed;
 // Scenario tables that all packet networks share.
 mod format;
 mod latencies;
-// Packets of messages of variable length.
+// Number of packets of messages of variable length.
 mod lengths;
 // Demand of jobs on nodes and links.
 mod loads;
@@ -21,14 +21,14 @@ mod loads;
 mod message;
 // Reads the parameters of a network from a scenario file.
 mod network;
-// Reports of fields that have no effect.
+// Reports of scenario fields that have no effect.
 mod no_effect;
 // Remarks on limits on messages in flight.
 mod outstanding;
 // Analytic estimate for clients with a limit on their messages in flight.
 mod paces;
 mod presets;
-// Parameters for the closed forms of the model.
+// Parameters for the closed-form estimates.
 mod rules;
 // Messages of a job with their routes and latencies.
 mod sent;
@@ -36,7 +36,7 @@ mod sent;
 mod subject;
 // Networks of switches as packet networks.
 mod switches;
-// Fields of links, switches and interfaces.
+// Scenario fields of links, switches and interfaces.
 mod table;
 
 pub use crate::jobs::names;
@@ -152,7 +152,7 @@ pub struct Link {
     pub kind: String,
     /// Vertex at which the link starts: a node, or a switch numbered after the nodes.
     pub from: u32,
-    /// Vertex at which the link ends, numbered in the same way.
+    /// Vertex at which the link ends: a node, or a switch numbered after the nodes.
     pub to: u32,
     /// Rank of the kind of link; a packet crosses links in the order of their ranks.
     pub order: (u8, u32),
@@ -170,7 +170,7 @@ pub const OUT_OF_NODE: (u8, u32) = (0, 0);
 /// Bundle of equivalent links, over which packets are spread evenly.
 #[derive(Debug)]
 pub struct Bundle {
-    /// Kind of the links in words.
+    /// Name of the kind of the links, in words.
     pub name: String,
     /// Rank of the kind of the links; see [`Link::order`].
     pub order: (u8, u32),

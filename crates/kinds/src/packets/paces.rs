@@ -22,9 +22,9 @@ use std::collections::BTreeMap;
 /// Group of topologies, which selects the range of loads in which the estimates are reliable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Limits {
-    /// Limits for fat trees.
+    /// The range of loads that is valid for fat trees.
     FatTrees,
-    /// Limits for networks of switches in any other topology.
+    /// The range of loads that is valid for networks of switches in any other topology.
     Others,
 }
 
@@ -52,11 +52,11 @@ fn reason_absent(fabric: &impl Fabric, traffic: &JobsTraffic) -> Option<String> 
             "there are more than {RANDOM_ROUTES_MAX} random routes"
         ));
     }
-    // The bounds of an interface are those of one link.
+    // The model bounds the rate of a network interface by that of a single link.
     if node_links(fabric) > 1.0 {
         return Some("nodes have several links".to_owned());
     }
-    // These jobs use a part of the links for which the model of closed loops cannot account.
+    // The model cannot account for the load of jobs whose nodes wait for messages from each other.
     let mut active = traffic.jobs.iter().filter(|job| job.active);
     (active.any(|job| Message::of(job).is_none()))
         .then(|| "jobs run collective operations, listed messages or pings".to_owned())
@@ -178,7 +178,7 @@ pub(super) fn fair_shares(
 
 /// Part number of the DMA engine of node 0; bundles of links have lower numbers.
 const ENGINES: u32 = 1 << 30;
-/// Part number of the first stream; see [`Use::is_stream`].
+/// Part number of the first stream of packets between two parts; see [`Use::is_stream`].
 const STREAMS: u32 = 1 << 31;
 
 /// Parts that clients share, by number: bundles of links, and the DMA engine of each node; also the streams of
@@ -189,7 +189,7 @@ struct Parts<'a, F> {
     /// Whether each node sends data. If a node sends, the packets that it receives delay its engine.
     sends: Vec<bool>,
     bundles: BTreeMap<u32, Links>,
-    /// Part numbers of the streams, by the previous part and the bundle that they enter.
+    /// Part number of each stream of packets, by the part that it leaves and the bundle of links that it enters.
     streams: BTreeMap<(u32, u32), u32>,
 }
 

@@ -218,7 +218,7 @@ mod tests {
     /// Fields of a dragonfly in a scenario file.
     const DRAGONFLY: &str =
         "kind = \"graph\"\ngraph = \"dragonfly\"\nnodes = 2\nrouters = 4\ngroups = 9\n";
-    /// The workload includes reads, so the length of requests has an effect.
+    /// Workload of the test, with reads so that the length of requests has an effect.
     const JOB: &str = "[workload]\nservers = { placement = \"clustered\", count = 2 }\n\
                        [workload.jobs.a]\ntraffic = \"io\"\nread_ratio = 1\n";
 

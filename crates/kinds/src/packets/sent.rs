@@ -17,7 +17,7 @@ pub(super) const DATA: usize = 2;
 /// Message rates per ns for each kind of route: the number of switches, and the total signal delay in ps.
 pub(super) type Routes = BTreeMap<(u32, u64), f64>;
 
-/// Messages of one kind of a job.
+/// Messages of one kind (writes, read requests or read data) that a job sends.
 #[derive(Default)]
 pub(super) struct Sent {
     /// Message rate of all nodes together, per ns.

@@ -25,7 +25,7 @@ pub fn subject<F: Fabric>(
     jobs::subject(NetworkForJobs(Arc::clone(fabric)), traffic)
 }
 
-/// Return the field that causes an error of links, switches or interfaces, with a hint.
+/// Convert an error of links, switches or interfaces to an error of the scenario field that causes it.
 pub fn flaw(error: &NetworkError) -> Flaw {
     let (field, hint) = match error {
         NetworkError::Bandwidth(_) => (
@@ -52,6 +52,7 @@ pub fn flaw(error: &NetworkError) -> Flaw {
 struct NetworkForJobs<F>(Arc<F>);
 
 impl<F: Fabric> Runs for NetworkForJobs<F> {
+    /// Start a simulation at cycle 0; `seed` and `replication` determine its random numbers.
     fn begin(&self, jobs: &Measured, seed: u64, replication: u64) -> Box<dyn Simulated> {
         let simulation = Simulation::new(
             self.0.network(),
@@ -69,14 +70,17 @@ impl<F: Fabric> Runs for NetworkForJobs<F> {
         })
     }
 
+    /// Return the length of a simulated cycle in microseconds.
     fn cycle_us(&self) -> f64 {
         self.0.network().tick_us()
     }
 
+    /// Return the number of nodes.
     fn node_count(&self) -> u32 {
         self.0.node_count()
     }
 
+    /// Return the time of a message of a job on an idle network, in ns.
     fn alone_ns(&self, _: &Measured, asks: &Foretold<'_>) -> f64 {
         let (network, switches) = (self.0.network().spec(), self.0.switches_at_most());
         let rules = rules(network, self.0.routes().classes());
@@ -88,11 +92,13 @@ impl<F: Fabric> Runs for NetworkForJobs<F> {
         times.transfer + times.turn + f64::from(switches) * ns(self.0.longest_delay())
     }
 
+    /// Return the demand on each part of the packet network, and the supply of the part.
     fn capacity(&self, jobs: &Measured) -> Capacity {
         let devices = self.devices(jobs);
         capacity::capacity(&*self.0, &jobs.traffic, &jobs.layout, devices.as_ref())
     }
 
+    /// Return the estimates of the analytic model for this point of a sweep.
     fn overlay(&self, jobs: &Measured) -> Overlay {
         if jobs.is_stored_behind() {
             return Overlay::absent("there are devices behind servers");
@@ -103,12 +109,13 @@ impl<F: Fabric> Runs for NetworkForJobs<F> {
         self.0.overlay(&jobs.traffic, &jobs.layout)
     }
 
+    /// Return the utilisation of the parts of the packet network, and the bottleneck among them.
     fn uses(&self, jobs: &Measured, counted: &[Counted], overlay: &Overlay) -> Uses {
         figures::uses(counted, &*self.0, &jobs.traffic, &jobs.layout, overlay)
     }
 }
 
-/// Return the counts of links, interfaces and devices.
+/// Return the counts of the use of links, interfaces and devices by a simulation.
 fn counts<W: Routes>(simulation: &Simulation<W>) -> Counts {
     let counters = simulation.counted();
     let taken = |cycles: &[u64], times: &[u64]| -> Vec<Taken> {

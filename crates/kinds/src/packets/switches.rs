@@ -57,24 +57,30 @@ pub trait Switches: Debug + Send + Sync + 'static {
 }
 
 impl<W: Routes + Debug + Send + Sync + 'static> Switches for Routed<W> {
+    /// Type of the routes that packets may take.
     type Routes = W;
 
+    /// Return the network of switches with its routes.
     fn routed(&self) -> &Self {
         self
     }
 }
 
 impl<S: Switches> Fabric for S {
+    /// Type of the routes that packets may take.
     type Routes = S::Routes;
 
+    /// Return the routes of packets, which simulations share.
     fn routes(&self) -> &Arc<S::Routes> {
         self.routed().routes()
     }
 
+    /// Return the parameters of links, switches and interfaces.
     fn network(&self) -> &Network {
         self.routed().network()
     }
 
+    /// Return all links in the order of their numbers.
     fn links(&self) -> impl Iterator<Item = Link> {
         let wiring = self.routed().wiring();
         (0..wiring.link_count()).map(move |link| {
@@ -92,22 +98,27 @@ impl<S: Switches> Fabric for S {
         })
     }
 
+    /// Return the number of switches on a route between two nodes.
     fn switches_between(&self, from: u32, to: u32) -> u32 {
         follow(&**self.routed().routes(), from, to).len() as u32 - 1
     }
 
+    /// Return the largest number of switches on any route.
     fn switches_at_most(&self) -> u32 {
         self.routed().routes().longest_route() - 1
     }
 
+    /// Return the number of random choices of a route at injection and at a link, or `None` if routes depend on load.
     fn choices(&self) -> Option<[u32; 2]> {
         self.choices()
     }
 
+    /// Return whether all routes can be followed link by link.
     fn is_followed(&self) -> bool {
         followed_choices(self).is_some()
     }
 
+    /// Return the signal delay of the longest link.
     fn longest_delay(&self) -> Time {
         self.longest_delay()
     }
@@ -158,6 +169,7 @@ impl<S: Switches> Fabric for S {
         }
     }
 
+    /// Return the analytic estimates for jobs on the nodes of `layout`.
     fn overlay(&self, traffic: &JobsTraffic, layout: &Layout) -> Overlay {
         estimate::overlay(self, traffic, layout)
     }
@@ -243,7 +255,7 @@ fn cut_bundle<S: Switches>(switches: &S, cut: u32) -> Bundle {
     }
 }
 
-/// Return the field that causes an error of a routed network, with a hint.
+/// Convert an error of a network or its routes to an error of the scenario field that causes it.
 pub fn unroutable(error: &RoutedError) -> Flaw {
     let (field, hint) = match error {
         RoutedError::Network(error) => return flaw(error),

@@ -1,5 +1,5 @@
-//! Scenario tables of the links, switches and interfaces of a packet network. Sections are those of the QsNET
-//! paper, whose network the defaults describe.
+//! Scenario tables of the links, switches and interfaces of a packet network. Section numbers are those of the
+//! QsNET paper, whose network the defaults describe.
 
 use isthmus_machine::packets::spec::{AgeFrom, AgeTie};
 use isthmus_scenario::format::{Data, Describe, Span, Whole};
@@ -9,20 +9,20 @@ use strum::{EnumString, VariantNames};
 /// Maximum number of virtual channels of a link that engines can number.
 pub(crate) const CHANNELS_MAX: u32 = 16;
 
-/// Range of a number of packets.
+/// Valid range of a number of packets in a scenario field.
 const PACKETS: Whole<u32> = Whole::new(1, 65_535);
-/// Type of values: a time, 0 or longer; for a number without a unit, errors suggest nanoseconds.
+/// Type of a scenario field: a time, 0 or longer; if a number has no unit, the error suggests nanoseconds.
 const SPAN: Span = Span::or_zero("ns");
-/// Type of values: a time above 0; for a number without a unit, errors suggest nanoseconds.
+/// Type of a scenario field: a time above 0; if a number has no unit, the error suggests nanoseconds.
 const PERIOD: Span = Span::above_zero("ns");
 
-/// Range of the data of one packet.
+/// Valid range of a length within a packet, such as its payload.
 const PART: Data = Data::new(1, 1 << 20);
 
-/// Range of the data of one packet that may be empty.
+/// Valid range of a length within a packet that may be 0.
 const PART_OR_NONE: Data = Data::new(0, 1 << 20);
 
-/// Memory in which messages are: of the Elan network interface, or main memory.
+/// Memory that holds messages: of the Elan network interface, or main memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub(crate) enum Memory {
@@ -107,7 +107,7 @@ pub(crate) enum AgeTable {
     PerSwitch,
 }
 
-/// Fields of ages that do not restart at each switch: the event from which the age counts.
+/// Fields of packet ages that do not restart at each switch: the event from which the age counts.
 #[derive(Describe)]
 pub(crate) struct Since {
     /// Since when the age of a packet counts: its start on the link of its node; its message being
@@ -117,7 +117,7 @@ pub(crate) struct Since {
     pub(crate) age_from: AgeFrom,
 }
 
-/// Fields of the additional cost of packets that wait long, selected by `machine.late`.
+/// Fields of the additional transmission time of packets that wait long, selected by `machine.late`.
 #[derive(Describe)]
 pub(crate) enum LateTable {
     Free,

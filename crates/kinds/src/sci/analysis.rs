@@ -115,7 +115,7 @@ pub(super) fn overlay(
     let pattern_loads = patterns.pattern_loads(machine, traffic);
     let mut overlay = solve(machine, traffic, &pattern_loads, gb_per_s).unwrap_or_default();
     if traffic.outstanding != Outstanding::Unlimited {
-        // The limit on transactions in flight changes latencies and may cause saturation itself; link loads stay
+        // A limit on transactions in flight changes latencies and may cause saturation itself; link loads stay
         // valid.
         overlay.measures.clear();
         (overlay.saturation, overlay.bottleneck) = (None, None);

@@ -6,7 +6,8 @@ use isthmus_scenario::format::{Describe, Problem, Settings, rounded};
 use isthmus_topology::rings::{Fabric, Faults, RingsError, Routing, Shape};
 use isthmus_units::{Bandwidth, Bytes, Time};
 
-/// Default of `machine.patience`, unless rings are so long that a packet needs more time.
+/// Default of `machine.patience`, the time without a delivery after which a fabric counts as collapsed. Fabrics with
+/// long rings have a longer default.
 const PATIENCE_MIN: Time = Time::from_us(20);
 
 /// Maximum length of a header in symbols; engines number the symbols of a packet in 14 bits.
@@ -139,7 +140,7 @@ fn shape_problem(settings: &Settings, shape: &Shape, error: &RingsError) -> Prob
             format!("no path from node {from} to node {to}: no chain of rings joins them"),
             "let every ring have a node in common with another".to_owned(),
         ),
-        // The reader of the values has already reported all other errors.
+        // All other errors were reported when the values were read.
         other => {
             let key = match shape {
                 Shape::Rings(_) => "machine.rings",
@@ -245,7 +246,7 @@ fn check_lengths(settings: &Settings, spec: &SciSpec) -> Result<(), Problem> {
     if spec.echo <= spec.overhead {
         return Ok(());
     }
-    // The target replaces the send by the echo on the ring (section 2).
+    // The target node puts the echo in the place of the send packet on the ring, so it must not be longer (section 2).
     Err(settings.problem(
         "machine.echo",
         format!(
@@ -307,8 +308,8 @@ fn check_faults(
     ))
 }
 
-/// Return `machine.patience` as the file sets it. By default it is long enough for several ring changes and trips
-/// round the longest ring.
+/// Return `machine.patience`, the time without a delivery after which the fabric counts as collapsed. By default it is
+/// long enough for several ring changes and trips round the longest ring.
 fn patience(
     settings: &Settings,
     given: Option<Time>,

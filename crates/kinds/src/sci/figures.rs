@@ -8,7 +8,7 @@ use isthmus_machine::sci::{Lengths, Machine};
 use isthmus_topology::rings::Fabric;
 use serde::Serialize;
 
-/// Summary of a fabric of SCI rings.
+/// Properties of a fabric of SCI rings that results contain.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SciSummary {
     /// Name of the topology, such as `6 x 6 bidirectional torus`.
@@ -145,7 +145,7 @@ pub(super) fn nodes(counted: &[Counted], gb_per_s: f64) -> Vec<NodeUse> {
         .collect()
 }
 
-/// Return the summary of an SCI fabric.
+/// Return the properties of an SCI fabric that results contain.
 pub(super) fn summary(machine: &Machine) -> SciSummary {
     let fabric = machine.fabric();
     let averages = machine.routes().uniform_averages();

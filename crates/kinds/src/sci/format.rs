@@ -29,32 +29,37 @@ impl Format for Sci {
         presets: None,
         faults: Some(&failures::FAULTS),
     };
+    /// Description of an SCI fabric in a scenario.
     type Machine = SciSpec;
+    /// Description of the workload: the packets between nodes.
     type Work = PacketTraffic;
 
+    /// Read the description of an SCI fabric from `[machine]` of a scenario file and check it.
     fn machine(settings: &Settings) -> Result<SciSpec, Problem> {
         build::build(settings)
     }
 
+    /// Read the workload from `[workload]` of a scenario file and check it against the machine.
     fn work(settings: &Settings, machine: &SciSpec) -> Result<PacketTraffic, Problem> {
         workload::build(settings, machine)
     }
 
+    /// Return the possible failures of the machine, or `None` if there are more than `asked` allows.
     fn failures(machine: &SciSpec, asked: &Asked) -> Option<Failures> {
         failures::of_fabric(machine, asked)
     }
 }
 
-/// Type of values: names of measures, such as latencies, to which a stopping rule applies.
+/// Type of a scenario field: names of measures, such as latencies, to which a stopping rule applies.
 const MEASURES: Measures = Measures {
     example: "[\"latency\"]",
     named: false,
 };
 
-/// Type of values: an offered load, as a bandwidth.
+/// Type of a scenario field: an offered load, as a bandwidth.
 const LOAD: Throughput = Throughput::offered("GB/s");
 
-/// Return a field of the tables of runs and searches, with the default that this kind of machine has.
+/// Return a field of `[stop]` or `[search]` with the default that it has for SCI fabrics.
 fn adapt_field(row: Field) -> Field {
     let measures = "[\"latency\"]";
     runs::own(

@@ -15,7 +15,7 @@ const STATES_MAX: usize = 200_000;
 /// Name of the sweep axis of the study, which has one value for each failure case.
 const AXIS: &str = "fault";
 
-/// Fields that name nodes; a study refuses them.
+/// Scenario fields that name nodes; a dependability study refuses scenarios that set them.
 const NODE_FIELDS: &[&str] = &["workload.hot_node", "workload.senders"];
 
 /// Settings that omit the results of each link and the histograms: a study has hundreds of points, and these results
@@ -47,7 +47,7 @@ pub struct Study {
 /// One of the fabrics that a dependability study compares.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Site {
-    /// Unique name of the fabric.
+    /// Unique name of the fabric in the study.
     pub label: String,
     /// Number of nodes, including failed ones.
     pub nodes: u32,
@@ -62,7 +62,7 @@ pub struct Site {
 /// One failure state of one fabric of a dependability study.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Case {
-    /// Value of the axis `fault`.
+    /// Value of the sweep axis `fault` that selects this case.
     pub label: String,
     /// Index of the fabric in `sites`.
     pub site: usize,

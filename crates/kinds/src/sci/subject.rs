@@ -45,7 +45,7 @@ const FLOWS: &[FlowInfo] = &[FlowInfo {
 /// Minimum length of a run whose stability is judged, in zero-load times across the fabric.
 const CROSSINGS_MIN: u64 = 50;
 
-/// An SCI fabric that has been built, with its description.
+/// An SCI fabric that is ready to be simulated, with the cache of its link loads.
 #[derive(Debug, Clone)]
 pub struct Built {
     machine: Arc<Machine>,
@@ -53,13 +53,17 @@ pub struct Built {
 }
 
 impl Kind for Sci {
+    /// SCI fabric with its routes, ready to be simulated.
     type Built = Built;
+    /// Properties of the SCI fabric that results contain.
     type Summary = SciSummary;
 
+    /// Build the SCI fabric that a scenario describes.
     fn build(spec: &SciSpec) -> Result<Built, Flaw> {
         built(spec)
     }
 
+    /// Combine the SCI fabric with the traffic to a point of a sweep, which experiments simulate and measure.
     fn subject(built: &Built, traffic: &PacketTraffic) -> Result<Arc<dyn Subject>, Flaw> {
         let live = built.machine.fabric().live_nodes();
         let is_live = |node: &u32| live.binary_search(node).is_ok();
@@ -79,16 +83,18 @@ impl Kind for Sci {
         }))
     }
 
+    /// Return the properties of the SCI fabric that results contain.
     fn summary(built: &Built) -> SciSummary {
         figures::summary(&built.machine)
     }
 
+    /// Return the names of all latencies that are measured under this workload.
     fn measures(_: &PacketTraffic) -> Vec<String> {
         NAMES.clone()
     }
 }
 
-/// Build the fabric, for any kind of workload.
+/// Build the SCI fabric with its routes, for workloads with or without jobs.
 pub(super) fn built(spec: &SciSpec) -> Result<Built, Flaw> {
     Ok(Built {
         machine: Arc::new(Machine::new(spec).map_err(flaw)?),
@@ -108,7 +114,7 @@ impl Built {
     }
 }
 
-/// Return the field that causes an error in the construction of the fabric, with a hint.
+/// Convert an error in the construction of the fabric to an error of the scenario field that causes it.
 fn flaw(error: MachineError) -> Flaw {
     let (field, hint) = match &error {
         MachineError::Rings(error) => rings_cause(error),
@@ -132,7 +138,7 @@ fn flaw(error: MachineError) -> Flaw {
     }
 }
 
-/// Return the field that causes an error in the construction of the rings, and a hint.
+/// Return the scenario field that causes an error in the construction of the rings, and a hint how to correct it.
 fn rings_cause(error: &isthmus_topology::rings::RingsError) -> (&'static str, &'static str) {
     use isthmus_topology::rings::RingsError as Error;
     match error {
@@ -171,6 +177,7 @@ impl Point {
 }
 
 impl Subject for Point {
+    /// Start a simulation at cycle 0; `seed` and `replication` determine its random numbers.
     fn begin(&self, seed: u64, replication: u64) -> Box<dyn Simulated> {
         let machine = Arc::clone(&self.machine);
         Box::new(Running {
@@ -179,10 +186,12 @@ impl Subject for Point {
         })
     }
 
+    /// Return the length of a simulated cycle in microseconds.
     fn cycle_us(&self) -> f64 {
         self.machine.clock().cycle_us()
     }
 
+    /// Return the minimum number of cycles of a run whose stability is judged.
     fn cycles_min(&self) -> Cycles {
         let spec = self.machine.spec();
         let lengths = self.machine.lengths(&self.traffic);
@@ -195,6 +204,7 @@ impl Subject for Point {
         crossing.saturating_mul(CROSSINGS_MIN)
     }
 
+    /// Return the number of nodes that send messages.
     fn senders(&self) -> u64 {
         self.machine.fabric().live_nodes().len() as u64
     }
@@ -208,14 +218,17 @@ impl Subject for Point {
         links.saturating_mul(each)
     }
 
+    /// Return the names of all latencies, in the order of the recorders.
     fn measures(&self) -> &[String] {
         &NAMES
     }
 
+    /// Return whether the workload can produce the latency with index `measure`.
     fn occurs(&self, measure: usize) -> bool {
         measure != RESPONSE || self.traffic.transaction != Transaction::Move
     }
 
+    /// Return the flows of demands whose backlog shows saturation.
     fn flows(&self) -> &[FlowInfo] {
         FLOWS
     }
@@ -241,10 +254,12 @@ impl Subject for Point {
         rates
     }
 
+    /// Return the offered load in GB/s.
     fn load(&self) -> Option<f64> {
         Some(self.load_gb_per_s())
     }
 
+    /// Return the estimates of the analytic model for this point of a sweep.
     fn overlay(&self) -> Overlay {
         let (machine, traffic, patterns) = (&self.machine, &self.traffic, &self.patterns);
         self.overlay
@@ -252,6 +267,7 @@ impl Subject for Point {
             .clone()
     }
 
+    /// Return the demand on each part of the SCI fabric, and the supply of the part.
     fn capacity(&self) -> Capacity {
         // Visiting all pairs of a large fabric is too slow for a check.
         let quick = analysis::is_quick(&self.machine, &self.traffic);
@@ -270,11 +286,13 @@ impl Subject for Point {
         capacity
     }
 
+    /// Return the utilisation of the parts of the SCI fabric, and the bottleneck among them.
     fn uses(&self, counted: &[Counted], overlay: &Overlay) -> Uses {
         let lengths = self.machine.lengths(&self.traffic);
         figures::uses(counted, &self.machine, Some(lengths), Vec::new(), overlay)
     }
 
+    /// Return the offered and accepted load of each node.
     fn nodes(&self, counted: &[Counted]) -> Vec<NodeUse> {
         figures::nodes(counted, self.gb_per_s())
     }
@@ -287,23 +305,29 @@ struct Running {
 }
 
 impl Simulated for Running {
+    /// Continue the simulation until the recorders stop it or the cycle `until` has passed. Return false if no event is
+    /// left.
     fn run(&mut self, recorders: &mut Recorders, until: Cycles) -> bool {
         self.simulation.advance(&mut Recording(recorders), until);
         true
     }
 
+    /// Return the simulated time in cycles.
     fn now(&self) -> Cycles {
         self.simulation.now()
     }
 
+    /// Return the number of messages in flight.
     fn under_way(&self) -> u64 {
         self.simulation.under_way()
     }
 
+    /// Start to count the use of channels and other parts, at the end of the warm-up.
     fn count_channels(&mut self) {
         self.simulation.restart_counts();
     }
 
+    /// Return the counts of the use of the parts of the machine.
     fn counts(&self) -> Counts {
         let links = self.simulation.links();
         let nodes = self.simulation.nodes().iter();
@@ -314,6 +338,7 @@ impl Simulated for Running {
         }
     }
 
+    /// Return the description of a livelock or deadlock, if the fabric is in one.
     fn collapse(&self) -> Option<Collapse> {
         Some(collapse(self.simulation.stall()?, self.cycle_us))
     }
@@ -337,11 +362,13 @@ pub(super) fn collapse(stall: &Stall, cycle_us: f64) -> Collapse {
 struct Recording<'r>(&'r mut Recorders);
 
 impl Observer for Recording<'_> {
+    /// Record that a node has generated a transaction.
     #[inline]
     fn offered(&mut self, _node: u32) {
         self.0.offer(0);
     }
 
+    /// Record the latencies and retries of a request that has arrived.
     #[inline]
     fn arrived(&mut self, arrival: &Arrival) {
         self.0.delivered += 1;
@@ -350,6 +377,7 @@ impl Observer for Recording<'_> {
         self.0.flows[0].retry(arrival.retries.into());
     }
 
+    /// Record that a transaction is complete, with the latency of its response if it has one.
     #[inline]
     fn completed(&mut self, _node: u32, response: Option<Cycles>) {
         if let Some(response) = response {
@@ -358,11 +386,13 @@ impl Observer for Recording<'_> {
         self.0.flows[0].complete();
     }
 
+    /// Record that a node has dropped a transaction, because it had no free slot.
     #[inline]
     fn dropped(&mut self, _node: u32) {
         self.0.flows[0].drop_one();
     }
 
+    /// Return whether the recorders have stopped the run.
     #[inline]
     fn finished(&self) -> bool {
         self.0.finished()

@@ -1,4 +1,5 @@
-//! Scenario tables `[machine]` and `[workload]` of an SCI fabric. Sections and tables are those of the SCI paper.
+//! Scenario tables `[machine]` and `[workload]` of an SCI fabric. Section and table numbers are
+//! those of the SCI paper.
 
 use crate::values::{MostOutstanding, Rings, Size as SizeValue};
 use isthmus_machine::sci::spec::{ChangeFrom, CutOff, FlowControl, Source};
@@ -8,7 +9,7 @@ use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::Outstanding;
 use isthmus_workload::packets::spec::Spacing;
 
-/// Range of a number of slots of a queue.
+/// Valid range of a number of slots of a queue.
 const SLOTS: Whole<u32> = Whole::new(1, 65_535);
 
 /// Table `[machine]` of an SCI fabric.

@@ -1,4 +1,4 @@
-//! Type of values in scenario files: the nodes on which a job runs.
+//! Type of a scenario field: the nodes on which a job runs.
 
 use super::NODES_MAX;
 use isthmus_scenario::format::{Problem, shown};
@@ -8,12 +8,15 @@ use isthmus_workload::jobs::spec::JobNodes;
 use serde_json::json;
 use std::collections::BTreeSet;
 
-/// Type of values: the nodes of a job, as `"all"`, `"part 1 of 2"` or a list of nodes and runs, `[0, 5, "8-15"]`.
+/// Type of a scenario field: the nodes of a job, as `"all"`, `"part 1 of 2"` or a list of nodes and ranges,
+/// `[0, 5, "8-15"]`.
 pub(crate) struct JobNodeSet;
 
 impl ValueType for JobNodeSet {
+    /// Rust type of the parsed value of the field.
     type Held = JobNodes;
 
+    /// Describe this type of values for error messages and the reference.
     fn describe(&self) -> TypeInfo {
         let item = json::any_of(&[json::node(), json::text(r"\s*\d+\s*-\s*\d+\s*")]);
         TypeInfo::new(
@@ -27,6 +30,7 @@ impl ValueType for JobNodeSet {
         )
     }
 
+    /// Parse the set of nodes of a job.
     fn read(&self, node: &Node) -> Result<JobNodes, Problem> {
         match &node.tree {
             Tree::Text(text) if text.trim() == "all" => Ok(JobNodes::All),

@@ -5,24 +5,26 @@ use isthmus_scenario::value::{Amount, TypeInfo, ValueType, json, quantity};
 use isthmus_scenario::{Node, Tree};
 use isthmus_units::{Bandwidth, Rate, Time};
 
-/// Load of a sender, as the file states it: a rate or a mean gap.
+/// Load of a sender, as the scenario file states it: a rate or a mean gap.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum RateOrGap {
     Rate(Rate),
     Gap(Time),
 }
 
-/// Type of values: a rate or a mean gap, above zero.
+/// Type of a scenario field: a rate or a mean gap, above zero.
 pub(crate) struct RateLoad;
 
 impl RateLoad {
-    /// Range of a mean gap between demands.
+    /// Valid range of a mean gap between demands.
     const GAP: Span = Span::above_zero("ms");
 }
 
 impl ValueType for RateLoad {
+    /// Rust type of the parsed value of the field.
     type Held = RateOrGap;
 
+    /// Describe this type of values for error messages and the reference.
     fn describe(&self) -> TypeInfo {
         TypeInfo::new(
             "a rate or a time",
@@ -33,6 +35,7 @@ impl ValueType for RateLoad {
         .units("/s, /ms, /us, /ns; or ps, ns, us, ms, s, min, h")
     }
 
+    /// Parse a rate or a mean gap.
     fn read(&self, node: &Node) -> Result<RateOrGap, Problem> {
         match &node.tree {
             Tree::Text(text) if !text.contains('/') => Self::GAP.read(node).map(RateOrGap::Gap),
@@ -47,7 +50,7 @@ pub(crate) fn mean_gap(rate: Rate) -> Time {
     Time::from_ps((1e12 / rate.per_s()).round() as u64)
 }
 
-/// Offered load of a node, as the file states it: a bandwidth or a share.
+/// Offered load of a node, as the scenario file states it: a bandwidth, or a share of its maximum send rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum NodeLoad {
     Bandwidth(Bandwidth),
@@ -55,22 +58,25 @@ pub(crate) enum NodeLoad {
     Share(f64),
 }
 
-/// Type of values: the offered load of one node, above zero, as a bandwidth or a share of its maximum send rate.
+/// Type of a scenario field: the offered load of one node, above zero, as a bandwidth or a share of its maximum send
+/// rate.
 pub(crate) struct LoadOfNode;
 
 impl LoadOfNode {
-    /// Range of a load as a share of the maximum send rate of a node.
+    /// Valid range of a load as a share of the maximum send rate of a node.
     const SHARE: Share = Share {
         above_zero: true,
         below_one: false,
     };
-    /// Range of a load as a bandwidth.
+    /// Valid range of a load as a bandwidth.
     const BANDWIDTH: Throughput = Throughput::offered("MB/s");
 }
 
 impl ValueType for LoadOfNode {
+    /// Rust type of the parsed value of the field.
     type Held = NodeLoad;
 
+    /// Describe this type of values for error messages and the reference.
     fn describe(&self) -> TypeInfo {
         TypeInfo::new(
             "a bandwidth or a share",
@@ -81,6 +87,7 @@ impl ValueType for LoadOfNode {
         .units("as a bandwidth; none, or % in text, for a share")
     }
 
+    /// Parse a bandwidth or a share.
     fn read(&self, node: &Node) -> Result<NodeLoad, Problem> {
         match &node.tree {
             Tree::Text(text) if text.trim().parse::<f64>().is_ok() => {
@@ -101,6 +108,7 @@ impl ValueType for LoadOfNode {
         }
     }
 
+    /// Return a value as a number for the axis of a plot or sweep; `None` if it is not one number.
     fn amount(&self, value: &NodeLoad) -> Option<Amount> {
         match value {
             NodeLoad::Bandwidth(bandwidth) => Amount::of(bandwidth),

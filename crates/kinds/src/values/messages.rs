@@ -1,4 +1,4 @@
-//! Type of values: a list of the messages that a job sends in each round.
+//! Type of a scenario field: a list of the messages that a job sends in each round.
 
 use isthmus_scenario::format::{Data, Problem, Whole, shown};
 use isthmus_scenario::value::{TypeInfo, ValueType, json, node_number};
@@ -9,19 +9,21 @@ use serde_json::json;
 /// Maximum number of messages of one list, because all of them are in memory.
 const MESSAGES_MAX: u64 = 1 << 24;
 
-/// Range of the length of a message, as in all jobs.
+/// Valid range of the length of a message in bytes.
 const LENGTH: Data = Data::new(1, 1 << 40);
 
 /// Hint of error messages: how to write one message of the list.
 const ROW: &str = "write [from, to, \"64 KiB\"], or [from, to, \"64 KiB\", times]";
 
-/// Type of values: messages of a job, `[[0, 1, "64 KiB"], [0, 2, "1 KiB", 16]]`, or to servers:
+/// Type of a scenario field: messages of a job, `[[0, 1, "64 KiB"], [0, 2, "1 KiB", 16]]`, or to servers:
 /// `[[0, "server 2", "1 MiB"]]`.
 pub(crate) struct Messages;
 
 impl ValueType for Messages {
+    /// Rust type of the parsed value of the field.
     type Held = Vec<Listed>;
 
+    /// Describe this type of values for error messages and the reference.
     fn describe(&self) -> TypeInfo {
         let server = json::text(r"\s*server\s+\d+\s*");
         let item = json::any_of(&[json::node(), server, LENGTH.describe().json]);
@@ -35,6 +37,7 @@ impl ValueType for Messages {
         )
     }
 
+    /// Parse the list of messages.
     fn read(&self, node: &Node) -> Result<Vec<Listed>, Problem> {
         let rows = node.items(self)?;
         if rows.is_empty() {

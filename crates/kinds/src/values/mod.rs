@@ -1,10 +1,10 @@
 //! Types of values in the scenario tables of machines and workloads.
 
-// The nodes of a job.
+// Fields that hold the nodes of a job.
 mod job_nodes;
-// Loads as bandwidths, rates, gaps or shares.
+// Fields that hold a load as a bandwidth, rate, gap or share.
 mod loads;
-// Lists of single messages.
+// Fields that hold a list of messages.
 mod messages;
 // Numbers of nodes per dimension, rings, and levels of trees.
 mod sizes;
@@ -32,7 +32,7 @@ const UNLIMITED: &str = "unlimited";
 /// Maximum number of lanes of one link: more than in any machine, and small enough that no count overflows.
 const LANES_MAX: u64 = 65_535;
 
-/// Type of values: the number of lanes of a link.
+/// Type of a scenario field: the number of lanes of a link.
 pub(crate) struct Lanes {
     /// Minimum number of lanes.
     pub(crate) min: u64,
@@ -46,12 +46,15 @@ impl Lanes {
 }
 
 impl ValueType for Lanes {
+    /// Rust type of the parsed value of the field.
     type Held = u32;
 
+    /// Describe this type of values for error messages and the reference.
     fn describe(&self) -> TypeInfo {
         self.whole().describe()
     }
 
+    /// Parse a number of lanes.
     fn read(&self, node: &Node) -> Result<u32, Problem> {
         match node.tree {
             Tree::Integer(0) if self.min > 0 => {
@@ -62,17 +65,19 @@ impl ValueType for Lanes {
     }
 }
 
-/// Type of values: a limit on messages in flight, as a whole number or `"unlimited"`.
+/// Type of a scenario field: a limit on messages in flight, as a whole number or `"unlimited"`.
 pub(crate) struct MostOutstanding;
 
 impl MostOutstanding {
-    /// Range of a limit on messages in flight.
+    /// Valid range of a limit on messages in flight.
     const NUMBER: Whole<u32> = Whole::new(1, OUTSTANDING_MAX);
 }
 
 impl ValueType for MostOutstanding {
+    /// Rust type of the parsed value of the field.
     type Held = Outstanding;
 
+    /// Describe this type of values for error messages and the reference.
     fn describe(&self) -> TypeInfo {
         TypeInfo::new(
             "a whole number or \"unlimited\"",
@@ -82,6 +87,7 @@ impl ValueType for MostOutstanding {
         )
     }
 
+    /// Parse a limit on messages in flight.
     fn read(&self, node: &Node) -> Result<Outstanding, Problem> {
         match &node.tree {
             Tree::Integer(_) => Self::NUMBER.read(node).map(Outstanding::AtMost),
@@ -97,6 +103,7 @@ impl ValueType for MostOutstanding {
         }
     }
 
+    /// Return a value as a number for the axis of a plot or sweep; `None` if it is not one number.
     fn amount(&self, value: &Outstanding) -> Option<Amount> {
         match value {
             Outstanding::AtMost(most) => Amount::of(most),

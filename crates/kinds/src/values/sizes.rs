@@ -6,7 +6,7 @@ use isthmus_scenario::{Node, Tree};
 use serde_json::json;
 use std::collections::BTreeSet;
 
-/// Type of values: nodes in each dimension of a fabric, `8` or `"6x6"`.
+/// Type of a scenario field: nodes in each dimension of a fabric, `8` or `"6x6"`.
 pub(crate) struct Size {
     /// Minimum number of nodes in each dimension.
     pub(crate) least: u32,
@@ -17,14 +17,17 @@ pub(crate) struct Size {
 }
 
 impl ValueType for Size {
+    /// Rust type of the parsed value of the field.
     type Held = Vec<u32>;
 
+    /// Describe this type of values for error messages and the reference.
     fn describe(&self) -> TypeInfo {
         let Self { least, nodes, .. } = self;
         let range = format!("nodes in each dimension, {least} or more, {nodes} in all");
         TypeInfo::new("a size", "\"6x6\"", range, json::dimensions(self.least))
     }
 
+    /// Parse one whole number for each dimension or level.
     fn read(&self, node: &Node) -> Result<Vec<u32>, Problem> {
         let hint = "write nodes in each dimension, 8 or \"6x6\" or \"4x4x4\"";
         let sizes: Vec<u64> = dimensions(node, self, "not a size", hint)?;
@@ -50,6 +53,7 @@ impl ValueType for Size {
         Ok(sizes.iter().map(small).collect())
     }
 
+    /// Return a value as a number for the axis of a plot or sweep; `None` if it is not one number.
     fn amount(&self, sizes: &Vec<u32>) -> Option<Amount> {
         match **sizes {
             [size] => Amount::of(&size),
@@ -58,17 +62,20 @@ impl ValueType for Size {
     }
 }
 
-/// Type of values: nodes in each dimension of a grid, `16` or `"4x4"`.
+/// Type of a scenario field: nodes in each dimension of a grid, `16` or `"4x4"`.
 pub(crate) struct Grid;
 
 impl ValueType for Grid {
+    /// Rust type of the parsed value of the field.
     type Held = Vec<u32>;
 
+    /// Describe this type of values for error messages and the reference.
     fn describe(&self) -> TypeInfo {
         let range = "nodes in each dimension, 1 or more";
         TypeInfo::new("a grid", "\"4x4\"", range, json::dimensions(1))
     }
 
+    /// Parse one whole number for each dimension or level.
     fn read(&self, node: &Node) -> Result<Vec<u32>, Problem> {
         let hint = "write nodes in each dimension, 16 or \"4x4\"";
         let sizes: Vec<u32> = dimensions(node, self, "no grid", hint)?;
@@ -78,6 +85,7 @@ impl ValueType for Grid {
         }
     }
 
+    /// Return a value as a number for the axis of a plot or sweep; `None` if it is not one number.
     fn amount(&self, sizes: &Vec<u32>) -> Option<Amount> {
         match **sizes {
             [size] => Some(Amount::of_grid(size)),
@@ -86,18 +94,21 @@ impl ValueType for Grid {
     }
 }
 
-/// Type of values: whole numbers, 1 or more, one for each level of a tree.
+/// Type of a scenario field: whole numbers, 1 or more, one for each level of a tree.
 pub(crate) struct Levels;
 
 impl ValueType for Levels {
+    /// Rust type of the parsed value of the field.
     type Held = Vec<u32>;
 
+    /// Describe this type of values for error messages and the reference.
     fn describe(&self) -> TypeInfo {
         let range = "1 or more for each level, that of the leaf switches first";
         let json = json!({"type": "array", "items": {"type": "integer", "minimum": 1}});
         TypeInfo::new("a list of whole numbers", "[4, 4, 4]", range, json)
     }
 
+    /// Parse one whole number for each dimension or level.
     fn read(&self, node: &Node) -> Result<Vec<u32>, Problem> {
         let links = |item: &Node| {
             let number = match item.tree {
@@ -111,8 +122,8 @@ impl ValueType for Levels {
     }
 }
 
-/// Type of values: rings, each a list of two or more node numbers without repetition. Every node up to the highest
-/// number is on at least one ring.
+/// Type of a scenario field: rings, each a list of two or more node numbers without repetition. Every node up to the
+/// highest number is on at least one ring.
 pub(crate) struct Rings {
     /// Maximum number of nodes on all rings together.
     pub(crate) nodes: u32,
@@ -147,14 +158,17 @@ impl Rings {
 }
 
 impl ValueType for Rings {
+    /// Rust type of the parsed value of the field.
     type Held = Vec<Vec<u32>>;
 
+    /// Describe this type of values for error messages and the reference.
     fn describe(&self) -> TypeInfo {
         let range = "lists of two nodes or more, no node left out";
         let json = json!({"type": "array", "items": json::list(&json::node(), 2)});
         TypeInfo::new("a list of rings", "[[0, 1, 2], [2, 3]]", range, json)
     }
 
+    /// Parse a list of rings.
     fn read(&self, node: &Node) -> Result<Vec<Vec<u32>>, Problem> {
         let rings = node.items(self)?.iter().map(|item| self.ring(item));
         let rings = rings.collect::<Result<Vec<_>, _>>()?;

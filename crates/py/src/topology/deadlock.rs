@@ -31,8 +31,8 @@ pub(super) struct Deadlock {
     pub alternative: Option<Alternative>,
 }
 
-/// Another routing for networks whose links have fewer virtual channels than the first routing has
-/// layers.
+/// Another routing, for networks whose links have fewer virtual channels than the first routing
+/// needs.
 #[derive(Serialize)]
 pub(super) struct Alternative {
     pub routing: String,
@@ -57,7 +57,7 @@ pub(super) struct CubeNetwork<'a> {
     pub pairs_at_two: u64,
 }
 
-/// The verdict whether one network is free of deadlock.
+/// Result of the check whether one network is free of deadlock.
 struct Verdict {
     routing: String,
     dependencies: Option<u64>,

@@ -73,8 +73,8 @@ pub(super) fn describe(question: Question) -> Result<Answer, Refusal> {
     })
 }
 
-/// Return the verdict on deadlock of all connected components, with the routes of a network of
-/// switches that has a node at each switch.
+/// Check all connected components of a graph for deadlock, with the routes of a network of switches
+/// that has a node at each switch.
 fn deadlock(graph: &Graph, walks: bool) -> Deadlock {
     let neighbors = (0..graph.node_count()).map(|node| graph.neighbors(node).len());
     let up_down = format!("up*/down*: {}", UpDown::NAME);

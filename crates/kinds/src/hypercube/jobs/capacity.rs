@@ -79,7 +79,7 @@ pub(super) fn capacity(
     capacity
 }
 
-/// Return words for the location of a channel, such as between which PEs it is.
+/// Describe in words where a channel is, such as between which two PEs.
 fn busiest_channel(ChannelName { kind, from, to }: ChannelName) -> String {
     match kind {
         ChannelKind::PeInject => format!("PE {from} to its router"),

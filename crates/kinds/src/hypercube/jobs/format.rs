@@ -18,17 +18,22 @@ impl Format for HypercubeJobs {
         None,
         Some(&failures::FAULTS),
     );
+    /// Description of a hypercube in a scenario.
     type Machine = HypercubeSpec;
+    /// Description of the workload: the jobs that run on the machine.
     type Work = JobsOnCube;
 
+    /// Read the description of a hypercube from `[machine]` of a scenario file and check it.
     fn machine(settings: &Settings) -> Result<HypercubeSpec, Problem> {
         machine::build(settings)
     }
 
+    /// Read the workload from `[workload]` of a scenario file and check it against the machine.
     fn work(settings: &Settings, machine: &HypercubeSpec) -> Result<JobsOnCube, Problem> {
         workload::build(settings, machine)
     }
 
+    /// Report to `watch` the fields of the scenario file that have no effect.
     fn watch(watch: &mut Watch<'_>, machine: &HypercubeSpec, work: &JobsOnCube) {
         no_effect::lanes(watch, machine);
         let replaced = work.jobs.storage.is_some();
@@ -40,10 +45,12 @@ impl Format for HypercubeJobs {
         }
     }
 
+    /// Return the fields whose values follow from other fields, each with its value as text.
     fn derived(machine: &HypercubeSpec) -> Vec<(&'static str, String)> {
         machine::derived(machine)
     }
 
+    /// Return the possible failures of the machine, or `None` if there are more than `asked` allows.
     fn failures(machine: &HypercubeSpec, asked: &Asked) -> Option<Failures> {
         failures::of_cube(machine, asked)
     }

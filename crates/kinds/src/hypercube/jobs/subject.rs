@@ -18,13 +18,17 @@ use isthmus_workload::storage::StorageSpec;
 use std::sync::Arc;
 
 impl Kind for HypercubeJobs {
+    /// Hypercube that is ready to be simulated.
     type Built = Built;
+    /// Properties of the hypercube that results contain.
     type Summary = HypercubeSummary;
 
+    /// Build the hypercube that a scenario describes.
     fn build(spec: &HypercubeSpec) -> Result<Built, Flaw> {
         Hypercube::build(spec)
     }
 
+    /// Combine the hypercube with the jobs to a point of a sweep, which experiments simulate and measure.
     fn subject(built: &Built, work: &JobsOnCube) -> Result<Arc<dyn Subject>, Flaw> {
         let traffic = JobsTraffic {
             servers: Servers::Apart {
@@ -40,10 +44,12 @@ impl Kind for HypercubeJobs {
         jobs::subject(CubeForJobs { built, transfer }, &traffic)
     }
 
+    /// Return the properties of the hypercube that results contain.
     fn summary(built: &Built) -> HypercubeSummary {
         Hypercube::summary(built)
     }
 
+    /// Return the names of all latencies that are measured under this workload.
     fn measures(work: &JobsOnCube) -> Vec<String> {
         jobs::names(&work.jobs)
     }
@@ -57,13 +63,14 @@ struct CubeForJobs {
 }
 
 impl CubeForJobs {
-    /// Return the hypercube.
+    /// Return the hypercube on which the jobs run.
     fn machine(&self) -> &Machine {
         &self.built.machine
     }
 }
 
 impl Runs for CubeForJobs {
+    /// Start a simulation at cycle 0; `seed` and `replication` determine its random numbers.
     fn begin(&self, jobs: &Measured, seed: u64, replication: u64) -> Box<dyn Simulated> {
         Box::new(Running {
             simulation: JobsSimulation::new(
@@ -80,18 +87,22 @@ impl Runs for CubeForJobs {
         })
     }
 
+    /// Return the length of a simulated cycle in microseconds.
     fn cycle_us(&self) -> f64 {
         self.machine().clock().cycle_us()
     }
 
+    /// Return the number of PEs.
     fn node_count(&self) -> u32 {
         self.machine().cube().node_count()
     }
 
+    /// Return the number of PEs that send messages.
     fn senders(&self) -> u64 {
         self.machine().working_pes().into()
     }
 
+    /// Return the devices behind the I/O nodes, to which each transfer unit is a request.
     fn devices(&self, jobs: &Measured) -> Option<Devices> {
         let devices = Devices::of(self.cycle_us(), &jobs.traffic.storage)?;
         Some(devices.asked_in(self.transfer.unit, self.transfer.worms))
@@ -109,11 +120,13 @@ impl Runs for CubeForJobs {
         rounds.max(1.0) * (worms * worm) as f64 * self.cycle_us() * 1e3
     }
 
+    /// Return the demand on each part of the hypercube, and the supply of the part.
     fn capacity(&self, jobs: &Measured) -> Capacity {
         let devices = self.devices(jobs);
         capacity::capacity(&self.built, self.transfer, jobs, devices.as_ref())
     }
 
+    /// Return the utilisation of the parts of the hypercube, and the bottleneck among them.
     fn uses(&self, jobs: &Measured, counted: &[Counted], overlay: &Overlay) -> Uses {
         let storage = &jobs.traffic.storage;
         let devices = match storage {
@@ -134,7 +147,7 @@ impl Runs for CubeForJobs {
     }
 }
 
-/// Return the counts of channels and devices.
+/// Return the counts of the use of channels and devices by a simulation.
 fn counts(simulation: &JobsSimulation) -> Counts {
     let carried = simulation.carried();
     let (held, cycles) = simulation.held();

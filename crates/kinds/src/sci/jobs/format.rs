@@ -18,23 +18,29 @@ impl Format for SciJobs {
         None,
         Some(&failures::FAULTS),
     );
+    /// Description of an SCI fabric in a scenario.
     type Machine = SciSpec;
+    /// Description of the workload: the jobs that run on the machine.
     type Work = JobsOnRings;
 
+    /// Read the description of an SCI fabric from `[machine]` of a scenario file and check it.
     fn machine(settings: &Settings) -> Result<SciSpec, Problem> {
         build::build(settings)
     }
 
+    /// Read the workload from `[workload]` of a scenario file and check it against the machine.
     fn work(settings: &Settings, machine: &SciSpec) -> Result<JobsOnRings, Problem> {
         workload::build(settings, machine)
     }
 
+    /// Report to `watch` the fields of the scenario file that have no effect.
     fn watch(watch: &mut Watch<'_>, machine: &SciSpec, work: &JobsOnRings) {
         let nodes = machine.shape.node_count();
         behind::watch(watch, &work.jobs, nodes);
         crate::jobs::watch(watch, &work.jobs, nodes);
     }
 
+    /// Return the possible failures of the machine, or `None` if there are more than `asked` allows.
     fn failures(machine: &SciSpec, asked: &Asked) -> Option<Failures> {
         failures::of_fabric(machine, asked)
     }

@@ -1,15 +1,15 @@
 //! SCI fabrics on which jobs run: files with `[workload.jobs.NAME]`.
 
 mod capacity;
-// Format of the scenario files of this kind of machine.
+// Format of the scenario files of this machine.
 mod format;
 // Simulations of SCI fabrics with jobs, for experiments.
 mod subject;
-// Fields of the scenario tables of this kind of machine.
+// Fields of the scenario tables of this machine.
 mod table;
 // Reads the jobs of a scenario file.
 mod workload;
 
-/// Type that represents the kind of machine `sci` with a workload of jobs.
+/// Marker type for scenarios of jobs on `machine.kind = "sci"`.
 #[derive(Debug)]
 pub struct SciJobs;

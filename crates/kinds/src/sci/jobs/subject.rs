@@ -16,22 +16,28 @@ use isthmus_machine::sci::{JobsSimulation, Machine};
 use std::sync::Arc;
 
 impl Kind for SciJobs {
+    /// SCI fabric with its routes, ready to be simulated.
     type Built = Built;
+    /// Properties of the SCI fabric that results contain.
     type Summary = SciSummary;
 
+    /// Build the SCI fabric that a scenario describes.
     fn build(spec: &SciSpec) -> Result<Built, Flaw> {
         built(spec)
     }
 
+    /// Combine the SCI fabric with the jobs to a point of a sweep, which experiments simulate and measure.
     fn subject(built: &Built, work: &JobsOnRings) -> Result<Arc<dyn Subject>, Flaw> {
         let (machine, transfer) = (built.shared(), work.transfer);
         jobs::subject(FabricForJobs { machine, transfer }, &work.jobs)
     }
 
+    /// Return the properties of the SCI fabric that results contain.
     fn summary(built: &Built) -> SciSummary {
         figures::summary(built.machine())
     }
 
+    /// Return the names of all latencies that are measured under this workload.
     fn measures(work: &JobsOnRings) -> Vec<String> {
         jobs::names(&work.jobs)
     }
@@ -45,6 +51,7 @@ struct FabricForJobs {
 }
 
 impl Runs for FabricForJobs {
+    /// Start a simulation at cycle 0; `seed` and `replication` determine its random numbers.
     fn begin(&self, jobs: &Measured, seed: u64, replication: u64) -> Box<dyn Simulated> {
         Box::new(Running {
             simulation: JobsSimulation::new(
@@ -64,27 +71,33 @@ impl Runs for FabricForJobs {
         })
     }
 
+    /// Return the length of a simulated cycle in microseconds.
     fn cycle_us(&self) -> f64 {
         self.machine.clock().cycle_us()
     }
 
+    /// Return the number of nodes.
     fn node_count(&self) -> u32 {
         self.machine.fabric().node_count()
     }
 
+    /// Return the number of nodes that send messages.
     fn senders(&self) -> u64 {
         self.machine.fabric().live_nodes().len() as u64
     }
 
+    /// Return a lower bound of the mean time of a message of a job on an idle fabric, in ns.
     fn alone_ns(&self, jobs: &Measured, asks: &Foretold<'_>) -> f64 {
         capacity::alone_ns(&self.machine, self.transfer, jobs, asks, None)
     }
 
+    /// Return the demand on each part of the SCI fabric, and the supply of the part.
     fn capacity(&self, jobs: &Measured) -> Capacity {
         let devices = self.devices(jobs);
         capacity::capacity(&self.machine, self.transfer, jobs, devices.as_ref())
     }
 
+    /// Return the utilisation of the parts of the SCI fabric, and the bottleneck among them.
     fn uses(&self, jobs: &Measured, counted: &[Counted], overlay: &Overlay) -> Uses {
         let (servers, storage) = (&jobs.layout.servers, &jobs.traffic.storage);
         let devices = behind::parts(counted, 0, servers, self.cycle_us(), storage);
@@ -92,7 +105,7 @@ impl Runs for FabricForJobs {
     }
 }
 
-/// Return the counts of links and devices.
+/// Return the counts of the use of links and devices by a simulation.
 fn counts(simulation: &JobsSimulation) -> Counts {
     let links = simulation.links();
     Counts {
