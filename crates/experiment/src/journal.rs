@@ -66,8 +66,8 @@ pub enum JournalError {
         /// Description of the mismatch.
         what: String,
     },
-    /// Several processes cannot share the work through the folder, because the files that assign it cannot be
-    /// written.
+    /// Several processes cannot share the work through the folder, because the files by which they claim
+    /// points cannot be read or written.
     #[error(transparent)]
     Claims(#[from] ClaimError),
     /// A path that should be a file or folder of the journal is of another type.

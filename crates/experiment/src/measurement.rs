@@ -45,8 +45,8 @@ pub(crate) struct Measurement {
 }
 
 impl Measurement {
-    /// Return the collapse of the first replication that collapsed, with the number of replications that
-    /// collapsed.
+    /// Return the collapse (the machine stops delivering messages) in the first replication that collapsed,
+    /// with the number of replications that collapsed.
     pub fn collapse(&self) -> Option<Collapse> {
         let mut collapses = (self.replications.iter()).filter_map(|r| r.collapse.as_ref());
         let first = collapses.next()?.clone();
@@ -278,7 +278,8 @@ impl Plan<'_> {
         Ok(self.judged(replications))
     }
 
-    /// Return the result of these finished replications of fixed length.
+    /// Return the measurement, with its verdict on saturation, from these finished replications of fixed
+    /// length.
     fn judged(&self, replications: Vec<Finished>) -> Measurement {
         let recorders: Vec<&Recorders> = replications.iter().map(|r| &r.recorders).collect();
         let mut judged = judge(self.subject, &recorders, self.test);
@@ -495,8 +496,8 @@ pub(crate) struct Judged {
     /// Result of the test for saturation on the flow that decides the verdict; `None` if it had too few
     /// demands.
     pub judgement: Option<Judgement>,
-    /// Whether all demands were served in the flows that have only one period in the run and thus no steady
-    /// state. `None` if no such flow exists or another flow is saturated.
+    /// Whether the run served all demands of the flows without a steady state, whose demands arrive only
+    /// once. `None` if no such flow exists or another flow is saturated.
     pub served: Option<bool>,
 }
 

@@ -25,7 +25,8 @@ pub struct RunResult {
     pub title: String,
     /// The scenario author's description.
     pub description: String,
-    /// Fields that overrides have changed, because of which `title` and `description` may be wrong.
+    /// Scenario fields that the user has overridden, so that `title` and `description` may no longer be
+    /// right.
     pub changes: Vec<Change>,
     /// SHA-256 of the scenario with its overrides, in hexadecimal.
     pub digest: String,

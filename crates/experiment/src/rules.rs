@@ -164,7 +164,7 @@ mod tests {
     fn a_shortened_run_has_five_periods_or_all_if_there_are_fewer() {
         let ms = |ms: u64| Time::from_us(1_000 * ms);
         assert_eq!(shortened(ms(100), Time::ZERO), ms(10));
-        // A tenth of 100 ms is only one period of 10 ms.
+        // A tenth of 100 ms is only one period of 10 ms, but the minimum is five periods.
         assert_eq!(shortened(ms(100), ms(10)), ms(50));
         assert_eq!(shortened(ms(2_510), ms(10)), ms(260));
         assert_eq!(shortened(ms(30), ms(10)), ms(30));

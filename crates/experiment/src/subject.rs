@@ -35,7 +35,7 @@ pub trait Subject: Debug + Send + Sync {
     /// Return the number of nodes that send messages.
     fn senders(&self) -> u64;
 
-    /// Return the number of demands of a flow that the delays of software and devices hold at the same time
+    /// Return the number of demands of a flow that wait in delays of software and devices at the same time
     /// when every link is fully used. The default is 0.
     fn held_by_delays(&self, _flow: usize) -> u64 {
         0
@@ -183,8 +183,8 @@ pub struct Taken {
     pub cycles: u64,
     /// Number of messages or requests that occupied the resource.
     pub times: u64,
-    /// Total number of cycles for which these messages or requests occupy the resource, including cycles
-    /// after the end of the count.
+    /// Total number of cycles for which the counted messages or requests occupy the resource, including
+    /// cycles after the end of the count.
     pub asked: u64,
 }
 

@@ -150,7 +150,7 @@ impl Worker {
         })
     }
 
-    /// Return the worker's name: `worker-HOST-PID-SPACE RANDOM`, the last two joined into one word.
+    /// Return the worker's name: `worker-HOST-PID-` and 16 hexadecimal digits, as described in `name.rs`.
     pub fn name(&self) -> &str {
         &self.own.name.text
     }

@@ -73,9 +73,9 @@ impl Course {
 }
 
 impl Plan<'_> {
-    /// Return the message counts of all interim looks up to the last one of which the journal has a
-    /// replication, or only `first` if it has none. Also return the replications: those that are stored at
-    /// that last look, and new ones.
+    /// Return the message counts of the interim looks up to the newest one in the journal, or only `first` if
+    /// the journal has none. Also return the replications: those stored at that look, and new ones for the
+    /// others.
     pub(super) fn begin_looks(&self, first: u64) -> Result<(Vec<u64>, Vec<Course>), Halt> {
         let part = |number| self.shared.kept.and_then(|kept| kept.part::<Kept>(number));
         let parts: Vec<Option<Kept>> = self.numbers().map(part).collect();

@@ -43,7 +43,7 @@ pub(super) struct SearchJob {
     pub machine: usize,
     /// Range of offered loads and resolution of the search.
     pub search: Search,
-    /// The search line: the values of all fields except the load. It returns the workload at any load.
+    /// The scenario with fixed values of all fields except the load; it gives the workload at any load.
     pub line: SearchLine,
     /// Journal entry of the search.
     pub entry: Entry,
