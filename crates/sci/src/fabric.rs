@@ -170,8 +170,7 @@ impl Fabric {
     /// Return the interface by which a route segment leaves `node`, and the interface at which the
     /// segment ends.
     ///
-    /// # Errors
-    /// The node is not on the ring, or the hops are 0 or at least once around.
+    /// # Errors The node is not on the ring, or the segment has 0 links or as many as the ring.
     #[inline]
     pub fn segment_ends(
         &self,

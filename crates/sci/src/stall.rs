@@ -29,7 +29,7 @@ pub struct Stall {
     pub nodes: Vec<u32>,
 }
 
-/// State of an engine that shows whether it has stalled.
+/// State of an engine from which a stall is detected.
 pub(crate) struct Progress {
     pub now: Cycles,
     pub last_delivery: Cycles,
@@ -161,11 +161,12 @@ mod tests {
         // Queues 0 and 1 wait for one another; queue 2 waits for 0 and is not part of the circle.
         assert_eq!(waiting.wedged(&fabric), [0, 1]);
         assert_eq!(waiting.stalled(&fabric), [0, 1]);
-        // One packet of output 0 goes to an input that is not full.
+        // One packet of output queue 0 goes to input queue 3, which is not full, so the circular
+        // wait may resolve.
         waiting.outputs[0] = Some(vec![2, 3]);
         assert_eq!(waiting.wedged(&fabric), []);
         assert_eq!(waiting.stalled(&fabric), [0, 1]);
-        // A good echo is on its way to output 1.
+        // A good echo on its way will free a slot of output queue 1, so nothing is stuck.
         waiting.outputs[0] = Some(vec![2]);
         waiting.outputs[1] = None;
         assert_eq!(waiting.wedged(&fabric), []);

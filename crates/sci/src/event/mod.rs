@@ -1,4 +1,4 @@
-//! The event-driven engine.
+//! The event-driven engine for SCI rings.
 //!
 //! Only headers move; the rest of a packet follows by arithmetic. An output link is a server that
 //! finishes each packet that it has started. A forwarded packet starts at the later of its arrival
@@ -41,7 +41,7 @@ use port::{GENERATE, Input, Key, NEVER, Output, Received, key, time_of};
 use queue::{QueueId, Queues};
 use std::collections::VecDeque;
 
-/// Packets of a node's client that are not in an output queue yet.
+/// Packets of a node's client (its traffic source) that are not in an output queue yet.
 #[derive(Debug, Clone)]
 struct Client {
     /// Packets to be generated, with their times of generation, in order of time.
@@ -65,9 +65,10 @@ pub struct Engine<T> {
     fabric: Fabric,
     rules: Rules,
     now: Cycles,
-    /// For each node, a lower bound of the time of the next event of its inputs and client.
+    /// For each node, a lower bound of the time of the next event of its inputs and its client.
     nodes_due: Vec<Cycles>,
-    /// For each client, the time at which it generates its next packet.
+    /// For each client (the traffic source of a node), the time at which it generates its next
+    /// packet.
     clients_due: Vec<Key>,
     /// For each input, the time of its next event.
     inputs_due: Table<InterfaceId, Key>,
@@ -83,11 +84,12 @@ pub struct Engine<T> {
     queues: Queues,
     headers: Headers,
     clients: Vec<Client>,
-    /// Buffer for the numbers of the nodes or outputs that are due in a window.
+    /// Buffer for the numbers of the nodes or outputs that have an event in the present time
+    /// window.
     busy: Vec<u32>,
     packets: Packets<T>,
     offers: Offers<T>,
-    /// Counters except the symbols of links, which are counted in `received`.
+    /// Counters of packets. The symbols on links are counted in `received` instead.
     counters: Counters,
     /// Number of times that a packet entered an output queue so far; it gives packets their age.
     entry_count: u64,
@@ -97,7 +99,7 @@ pub struct Engine<T> {
 }
 
 impl<T: Copy> Engine<T> {
-    /// Return idle interfaces and empty queues.
+    /// Return the initial state of the interfaces, all idle, and of the queues, all empty.
     fn interfaces(
         fabric: &Fabric,
         rules: &Rules,
@@ -147,7 +149,7 @@ impl<T: Copy> Engine<T> {
         self.under_way > 0 || self.clients_due.iter().any(|&due| due != NEVER)
     }
 
-    /// Accept an offered packet and schedule its generation at `time`.
+    /// Accept a packet that the handler offered, and schedule its generation at `time`.
     fn insert(&mut self, time: Cycles, offered: &Packet<'_, T>) {
         let &Packet {
             node,
@@ -191,7 +193,8 @@ impl<T: Copy> Engine<T> {
         self.schedule(node, time, packet);
     }
 
-    /// Accept a reminder, which the handler offers as a packet without symbols.
+    /// Accept a reminder (a timer of the handler), which the handler offers as a packet without
+    /// symbols.
     #[cold]
     fn insert_reminder(&mut self, time: Cycles, offered: &Packet<'_, T>) {
         let &Packet { symbols, .. } = offered;
@@ -210,7 +213,7 @@ impl<T: Copy> Engine<T> {
         self.schedule(offered.node, time, reminder);
     }
 
-    /// Schedule the generation of a packet.
+    /// Schedule the generation of a packet by the client of `node` at `time`.
     #[inline(always)]
     fn schedule(&mut self, node: u32, time: Cycles, packet: PacketId) {
         let client = &mut self.clients[node as usize];

@@ -105,7 +105,8 @@ impl<T: Copy> Engine<T> {
             class: flight.class,
         };
         out.free = now + u64::from(size);
-        // The maximum does not change `Cycles::MAX`, which means that no own packet waits.
+        // An own packet leaves once the link is free. `Cycles::MAX` (no own packet waits) stays
+        // unchanged.
         out.own = next.max(out.free);
         let due = out.due();
         let to = out.next;
@@ -126,7 +127,8 @@ impl<T: Copy> Engine<T> {
     fn forward(&mut self, port: InterfaceId) -> Cycles {
         let out = &mut self.outputs[port];
         let (slot, header, next) = self.headers.pop(&mut out.line);
-        // An echo that starts at this interface, in place of its send, has not come over a link.
+        // Count the symbols received over the link. An echo that starts at this interface, in place
+        // of its send, has not crossed it.
         if header.kind == Kind::Send || header.left != header.back {
             self.received[port].count(header.kind, header.time, header.size);
         }
@@ -138,7 +140,8 @@ impl<T: Copy> Engine<T> {
         header.left = left;
         out.pass = next;
         out.free = start + size;
-        // The maximum does not change `Cycles::MAX`, which means that no own packet waits.
+        // An own packet leaves once the link is free. `Cycles::MAX` (no own packet waits) stays
+        // unchanged.
         out.own = out.own.max(out.free);
         let due = out.due();
         let to = out.next;
@@ -162,7 +165,8 @@ impl<T: Copy> Engine<T> {
         self.schedule_output(to, due);
     }
 
-    /// Put a header on the link to interface `to`, where the packet ends its segment.
+    /// Put a header on the link to interface `to`, at which the present segment of the packet's
+    /// route ends.
     #[inline(never)]
     fn push_ending(&mut self, to: InterfaceId, slot: HeaderId) {
         let header = *self.headers.get_mut(slot);

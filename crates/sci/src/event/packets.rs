@@ -1,4 +1,4 @@
-//! The packets in flight, in a slab.
+//! The packets in flight, in a slab (a vector with reused slots).
 
 use super::queue::QueueId;
 use crate::InterfaceId;
@@ -20,11 +20,11 @@ pub(super) struct RouteSegment {
     pub port: InterfaceId,
     /// Number of links of the segment.
     pub hops: u16,
-    /// Number of links that the echo goes: the rest of the ring.
+    /// Number of links that the echo of a send in this segment crosses: the rest of the ring.
     pub back: u16,
 }
 
-/// State of a packet that events use. It occupies one cache line.
+/// State of a packet in flight that every event reads. It occupies one cache line.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct Flight {
@@ -50,7 +50,7 @@ pub(super) struct Flight {
     pub retries: u32,
 }
 
-/// State of a packet that is used at generation and delivery only.
+/// State of a packet in flight that is used only when the packet is generated and delivered.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Origin<T> {
     pub tag: T,
@@ -58,7 +58,7 @@ pub(super) struct Origin<T> {
     pub admitted: Cycles,
 }
 
-/// States of all packets in flight that events use, by the slot of the packet.
+/// The state [`Flight`] of each packet in flight, by the slot of the packet.
 pub(super) type Flights = Slab<PacketId, Flight>;
 
 /// All packets in flight, and their routes.
@@ -133,7 +133,7 @@ impl<T: Copy> Packets<T> {
         self.routes.of(packet, segments)
     }
 
-    /// Make segment number `segment` the present segment of `packet`.
+    /// Make segment number `segment` of its route the present segment of `packet`.
     #[inline]
     pub fn set_segment(&mut self, packet: PacketId, segment: u16) {
         let flight = &mut self.flights[packet];

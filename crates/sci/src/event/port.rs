@@ -10,7 +10,7 @@ use isthmus_kernel::{Cycles, Id};
 /// Sort key of an event of a node: its cycle and its phase within the cycle.
 pub(super) type Key = u64;
 
-/// Key for the case that no event is scheduled.
+/// Sort key that means that no event is scheduled.
 pub(super) const NEVER: Key = Key::MAX;
 
 /// Phase of a cycle in which a send or an echo arrives at its destination.
@@ -72,8 +72,8 @@ impl Input {
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct Output {
-    /// Cycle in which the next header that has to be forwarded comes; `Cycles::MAX` if there is
-    /// none.
+    /// Cycle in which the next header arrives that this interface must forward; `Cycles::MAX` if
+    /// there is none.
     pub pass: Cycles,
     /// Earliest cycle in which an own packet could leave if no header came before; `Cycles::MAX` if
     /// no own packet waits.
@@ -84,8 +84,9 @@ pub(super) struct Output {
     pub line: Line,
     /// The interface to which the outgoing link leads.
     pub next: InterfaceId,
-    /// The first output queue. There is one queue for each class and interface of the node; the
-    /// queue at the position of this interface is for the client.
+    /// Number of the first output queue of this interface. It has one queue for each class and each
+    /// interface of the node from which packets come; the queue at its own position is for the
+    /// client.
     pub queues: QueueId,
     /// Number of output queues of the interface.
     pub queue_count: u32,
@@ -93,11 +94,11 @@ pub(super) struct Output {
     pub turn: u32,
 }
 
-/// Symbols received over the link that leads to an interface.
+/// Counters of the symbols received over the link that leads to an interface.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Received {
-    /// Symbols of sends, and symbols of echoes, with their idles. The newest packet is counted with
-    /// all of its symbols, even those still to come.
+    /// Number of symbols of sends, and of echoes, each with the idle symbol after it. The newest
+    /// packet is counted with all of its symbols, even those still to come.
     symbols: [u64; 2],
     /// Cycle after the last symbol of the newest packet, and kind of that packet.
     end: Cycles,
@@ -133,7 +134,7 @@ impl Received {
 }
 
 impl Output {
-    /// Return the first cycle in which a packet can leave this output.
+    /// Return the first cycle in which a packet, forwarded or own, can leave this output.
     #[inline]
     pub fn due(&self) -> Cycles {
         self.pass.min(self.own)

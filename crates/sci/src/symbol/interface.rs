@@ -7,8 +7,8 @@ use crate::{FlowControl, Handler, InterfaceId};
 use isthmus_kernel::Id;
 
 impl<T: Copy> Engine<T> {
-    /// Decode a symbol that needs more than the state of the decoder: see `Decoder::is_special`.
-    /// Return the symbol that replaces it.
+    /// Decode a symbol at which a packet or its echo starts or ends. This needs more than the state
+    /// of the decoder: see `Decoder::is_special`. Return the symbol that replaces it.
     pub(super) fn decode<H: Handler<Tag = T>>(
         &mut self,
         port: usize,

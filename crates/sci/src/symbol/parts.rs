@@ -7,9 +7,10 @@ use isthmus_topology::rings::Segment;
 use std::collections::VecDeque;
 
 id! {
-    /// Number of the slot of a packet in its slab.
+    /// Number of the slot of a packet in the slab of packets.
     pub(super) struct PacketId;
-    /// Number of the slot of a subaction (one send of a packet and its echo) in its slab.
+    /// Number of the slot of a subaction (one send of a packet and its echo) in the slab of
+    /// subactions.
     pub(super) struct ActionId;
 }
 
@@ -39,13 +40,13 @@ pub(super) enum Kind {
 pub(super) struct Symbol(u64);
 
 impl Symbol {
-    /// Return a free idle symbol with this go bit.
+    /// Return a free idle symbol, which belongs to no packet, with this go bit.
     #[inline]
     pub const fn free(go: bool) -> Self {
         Self::new(Kind::Idle, ActionId::NONE, 0).with_go(go)
     }
 
-    /// Return a symbol without go bit.
+    /// Return a symbol of a packet, without go bit.
     #[inline]
     pub const fn new(kind: Kind, action: ActionId, position: u16) -> Self {
         Self((action.0 as u64) << 32 | (position as u64) << 16 | (kind as u64) << 8)
@@ -153,7 +154,7 @@ pub(super) struct Exit {
 #[derive(Debug, Clone)]
 pub(super) struct InputSlot {
     pub packet: PacketId,
-    /// The output queue to which the packet goes.
+    /// The output queue to which the crossbar moves the packet.
     pub exit: Exit,
     pub symbols: u32,
     /// Cycle in which the first symbol of the packet arrived at this interface.
@@ -257,7 +258,7 @@ pub(super) struct Output {
     pub saved_go: bool,
     /// Whether the last symbol that left the interface was a go idle.
     pub emitted_go: bool,
-    /// Number of packets in the output queues that do not wait for an echo.
+    /// Number of packets in the output queues that wait to be sent, not for an echo.
     pub waiting: u32,
     /// Output queue whose turn is next in round-robin order.
     pub turn: usize,
@@ -311,7 +312,7 @@ impl Output {
                 symbol
             }
         };
-        // A saved go bit leaves with an idle behind which no symbol waits.
+        // An idle carries the saved go bit away if no symbol waits behind it in the bypass FIFO.
         let release = self.sending == Sending::Nothing && self.bypass.is_empty();
         self.emitted_go = release && std::mem::take(&mut self.saved_go);
         Some(symbol.with_go(self.emitted_go))
