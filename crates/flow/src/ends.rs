@@ -13,14 +13,14 @@ id! {
 /// Number of children of a heap entry.
 const ARITY: usize = 4;
 
-/// Entry of a transfer: its end time, its number, which breaks ties, and its slot.
+/// Heap entry of a transfer: its end time, its number, which breaks ties, and its slot.
 type End = (Cycles, u64, FlowId);
 
 /// Heap of the end times of all moving transfers. The earliest end is on top.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Ends {
     heap: Vec<End>,
-    /// Position in the heap of the entry of each slot.
+    /// Position in the heap of the entry of each transfer, by the transfer's slot.
     entries: Vec<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! Errors in networks and offers.
+//! Errors in the links of a network and in the transfers offered to an engine.
 
 use crate::rate::{BYTES_MAX, Rate};
 use isthmus_kernel::Cycles;

@@ -23,15 +23,16 @@ pub struct Chance {
 }
 
 impl Chance {
-    /// Return a decision that is yes with `probability`, which is clamped to 0..=1.
+    /// Return a random decision that is yes with `probability`, which is clamped to 0..=1.
     pub fn new(probability: f64) -> Self {
         Self {
-            // The product is exact for probabilities that are representable; `as` saturates.
+            // The product with a power of two is exact, and `as` converts too large values to the
+            // maximum.
             below: (probability < 1.0).then_some((probability * 2f64.powi(64)) as u64),
         }
     }
 
-    /// Return whether the decision is always yes.
+    /// Return whether the probability of yes is 1.
     pub fn is_certain(self) -> bool {
         self.below.is_none()
     }

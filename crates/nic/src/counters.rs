@@ -12,11 +12,11 @@ pub(crate) struct Counters {
     pub lost: u64,
     /// Number of times that a stream was reported as stalled.
     pub stalls: u64,
-    /// Number of times that a lasting link lost its socket. `links_restored` is the number of times
-    /// that one got a new socket.
+    /// Number of times that a lasting link, which survives such a loss, lost its socket.
+    /// `links_restored` is the number of times that one got a new socket.
     pub links_cut: u64,
     pub links_restored: u64,
-    /// Number of links whose other end was gone.
+    /// Number of links whose other end, a process of the application, was gone.
     pub links_gone: u64,
     /// Number of applications that were admitted.
     pub applications: u64,

@@ -135,8 +135,8 @@ mod tests {
     use isthmus_wire::Address;
     use std::sync::Arc;
 
-    /// Checks that each metric has one head before its values and a name with its unit, as
-    /// Prometheus requires.
+    /// Checks that the lines HELP and TYPE of each metric occur once before its values, and that
+    /// exactly the names of counters end in `_total`, as Prometheus requires.
     #[test]
     fn the_text_has_the_format_of_prometheus() {
         let config = Config::new(vec![Address::parse("tcp:127.0.0.1:0").unwrap()]);
