@@ -154,9 +154,9 @@ pub struct ChannelColumns {
     pub lengths: Vec<i64>,
     /// Names of the kinds of channel, without repetition; the column `kind` refers to them.
     pub kinds: Vec<String>,
-    /// Position in `kinds` of each name of a kind of channel.
+    /// Position in the column `kinds` of each kind of channel, by its name.
     places: HashMap<String, u32>,
-    /// Position of each channel's kind in `kinds`.
+    /// Kind of each channel, as a position in `kinds`.
     pub kind: Vec<u32>,
     /// Number of the PE, node or I/O node at which the channel begins.
     pub from: Vec<i64>,
@@ -168,14 +168,14 @@ pub struct ChannelColumns {
     /// Utilisation of the busiest channel of a kind, for rows that contain the mean of all channels of that
     /// kind.
     pub highest: Vec<f64>,
-    /// Share of the time for which the channel was occupied, 0 to 1.
+    /// Share of the time for which each channel was occupied, 0 to 1.
     pub busy: Vec<f64>,
     /// `busy` of the channel of a kind that was occupied longest, for rows that contain the mean of that
     /// kind.
     pub busiest: Vec<f64>,
-    /// Mean time for which one message occupied the channel, in us.
+    /// Mean time for which one message occupied each channel, in us.
     pub held_us: Vec<f64>,
-    /// Utilisation according to the analytic model.
+    /// Utilisation of each channel according to the analytic model.
     pub analytic: Vec<f64>,
 }
 

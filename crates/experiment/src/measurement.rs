@@ -122,11 +122,11 @@ struct Plan<'a> {
     rules: &'a Rules,
     /// Test that decides the verdict on saturation.
     test: &'a SaturationTest,
-    /// Whether the means must reach the required precision.
+    /// Whether the point must run until its means have the required precision.
     precise: bool,
     /// Number of cycles that a run must last before its verdict counts.
     cycles_min: Cycles,
-    /// Backlog at which a replication ends.
+    /// Number of waiting demands at which a replication ends.
     backlog: BacklogLimit,
     shared: Shared<'a>,
 }
@@ -491,7 +491,7 @@ fn least_step(reached: u64, max: u64, looks_left: u32) -> f64 {
 #[derive(Debug, Clone)]
 pub(crate) struct Judged {
     pub verdict: Verdict,
-    /// Position of the flow of demands that decides the verdict.
+    /// Number of the flow (group of demands) that decides the verdict on saturation.
     pub flow: usize,
     /// Result of the test for saturation on the flow that decides the verdict; `None` if it had too few
     /// demands.

@@ -13,7 +13,7 @@ const LOOKS: u32 = 8;
 pub(crate) struct Rules {
     /// Stopping rules of the scenario.
     pub stop: Stop,
-    /// Quantities to measure.
+    /// Quantities that the scenario requests to measure.
     pub measure: Measure,
     /// Parameters of the test for saturation.
     pub verdict: Verdict,
@@ -34,7 +34,7 @@ pub(crate) struct Rules {
 /// the original length.
 const QUICK_LOOKS: u32 = 4;
 
-/// Value of [`Rules::patience`] without `--quick`.
+/// Value of [`Rules::patience`], the factor by which a search lengthens undecided runs, without `--quick`.
 pub(crate) const PATIENCE: u64 = 16;
 
 /// Minimum number of periods of a periodic process in runs that `--quick` has shortened and in runs without a

@@ -155,7 +155,7 @@ pub struct Figure {
     pub name: &'static str,
     /// Unit of the value.
     pub unit: &'static str,
-    /// The value in `unit`.
+    /// The value, in the unit `unit`.
     pub value: f64,
 }
 
@@ -236,6 +236,6 @@ pub struct RateInfo {
     pub fate: Fate,
     /// Positions of the flows whose events the rate counts.
     pub flows: Vec<usize>,
-    /// Factor that converts one demand or one arrived byte per cycle to `unit`.
+    /// Factor that converts a rate of one demand or one arrived byte per cycle to the unit of the rate.
     pub scale: f64,
 }

@@ -31,7 +31,7 @@ impl Ends {
         self.heap.first().map_or(Cycles::MAX, |end| end.0)
     }
 
-    /// Adds a transfer that ends at `time`.
+    /// Adds a transfer that ends at `time`; `number` breaks ties between equal times.
     pub(crate) fn insert(&mut self, flow: FlowId, number: u64, time: Cycles) {
         if self.entries.len() <= flow.index() {
             self.entries.resize(flow.index() + 1, u32::MAX);

@@ -76,7 +76,7 @@ struct Flow {
     bound: u64,
     /// Number of links that the transfer crosses.
     hops: u16,
-    /// Whether the transfer is in `changed`.
+    /// Whether the transfer is in the list `changed` of transfers whose share may have changed.
     is_changed: bool,
 }
 
@@ -99,7 +99,7 @@ pub(crate) struct Sharing {
     scratch: Vec<u64>,
     /// Buffer for the transfers that a link limits.
     limited: Vec<FlowId>,
-    /// Buffer for the links that a change affects.
+    /// Buffer for the links that a change of shares affects.
     affected: Vec<LinkId>,
 }
 
@@ -159,7 +159,7 @@ impl Sharing {
         self.links[LinkId::new(link)].flows.len()
     }
 
-    /// Returns the share of a moving transfer.
+    /// Returns the share of a moving transfer, in steps of 2^-24 bytes per tick.
     #[inline]
     pub(crate) fn share(&self, flow: FlowId) -> u64 {
         self.shares[flow]

@@ -235,7 +235,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The reference for the test: a sorted list of events.
+    /// Sorted list of events, the reference with which the test compares the queue.
     #[derive(Default)]
     struct Sorted(Vec<(Cycles, u64, u32)>);
 

@@ -312,7 +312,7 @@ fn datagrams(shared: &Shared, address: SocketAddr, socket: UdpSocket) {
         }
         log(&format!("channel {wanted}"));
         let hub = Arc::clone(&shared.hub);
-        // If the driver has ended, no connection waits.
+        // The call fails only if the driver thread has ended; then no connection waits.
         let _ = shared.client.call(move |driver| {
             let mut state = hub.state();
             if let Some(name) = state.take_accept(|one| one.datagrams && one.address == address) {
@@ -333,7 +333,7 @@ fn is_awaited(shared: &Shared, address: SocketAddr, channel: Option<u32>) -> boo
 /// Give the socket of a peer to the connection that waits for this peer, if it still waits.
 fn hand_over(shared: &Shared, address: SocketAddr, channel: Option<u32>, socket: Socket) {
     let hub = Arc::clone(&shared.hub);
-    // If the driver has ended, no connection waits.
+    // The call fails only if the driver thread has ended; then no connection waits.
     let _ = shared.client.call(move |driver| {
         let mut state = hub.state();
         if let Some(name) = state.take_accept(|one| one.accepts(address, channel)) {

@@ -138,7 +138,7 @@ fn renew(
     called.map_err(convert::refused)?
 }
 
-/// Create a link that outlasts its sockets.
+/// Create a lasting link, which stays when its socket is lost.
 fn begin(
     hub: &Hub,
     state: &mut State,
@@ -228,7 +228,7 @@ impl State {
         }
     }
 
-    /// Release a link at the request of its rank.
+    /// Release a lasting link at the request of its rank (application process).
     pub fn unlink(&mut self, driver: &mut Driver, caller: &Caller, number: u16, key: &str) {
         if let Some(id) = self.own_link(caller, number, key) {
             driver.abandon(id, "its rank gave it up");
@@ -238,7 +238,7 @@ impl State {
         }
     }
 
-    /// End the links of a session that has ended.
+    /// End the lasting links of a session that has ended.
     pub fn drop_links(&mut self, driver: &mut Driver, app: AppId, session: u32) {
         let links = self.apps.get_mut(&app).map(|app| &mut app.links);
         let of_session = |link: &&mut AppLink| {

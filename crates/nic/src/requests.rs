@@ -265,7 +265,7 @@ impl<'a> Context<'a> {
         Ok(id)
     }
 
-    /// Check that the connection belongs to the caller.
+    /// Refuse a connection of another application, unless the caller is an operator.
     fn check_connection(&self, id: ConnectionId) -> Result<(), Refusal> {
         let status = self.driver.manager().connection_status(id);
         let status = status.map_err(convert::refused)?;

@@ -414,7 +414,7 @@ impl<'a> Session<'a> {
             .answer(&Message::Refused { id, refusal });
     }
 
-    /// Handle a line of the client, which contains a request.
+    /// Parse a line of the client, which contains a request, and handle the request.
     fn handle_line(&self, line: &[u8]) {
         let RequestLine { id, mut request } = match read(line) {
             Ok(asked) => asked,

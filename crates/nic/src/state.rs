@@ -41,7 +41,7 @@ pub(crate) struct State {
     pub links: BTreeMap<LinkId, (AppId, u16)>,
     pub connections: BTreeMap<ConnectionId, ConnectionEntry>,
     pub waiters: BTreeMap<WaitTarget, Vec<Waiter>>,
-    /// Number of ADUs with missing data, by stream.
+    /// Number of ADUs (data units) with missing data, by stream.
     pub incomplete: BTreeMap<StreamId, u64>,
     /// Links that a session is about to attach, each with the total size of its rings in bytes.
     pub attaching: BTreeMap<LinkId, u64>,
@@ -69,7 +69,7 @@ pub(crate) struct App {
     pub sessions: Vec<Arc<Mailbox>>,
 }
 
-/// A link of an application.
+/// A link, which carries data between a process of an application and the daemon.
 #[derive(Debug)]
 pub(crate) struct AppLink {
     /// Number of the link in the driver; the application uses another one.
@@ -101,9 +101,9 @@ impl AppLink {
 /// reconnect.
 #[derive(Clone, Debug)]
 pub(crate) struct Owner {
-    /// The secret that the rank shows when it reconnects.
+    /// The secret that the rank (application process) shows when it reconnects.
     pub key: String,
-    /// The session of the rank's process.
+    /// Number of the session that owns the link.
     pub session: u32,
 }
 
@@ -135,7 +135,7 @@ pub(crate) struct PendingAccept {
 }
 
 impl PendingAccept {
-    /// Return whether one peer could match both connections.
+    /// Return whether one peer could match both waiting connections.
     fn conflicts_with(&self, other: &Self) -> bool {
         let [one, two] = [self.channel, other.channel];
         let there = (self.address, self.datagrams) == (other.address, other.datagrams);
@@ -238,7 +238,7 @@ impl State {
         known.or_else(gone).map_or("-", String::as_str)
     }
 
-    /// Return the entry of a link by the driver's number.
+    /// Return the entry of the link that has this number in the driver.
     pub fn link_mut(&mut self, id: LinkId) -> Option<&mut AppLink> {
         let (app, number) = self.links.get(&id)?;
         self.apps.get_mut(app)?.links.get_mut(number)

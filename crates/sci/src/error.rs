@@ -3,7 +3,7 @@
 use crate::limits::{RING_NODES_MAX, RINGS_MAX, SYMBOLS_LIMIT};
 use isthmus_topology::rings::Segment;
 
-/// An error, with the permitted values in its message.
+/// An error in a fabric, its rules or a packet. Its message contains the permitted values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// A ring has too few or too many nodes.
@@ -44,7 +44,7 @@ pub enum Error {
     /// A length or a depth of the rules is 0, but must be 1 or more.
     #[error("{what} is 0; it must be 1 or more")]
     Zero {
-        /// Name of the rule in [`Rules`](crate::Rules).
+        /// Name of the invalid field of [`Rules`](crate::Rules).
         what: &'static str,
     },
     /// The maximum length of a send packet in the rules is out of bounds.

@@ -34,7 +34,7 @@ pub struct Fabric {
     rings: Table<InterfaceId, u32>,
     /// Number of the first interface of each node, and the number of interfaces as a last entry.
     first: Vec<InterfaceId>,
-    /// Interfaces of all rings, ring by ring, in the order in which packets pass them.
+    /// Interfaces of all rings, ring by ring, each ring in the order in which packets pass them.
     around: Vec<InterfaceId>,
     /// Index in `around` at which each ring starts, and the length of `around` as a last entry.
     starts: Vec<u32>,
@@ -227,7 +227,7 @@ impl Fabric {
 mod tests {
     use super::*;
 
-    /// Return a segment of a route: `hops` links along a ring.
+    /// Return a segment of a route for the tests: `hops` links along a ring.
     fn segment(ring: u32, hops: u32) -> Segment {
         Segment { ring, hops }
     }

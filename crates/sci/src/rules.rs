@@ -65,7 +65,7 @@ pub struct Rules {
     /// Number of slots of each output queue for packets of the node's client. An interface has one
     /// such queue for each packet class.
     pub client_slots: u32,
-    /// Queue for the packets of a client.
+    /// Queue in which the packets of a client (the traffic source of a node) wait.
     pub source: Source,
     /// Flow control of nodes that offer more than their ring can carry.
     pub flow_control: FlowControl,

@@ -29,11 +29,11 @@ pub enum Taken {
 pub struct Claim {
     /// State of the worker to which the claim belongs.
     own: std::sync::Arc<Own>,
-    /// Name of the unit.
+    /// Name of the claimed unit of work.
     unit: String,
     /// Path of the claim file.
     path: PathBuf,
-    /// Time at which the worker claimed the unit.
+    /// Time at which the worker claimed the unit of work.
     began: Instant,
 }
 

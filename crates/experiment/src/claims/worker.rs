@@ -57,7 +57,7 @@ pub(crate) struct Own {
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(crate) enum Line<'a> {
-    /// First line of the file: the worker has started.
+    /// First line of a worker's file: the worker has started.
     Began {
         /// Name of the worker.
         worker: &'a str,
@@ -162,7 +162,7 @@ impl Drop for Worker {
         *stop.lock().unwrap_or_else(PoisonError::into_inner) = true;
         wake.notify_all();
         if let Some(heart) = self.heart.take() {
-            // A heartbeat thread that has panicked has stopped.
+            // Ignore a panic of the heartbeat thread: it has stopped in any case.
             let _ = heart.join();
         }
     }

@@ -30,7 +30,7 @@ const ENTRY_COST: u64 = 6;
 /// number.
 const WINDOW_COST: u64 = 16;
 
-/// Index of the due numbers by time: see the [module](self).
+/// Index by time of the nodes or outputs that have an event: see the [module](self).
 #[derive(Debug, Clone)]
 pub(super) struct Agenda {
     /// Whether the agenda has the form without entries, which scans all numbers.
@@ -50,9 +50,9 @@ pub(super) struct Agenda {
     used: Vec<u64>,
     /// Bitmaps of the time slots, one after another: a bit for each number that is due in the slot.
     words: Vec<u64>,
-    /// Number of words of `used` for each slot.
+    /// Number of words of `used` for each time slot.
     used_each: usize,
-    /// Number of words of `words` for each slot.
+    /// Number of words of `words` for each time slot.
     words_each: usize,
     /// Entries that are due later than all time slots with a bitmap.
     far: BinaryHeap<Reverse<(Cycles, u32)>>,
@@ -194,7 +194,7 @@ impl Agenda {
         first
     }
 
-    /// Remove the first entry of the heap.
+    /// Remove the first entry of the heap, which contains the entries due far in the future.
     fn pop_far(&mut self) {
         if let Some(Reverse((time, number))) = self.far.pop()
             && self.in_heap[number as usize] == time

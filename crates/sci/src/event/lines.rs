@@ -25,13 +25,13 @@ impl HeaderId {
 /// meaning of `Header::number`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A send. The number is the number of its packet.
+    /// A send packet. [`Header::number`] is the number of the packet.
     Send,
-    /// A good echo, of an accepted send. The number is the number of the output queue from which
-    /// the packet was sent.
+    /// A good echo, which accepts a send. [`Header::number`] is the number of the output queue from
+    /// which the packet was sent.
     Good,
-    /// A busy echo, of a refused send. The number is the number of its packet. An echo whose send
-    /// has not reached its target yet is also of this kind.
+    /// A busy echo, which refuses a send. [`Header::number`] is the number of the packet. An echo
+    /// whose send has not reached its target yet is also of this kind.
     Busy,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Header {
     pub time: Cycles,
     /// Next header on the same link.
     pub next: HeaderId,
-    /// Number of the packet or the queue: see [`Kind`].
+    /// Number of the packet, or for a good echo of its output queue: see [`Kind`].
     pub number: u32,
     /// For a send that reaches its target at the end of this link: the echo that will replace its
     /// last symbols.

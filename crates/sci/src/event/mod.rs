@@ -70,16 +70,16 @@ pub struct Engine<T> {
     /// For each client (the traffic source of a node), the time at which it generates its next
     /// packet.
     clients_due: Vec<Key>,
-    /// For each input, the time of its next event.
+    /// For each input (the node side of an interface), the time of its next event.
     inputs_due: Table<InterfaceId, Key>,
-    /// For each output, the time of its next event.
+    /// For each output (the ring side of an interface), the time of its next event.
     outputs_due: Table<InterfaceId, Cycles>,
     /// Agendas (indices by time) of the times in `nodes_due` and in `outputs_due`.
     nodes_agenda: Agenda,
     outputs_agenda: Agenda,
     inputs: Table<InterfaceId, Input>,
     outputs: Table<InterfaceId, Output>,
-    /// For each interface, the symbols that it has received.
+    /// For each interface, the numbers of symbols that it has received.
     received: Table<InterfaceId, Received>,
     queues: Queues,
     headers: Headers,
@@ -237,7 +237,7 @@ impl<T: Copy> Engine<T> {
         self.nodes_agenda.change_due(node, before, *due);
     }
 
-    /// Schedule the next event of an output at `due`.
+    /// Schedule the next event of an output (the ring side of an interface) at `due`.
     #[inline]
     fn schedule_output(&mut self, port: InterfaceId, due: Cycles) {
         let before = std::mem::replace(&mut self.outputs_due[port], due);
@@ -370,10 +370,12 @@ impl<T: Copy> RingEngine<T> for Engine<T> {
         }
     }
 
+    /// Return the stall if packets wait and none has been delivered for `limit` cycles.
     fn stalled(&self, limit: Cycles) -> Option<Stall> {
         self.find_stall(limit)
     }
 
+    /// Return the nodes whose full queues wait for one another and can never move again.
     fn wedged(&self) -> Vec<u32> {
         self.wedged_nodes()
     }

@@ -1,4 +1,4 @@
-//! Events of one node.
+//! Events of a node: arrivals of packets and echoes, its client, and its crossbars.
 
 use super::lines::{Header, Kind};
 use super::packets::PacketId;
@@ -45,7 +45,7 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// Generate the next packet of a client.
+    /// Generate the next packet of the client of `node`, its traffic source.
     fn generate<H: Handler<Tag = T>>(&mut self, node: usize, now: Cycles, handler: &mut H) {
         let client = &mut self.clients[node];
         let (_, packet) = client.scheduled.pop_front().expect("a packet is to come");

@@ -159,7 +159,7 @@ impl<T: Copy> Engine<T> {
     fn push_forwarded(&mut self, to: InterfaceId, slot: HeaderId, time: Cycles) {
         let out = &mut self.outputs[to];
         self.headers.push(&mut out.line, slot);
-        // Headers that are already on the line come before this one.
+        // Headers that are already on the link arrive before this one.
         out.pass = out.pass.min(time);
         let due = out.due();
         self.schedule_output(to, due);

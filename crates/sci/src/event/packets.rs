@@ -142,7 +142,7 @@ impl<T: Copy> Packets<T> {
     }
 }
 
-/// A FIFO list of packets, linked through the packets.
+/// A FIFO of packets: a linked list through the field `next` of the packets.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fifo {
     pub head: PacketId,

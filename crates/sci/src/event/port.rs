@@ -46,7 +46,7 @@ pub(super) struct Input {
     pub arrival: Key,
     /// Key of the next search of the crossbar for a packet to transfer.
     pub crossbar: Key,
-    /// Cycle from which the crossbar is free.
+    /// Cycle from which the crossbar behind this input is free.
     pub crossbar_free: Cycles,
     /// Class of the packet that the crossbar transfers or transferred last.
     pub transfer_class: Class,
@@ -60,7 +60,7 @@ pub(super) struct Input {
 }
 
 impl Input {
-    /// Return the key of the next event of this input.
+    /// Return the sort key of the next event of this input.
     #[inline]
     pub fn due(&self) -> Key {
         self.arrival.min(self.crossbar)
@@ -90,7 +90,7 @@ pub(super) struct Output {
     pub queues: QueueId,
     /// Number of output queues of the interface.
     pub queue_count: u32,
-    /// Queue whose turn is next in round-robin order.
+    /// Number of the output queue whose turn is next in round-robin order.
     pub turn: u32,
 }
 

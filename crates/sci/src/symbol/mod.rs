@@ -283,10 +283,12 @@ impl<T: Copy> RingEngine<T> for Engine<T> {
         }
     }
 
+    /// Return the stall if packets wait and none has been delivered for `limit` cycles.
     fn stalled(&self, limit: Cycles) -> Option<Stall> {
         self.find_stall(limit)
     }
 
+    /// Return the nodes whose full queues wait for one another and can never move again.
     fn wedged(&self) -> Vec<u32> {
         self.waiting().wedged(&self.fabric)
     }

@@ -22,11 +22,11 @@ pub(super) enum Kind {
     Idle,
     /// A symbol of a send (a packet on its way to the target of a segment).
     Send,
-    /// The idle that follows a send.
+    /// The idle symbol that follows a send packet.
     SendIdle,
     /// A symbol of an echo (the answer of the target to a send).
     Echo,
-    /// The idle that follows an echo.
+    /// The idle symbol that follows an echo.
     EchoIdle,
 }
 
@@ -46,7 +46,7 @@ impl Symbol {
         Self::new(Kind::Idle, ActionId::NONE, 0).with_go(go)
     }
 
-    /// Return a symbol of a packet, without go bit.
+    /// Return a symbol of a packet, or the idle after it, without go bit.
     #[inline]
     pub const fn new(kind: Kind, action: ActionId, position: u16) -> Self {
         Self((action.0 as u64) << 32 | (position as u64) << 16 | (kind as u64) << 8)
@@ -70,7 +70,7 @@ impl Symbol {
         }
     }
 
-    /// Return the go bit of an idle.
+    /// Return the go bit (flow-control bit) of an idle symbol.
     #[inline]
     pub fn go_bit(self) -> bool {
         self.0 & 1 != 0
@@ -122,7 +122,7 @@ pub(super) struct Subaction {
     pub symbols: u16,
     /// The interface that sends the packet and receives the echo.
     pub source: InterfaceId,
-    /// The interface at which the send ends.
+    /// The interface at which the packet ends its way on this ring.
     pub target: InterfaceId,
     /// The output queue of the source interface in which the packet is, and the number of the
     /// packet's slot in it.
@@ -165,7 +165,7 @@ pub(super) struct InputSlot {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Transfer {
     pub class: Class,
-    /// Number of symbols that are still to be transferred.
+    /// Number of symbols that the crossbar must still transfer.
     pub left: u32,
 }
 
@@ -281,7 +281,7 @@ pub(super) enum Sending {
         position: u16,
         last: u16,
     },
-    /// A packet that comes over the ring and goes on.
+    /// A packet that comes over the ring and is forwarded.
     Through,
 }
 
