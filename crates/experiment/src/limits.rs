@@ -87,7 +87,7 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Return the memory of a run that may use `bound` bytes, none of which are in use.
+    /// Return the memory budget of a run that may use `bound` bytes, none of which are in use.
     pub fn new(bound: u64) -> Self {
         Self {
             bound,

@@ -4,8 +4,8 @@ use isthmus_scenario::{Measure, Stop, StopRule, Verdict, Warmup};
 use isthmus_statistics::{SaturationTest, WarmUp};
 use isthmus_units::Time;
 
-/// Maximum number of interim looks (judgements of the results so far) at one point, each after a longer run.
-/// Together they have the accepted error rate of a verdict.
+/// Maximum number of interim evaluations (judgements of the results so far) at one point, each after a longer
+/// run. Together they have the accepted error rate of a verdict.
 const LOOKS: u32 = 8;
 
 /// Rules of the scenario, or of its `--quick` form, that decide how a point is measured.
@@ -30,8 +30,8 @@ pub(crate) struct Rules {
     pub in_full: Option<u64>,
 }
 
-/// Maximum number of interim looks at a run of fixed length that `--quick` has shortened. The last look is at
-/// the original length.
+/// Maximum number of interim evaluations of a run of fixed length that `--quick` has shortened. The last one
+/// is at the original length.
 const QUICK_LOOKS: u32 = 4;
 
 /// Value of [`Rules::patience`], the factor by which a search lengthens undecided runs, without `--quick`.
@@ -95,8 +95,9 @@ impl Rules {
         max.saturating_mul(self.decisive)
     }
 
-    /// Return the length of the run at each interim look, if its fixed length is `first`. It is only that
-    /// length, or a geometric series up to the original length if `--quick` has shortened the run.
+    /// Return the length of the run at each interim evaluation of its results, if its fixed length is
+    /// `first`. It is only that length, or a geometric series up to the original length if `--quick` has
+    /// shortened the run.
     pub fn lengths(&self, first: u64) -> Vec<u64> {
         let (looks, longer) = match self.in_full {
             Some(full) if full > first => (QUICK_LOOKS, full as f64 / first as f64),
@@ -109,7 +110,7 @@ impl Rules {
         (0..looks).map(length).collect()
     }
 
-    /// Return the maximum number of interim looks at a point.
+    /// Return the maximum number of interim evaluations of the results of a point.
     pub fn looks(&self) -> u32 {
         match self.stop.rule {
             StopRule::Fixed { messages } => self.lengths(messages).len() as u32,

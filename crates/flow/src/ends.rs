@@ -25,7 +25,7 @@ pub(crate) struct Ends {
 }
 
 impl Ends {
-    /// Returns the earliest end time; `Cycles::MAX` if there is none.
+    /// Returns the earliest end time of a moving transfer; `Cycles::MAX` if there is none.
     #[inline]
     pub(crate) fn next_time(&self) -> Cycles {
         self.heap.first().map_or(Cycles::MAX, |end| end.0)
@@ -64,7 +64,7 @@ impl Ends {
         Some(first.2)
     }
 
-    /// Write `end` at position `entry` of the heap.
+    /// Write the entry `end` at position `entry` of the heap.
     #[inline]
     fn place_entry(&mut self, entry: usize, end: End) {
         self.heap[entry] = end;

@@ -65,7 +65,7 @@ impl<T> Flow<T> {
     }
 }
 
-/// The engine: links, transfers under way, and future events.
+/// The simulation engine: links, transfers under way, and future events.
 #[derive(Debug, Clone)]
 pub struct Engine<T> {
     capacities: Vec<Rate>,
@@ -293,7 +293,8 @@ impl<T: Copy> Engine<T> {
         self.changed = changed;
     }
 
-    /// Handle an event that is not the end of a transfer.
+    /// Handle an event that is not the end of a transfer: a timer, the begin of a transfer, or the
+    /// end of its latency.
     #[inline]
     fn serve<H: Handler<Tag = T>>(&mut self, event: Event, handler: &mut H) {
         match event {

@@ -49,7 +49,7 @@ enum State {
     Expired,
 }
 
-/// State of a link for the computation of the shares.
+/// State of a link for the computation of the transfers' shares.
 #[derive(Debug, Clone)]
 struct Link {
     /// Unreserved capacity of the link in steps of 2^-24 bytes per tick.
@@ -200,7 +200,8 @@ impl Sharing {
         }
     }
 
-    /// Returns whether no transfer has joined or left since the shares were computed.
+    /// Returns whether the shares are up to date: no transfer has joined or left since they were
+    /// computed.
     #[inline]
     pub(crate) fn is_settled(&self) -> bool {
         self.opened.is_empty() && self.changed.is_empty()

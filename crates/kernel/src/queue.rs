@@ -18,7 +18,7 @@ id! {
     struct NodeId;
 }
 
-/// An event in the timing wheel: an entry of the linked list of its slot.
+/// An event in the timing wheel: an entry of the linked list of the wheel's slot for its time.
 #[derive(Debug, Clone, Copy)]
 struct Node<E> {
     event: E,

@@ -78,7 +78,7 @@ impl Daemon {
         self.server.reload();
     }
 
-    /// Return the address of the web page that shows screens, if there is one.
+    /// Return the address of the web page that shows the applications' screens, if there is one.
     #[must_use]
     pub fn page(&self) -> Option<SocketAddr> {
         self.page.as_ref().map(Page::address)

@@ -220,7 +220,7 @@ pub(crate) fn overview(
     overview
 }
 
-/// Return the size in bytes of an item within the JSON line of an overview.
+/// Return the size in bytes of an item in the JSON line of an overview, the daemon's status.
 fn size<T: serde::Serialize>(event: &T) -> usize {
     protocol::write(event).map_or(usize::MAX, |entry| entry.len())
 }

@@ -107,7 +107,7 @@ pub(crate) struct Owner {
     pub session: u32,
 }
 
-/// The daemon's state of a connection.
+/// State of a connection that an application has opened through the daemon.
 #[derive(Debug)]
 pub(crate) struct ConnectionEntry {
     pub app: AppId,
@@ -143,7 +143,7 @@ impl PendingAccept {
     }
 }
 
-/// The event that a request waits for.
+/// The event for which a request waits: progress of a stream, or a completed file.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum WaitTarget {
     /// Progress of this stream, or its end.

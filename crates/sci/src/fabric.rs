@@ -11,7 +11,7 @@ id! {
     pub struct InterfaceId;
 }
 
-/// An interface: the position of a node on a ring.
+/// An interface of a node to a ring, with its position on the ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interface {
     /// Number of the node of the interface.

@@ -6,12 +6,12 @@ use isthmus_kernel::{Cycles, Id};
 use petgraph::algo::tarjan_scc;
 use petgraph::graph::DiGraph;
 
-/// Kind of a stall of the traffic in a fabric.
+/// Kind of a stall, in which no packet is delivered: a livelock or a deadlock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StallKind {
     /// Packets still circulate, but all targets refuse them.
     Livelock,
-    /// No packet leaves any node.
+    /// No packet leaves any node any more.
     Deadlock,
 }
 
@@ -153,7 +153,8 @@ mod tests {
     #[test]
     fn only_queues_that_can_never_move_are_stuck() {
         let fabric = Fabric::new(3, &[vec![0, 1, 2]]).unwrap();
-        // The input queues of requests are 0, 2, 4; each output queue has the number of its node.
+        // The input queues of requests have the numbers 0, 2 and 4; each output queue has the
+        // number of its node.
         let mut waiting = Waiting {
             inputs: vec![Some(0), None, Some(1), None, Some(2), None],
             outputs: vec![Some(vec![2, 2]), Some(vec![0]), Some(vec![0])],

@@ -163,7 +163,7 @@ impl<T: Copy> Offers<T> {
         })
     }
 
-    /// Panics if a packet may not be offered in answer to a report on `node` at `now`.
+    /// Panics if the handler must not offer this packet in answer to a report on `node` at `now`.
     #[inline]
     pub(crate) fn check(&self, node: u32, now: Cycles, time: Cycles, packet: &Packet<'_, T>) {
         assert!(
@@ -177,7 +177,7 @@ impl<T: Copy> Offers<T> {
         );
     }
 
-    /// Remove all offered packets and reminders.
+    /// Remove all offered packets and reminders (timers).
     pub(crate) fn clear(&mut self) {
         self.packets.clear();
         self.segments.clear();
@@ -189,7 +189,7 @@ impl<T: Copy> Offers<T> {
 /// Reports on one node come in order of time. Calls for different nodes may be out of order by less
 /// than one hop, because no node can learn of another sooner.
 pub trait Handler {
-    /// The type of the data that the handler attaches to packets and reminders.
+    /// The type of the data that the handler attaches to packets and reminders (timers).
     type Tag: Copy;
 
     /// Whether the handler requests reminders ([`Offers::remind`]). False by default.
@@ -215,8 +215,8 @@ pub trait Handler {
     #[inline]
     fn dropped(&mut self, _dropped: &Dropped<Self::Tag>, _offers: &mut Offers<Self::Tag>) {}
 
-    /// Handles a reminder that is due, as if the node of the reminder had generated a packet now.
-    /// Does nothing by default.
+    /// Handles a reminder (a timer set by [`Offers::remind`]) that is due, as if its node had
+    /// generated a packet now. Does nothing by default.
     #[inline]
     fn reminded(
         &mut self,

@@ -91,8 +91,8 @@ impl Agenda {
         self.in_heap.fill(Cycles::MAX);
     }
 
-    /// Set the time at which `number` is due. It must not be before the start of the present time
-    /// window; `Cycles::MAX` means never.
+    /// Set the time at which `number` (a node or output) is due. It must not be before the start of
+    /// the present time window; `Cycles::MAX` means never.
     #[inline]
     pub fn set_due(&mut self, number: u32, time: Cycles) {
         if !self.scans {
@@ -100,7 +100,7 @@ impl Agenda {
         }
     }
 
-    /// Set the time at which `number` is due, if it differs from `before`.
+    /// Set the time at which `number` (a node or output) is due, if it differs from `before`.
     #[inline]
     pub fn change_due(&mut self, number: u32, before: Cycles, time: Cycles) {
         // Compare the times only in the form with entries. The comparison costs time, because the
@@ -110,7 +110,7 @@ impl Agenda {
         }
     }
 
-    /// Insert an entry for `number` at `time` unless `before` is the same time.
+    /// Insert an entry into the agenda for `number` at `time`, unless `before` is the same time.
     #[inline(never)]
     fn insert_change(&mut self, number: u32, before: Cycles, time: Cycles) {
         if time != before {
@@ -130,7 +130,7 @@ impl Agenda {
         }
     }
 
-    /// Set the bit of `number` in the bitmap of a slot.
+    /// Set the bit of `number` in the bitmap of a time slot.
     #[inline]
     fn mark(&mut self, slot: u64, number: u32) {
         let (slot, word) = ((slot % SLOTS) as usize, number as usize / 64);
@@ -168,7 +168,7 @@ impl Agenda {
         first
     }
 
-    /// Return the earliest time of the entries in a slot. Remove outdated entries.
+    /// Return the earliest time of the entries in a time slot. Remove outdated entries.
     fn first_in(&mut self, slot: u64, due: &[Cycles]) -> Cycles {
         let number = (slot % SLOTS) as usize;
         let words = &mut self.words[number * self.words_each..][..self.words_each];

@@ -62,14 +62,15 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// Return the packet of this send, or of this echo of a refused send.
+    /// Return the packet of this header, which must be a send or the echo of a refused send.
     #[inline]
     pub fn packet(&self) -> PacketId {
         debug_assert!(self.kind != Kind::Good);
         PacketId::new(self.number)
     }
 
-    /// Return the output queue from which the accepted send of this good echo came.
+    /// Return the output queue to which this header, a good echo, reports that a packet was
+    /// accepted.
     #[inline]
     pub fn queue(&self) -> QueueId {
         debug_assert!(self.kind == Kind::Good);
@@ -119,7 +120,7 @@ impl Headers {
         Self { headers }
     }
 
-    /// Return the header in a slot, for changes.
+    /// Return the packet header in a slot, for changes.
     #[inline]
     pub fn get_mut(&mut self, slot: HeaderId) -> &mut Header {
         &mut self.headers[slot]
@@ -131,7 +132,7 @@ impl Headers {
         self.headers.insert(header)
     }
 
-    /// Free the slot of a header.
+    /// Free the slot of a packet header.
     #[inline]
     pub fn remove(&mut self, slot: HeaderId) {
         self.headers.remove(slot);

@@ -50,7 +50,7 @@ struct Client {
     waiting: [VecDeque<Waiting>; CLASSES],
 }
 
-/// A packet that waits for a slot of its output queue.
+/// A packet of a node's client that waits for a slot of its output queue.
 #[derive(Debug, Clone, Copy)]
 struct Waiting {
     packet: PacketId,
@@ -228,7 +228,7 @@ impl<T: Copy> Engine<T> {
         self.schedule_node(node, time);
     }
 
-    /// Schedule an event of an input or the client of a node at `time`.
+    /// Schedule an event of an input or of the client (the traffic source) of a node at `time`.
     #[inline]
     fn schedule_node(&mut self, node: u32, time: Cycles) {
         let due = &mut self.nodes_due[node as usize];
@@ -244,8 +244,8 @@ impl<T: Copy> Engine<T> {
         self.outputs_agenda.change_due(port.number(), before, due);
     }
 
-    /// Accept the packets and reminders that the handler offered in answer to a report on `node` at
-    /// `now`.
+    /// Accept the packets and reminders (timers) that the handler offered in answer to a report on
+    /// `node` at `now`.
     #[inline]
     fn take_offers(&mut self, node: u32, now: Cycles) {
         if !self.offers.packets.is_empty() {

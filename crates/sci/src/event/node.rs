@@ -97,7 +97,7 @@ impl<T: Copy> Engine<T> {
         self.outputs[port].queue(flight.class.number(), from)
     }
 
-    /// Put a packet of the client into a free slot of its output queue.
+    /// Put a packet of a node's client (its traffic source) into a free slot of its output queue.
     #[inline]
     fn admit(&mut self, wait: Waiting, now: Cycles) {
         self.packets.origins[wait.packet].admitted = now;
@@ -177,8 +177,8 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// Schedule the next transfer at an input: the crossbar searches for a packet as soon as it is
-    /// free.
+    /// Schedule the next transfer of a packet from an input to an output: the crossbar searches for
+    /// a packet as soon as it is free.
     #[inline]
     fn schedule_transfer(&mut self, port: InterfaceId, class: usize, now: Cycles) {
         let input = &mut self.inputs[port];
@@ -330,7 +330,8 @@ impl<T: Copy> Engine<T> {
     }
 }
 
-/// Return the earliest key among the inputs of a node, and the first input with this key.
+/// Return the earliest event (its sort key) among the inputs of a node, and the first input with
+/// this key.
 #[inline]
 fn first_due(inputs: &[Key]) -> (Key, usize) {
     let mut first = NEVER;

@@ -59,8 +59,8 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// Send an own packet: the oldest ready packet of the next queue, in round-robin order, that
-    /// has a ready packet. Return the time of the next departure.
+    /// Send a packet from an output queue of this interface: the oldest ready packet of the next
+    /// queue, in round-robin order, that has a ready packet. Return the time of the next departure.
     #[inline(never)]
     fn send_own(&mut self, port: InterfaceId) -> Cycles {
         let out = &mut self.outputs[port];
@@ -122,7 +122,8 @@ impl<T: Copy> Engine<T> {
         due
     }
 
-    /// Forward the next header when the link is free. Return the time of the next departure.
+    /// Forward the next packet on the ring, by its header, when the link is free. Return the time
+    /// of the next departure.
     #[inline(always)]
     fn forward(&mut self, port: InterfaceId) -> Cycles {
         let out = &mut self.outputs[port];
@@ -154,7 +155,7 @@ impl<T: Copy> Engine<T> {
         due
     }
 
-    /// Put a header on the link to interface `to`, which forwards it.
+    /// Put a packet header on the link to interface `to`, which forwards the packet.
     #[inline(always)]
     fn push_forwarded(&mut self, to: InterfaceId, slot: HeaderId, time: Cycles) {
         let out = &mut self.outputs[to];
@@ -165,8 +166,8 @@ impl<T: Copy> Engine<T> {
         self.schedule_output(to, due);
     }
 
-    /// Put a header on the link to interface `to`, at which the present segment of the packet's
-    /// route ends.
+    /// Put a packet header on the link to interface `to`, at which the present segment of the
+    /// packet's route ends.
     #[inline(never)]
     fn push_ending(&mut self, to: InterfaceId, slot: HeaderId) {
         let header = *self.headers.get_mut(slot);

@@ -79,7 +79,7 @@ impl<T: Copy> Packets<T> {
         }
     }
 
-    /// Add a packet. The caller must then set its segments by [`Packets::route_mut`].
+    /// Add a packet in flight. The caller must then set its segments by [`Packets::route_mut`].
     #[inline(always)]
     pub fn add(
         &mut self,
@@ -147,7 +147,7 @@ impl<T: Copy> Packets<T> {
 pub(super) struct Fifo {
     pub head: PacketId,
     tail: PacketId,
-    /// Number of packets in the list.
+    /// Number of packets in the FIFO.
     pub len: u32,
 }
 
@@ -162,7 +162,7 @@ impl Default for Fifo {
 }
 
 impl Fifo {
-    /// Append a packet to the list.
+    /// Append a packet to the FIFO.
     #[inline]
     pub fn push(&mut self, packet: PacketId, flights: &mut Flights) {
         flights[packet].next = PacketId::NONE;
@@ -175,7 +175,7 @@ impl Fifo {
         self.len += 1;
     }
 
-    /// Remove the first packet of the list.
+    /// Remove the first packet of the FIFO.
     #[inline]
     pub fn pop(&mut self, flights: &Flights) {
         self.head = flights[self.head].next;

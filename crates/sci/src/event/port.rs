@@ -20,19 +20,19 @@ pub(super) const GENERATE: u64 = 1;
 /// Phase of a cycle in which a crossbar searches for a packet to transfer.
 pub(super) const TRANSFER: u64 = 2;
 
-/// Return the sort key of an event in this cycle and phase.
+/// Return the sort key of an event in cycle `time` and in this phase of the cycle.
 #[inline]
 pub(super) fn key(time: Cycles, phase: u64) -> Key {
     time << 2 | phase
 }
 
-/// Return the cycle of a sort key.
+/// Return the cycle of the event with this sort key.
 #[inline]
 pub(super) fn time_of(key: Key) -> Cycles {
     key >> 2
 }
 
-/// Return the phase of a sort key within its cycle.
+/// Return the phase within its cycle of the event with this sort key.
 #[inline]
 pub(super) fn phase_of(key: Key) -> u64 {
     key & 3
@@ -106,8 +106,8 @@ pub(super) struct Received {
 }
 
 impl Received {
-    /// Count the symbols of a packet of `size` symbols by its header. Headers of one window may
-    /// come in any order.
+    /// Count the symbols of a packet of `size` symbols whose header has been received. Headers of
+    /// one time window may come in any order.
     #[inline]
     pub fn count(&mut self, kind: Kind, time: Cycles, size: u16) {
         let kind = usize::from(kind != Kind::Send);

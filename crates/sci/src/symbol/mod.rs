@@ -125,7 +125,8 @@ impl<T: Copy> Engine<T> {
         scheduled.insert(index, (time, number));
     }
 
-    /// Accept the packets and reminders that the handler offered in answer to a report on `node`.
+    /// Accept the packets and reminders (timers) that the handler offered in answer to a report on
+    /// `node`.
     fn take_offers(&mut self, node: u32) {
         let offers = std::mem::take(&mut self.offers);
         for (time, packet) in offers.iter() {

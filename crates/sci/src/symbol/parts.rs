@@ -14,7 +14,7 @@ id! {
     pub(super) struct ActionId;
 }
 
-/// Kind of a symbol on a link.
+/// Kind of a symbol on a link: part of a send packet, part of an echo, or idle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Kind {
@@ -52,13 +52,13 @@ impl Symbol {
         Self((action.0 as u64) << 32 | (position as u64) << 16 | (kind as u64) << 8)
     }
 
-    /// Return the same symbol with this go bit.
+    /// Return the same symbol with this go bit (flow-control bit).
     #[inline]
     pub const fn with_go(self, go: bool) -> Self {
         Self(self.0 & !1 | go as u64)
     }
 
-    /// Return the kind of the symbol.
+    /// Return the kind of this symbol: part of a send packet, part of an echo, or idle.
     #[inline]
     pub fn kind(self) -> Kind {
         match self.0 >> 8 & 0xFF {
@@ -76,7 +76,7 @@ impl Symbol {
         self.0 & 1 != 0
     }
 
-    /// Return the position of the symbol in its packet.
+    /// Return the position of this symbol in its packet.
     #[inline]
     pub fn position(self) -> u16 {
         (self.0 >> 16) as u16
@@ -95,7 +95,7 @@ impl Symbol {
     }
 }
 
-/// A packet in flight from client to client.
+/// A packet in flight from the client of its source to the client of its destination.
 #[derive(Debug, Clone)]
 pub(super) struct Traveller<T> {
     pub tag: T,
@@ -128,7 +128,7 @@ pub(super) struct Subaction {
     /// packet's slot in it.
     pub queue: usize,
     pub slot: u64,
-    /// Whether the target accepted the send; `None` before its decision.
+    /// Whether the target has accepted the send packet; `None` before its decision.
     pub accepted: Option<bool>,
 }
 
@@ -169,7 +169,7 @@ pub(super) struct Transfer {
     pub left: u32,
 }
 
-/// State of the decoder of an interface.
+/// State of the decoder of an interface, which handles the symbols received from the ring.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Decoder {
     /// Whether the segment of the incoming packet ends at this interface.
@@ -207,7 +207,8 @@ impl Decoder {
         }
     }
 
-    /// Return the symbol that replaces an incoming symbol that is not special.
+    /// Return the symbol that the interface forwards in place of an incoming symbol that is not
+    /// special.
     #[inline]
     pub fn replace(&mut self, incoming: Symbol) -> Symbol {
         match incoming.kind() {
@@ -230,7 +231,7 @@ impl Decoder {
     }
 }
 
-/// The side of an interface that faces its node.
+/// The node side of an interface: its input queues and the crossbar behind them.
 #[derive(Debug, Clone)]
 pub(super) struct Input {
     pub node: u32,
@@ -246,7 +247,7 @@ pub(super) struct Input {
     pub crossbar: Option<Transfer>,
 }
 
-/// The side of an interface that faces the ring.
+/// The ring side of an interface: its bypass FIFO, its output queues and the packet that it sends.
 #[derive(Debug, Clone)]
 pub(super) struct Output {
     pub node: u32,
