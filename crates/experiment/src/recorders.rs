@@ -248,7 +248,7 @@ impl Recorders {
         self.flows.iter().map(FlowCount::waiting).sum()
     }
 
-    /// Record the totals of all flows at the simulated time `time`.
+    /// Record the totals of the demands of all flows at the simulated time `time`.
     pub fn checkpoint(&mut self, time: Cycles) {
         self.checkpoints.push(self.totals(time));
     }
@@ -264,7 +264,7 @@ impl Recorders {
         self.checkpoints.len() <= FIRST
     }
 
-    /// Return a record of the current totals of all flows at the simulated time `time`.
+    /// Return a record of the present totals of the demands of all flows, at the simulated time `time`.
     fn totals(&self, time: Cycles) -> Checkpoint {
         Checkpoint {
             time,

@@ -125,8 +125,8 @@ struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    /// Bisect until the stable and the saturated load have at most the distance `resolution`, and return
-    /// both.
+    /// Bisect the interval of loads until the highest stable and the lowest saturated load are at most
+    /// `resolution` apart, and return both.
     fn run(
         self,
         (low, high): (f64, f64),

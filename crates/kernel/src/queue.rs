@@ -162,7 +162,7 @@ impl<E: Copy + Ord> EventQueue<E> {
     }
 
     /// Move the clock to `next`, the time of the earliest event, and move the events of that time
-    /// into `due`.
+    /// into `due`, the events to serve now.
     #[inline]
     fn collect(&mut self) {
         self.now = self.next;

@@ -63,7 +63,8 @@ impl State {
     /// links.
     fn describe_reason(&self, reason: &Reason) -> String {
         match reason {
-            // Name no number: the link is gone, and another link may have its number now.
+            // Leave out the number of the link: the link is gone, and another one may have its
+            // number now.
             Reason::RankLost(link) if !self.links.contains_key(link) => {
                 "a rank is gone, and its link with it".into()
             }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Interval and number of checks whether a missing claim file has been restored by the worker that moved it.
+/// Interval and number of checks whether another worker has restored a claim file that it had moved.
 const BACK: (Duration, u32) = (Duration::from_millis(1), 20);
 
 /// The result of an attempt to claim a unit of work.

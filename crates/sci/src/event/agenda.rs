@@ -345,7 +345,8 @@ mod tests {
                 }
                 let first = *due.iter().min().unwrap();
                 prop_assert_eq!(agenda.first(&due, now), first);
-                // A run may end before any number is due. Later changes may then be due sooner.
+                // End the run at `limit`, possibly before any number is due. Later changes may then
+                // be due sooner.
                 let limit = now + u64::from(seed % 7) * hop;
                 if first >= limit {
                     now = limit;

@@ -207,8 +207,8 @@ impl Decoder {
         }
     }
 
-    /// Return the symbol that the interface forwards in place of an incoming symbol that is not
-    /// special.
+    /// Return the symbol that the interface forwards in place of an incoming symbol that needs no
+    /// further state (see [`Decoder::is_special`]).
     #[inline]
     pub fn replace(&mut self, incoming: Symbol) -> Symbol {
         match incoming.kind() {
