@@ -38,14 +38,14 @@ if TYPE_CHECKING:
 MEASURE, UNIT, BYTES = "accepted", "MB/s", 1e6
 """Name of the measured quantity, its unit, and bytes per second of the unit."""
 GROWTH = 16
-"""Growth factor of the data after a trial that was too short."""
+"""Maximum factor by which the data grow after a trial that was too short."""
 TRIALS = 8
 """Maximum number of trials until a repetition takes long enough."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """A point of a scenario's sweep: its measurements, or the reason why it was not measured."""
+    """A point of a scenario's sweep: its measurements on this machine, or why there are none."""
 
     at: dict[str, str]
     """Values of the axes of the sweep at the point."""
@@ -56,7 +56,7 @@ class Point:
 
     @property
     def median(self) -> float:
-        """Median of the repetitions in MB/s."""
+        """Median of the measured repetitions of the point, in MB/s."""
         return statistics.median(self.each)
 
 
@@ -69,7 +69,7 @@ class Measured:
 
     @property
     def carried_out(self) -> list[Point]:
-        """The points that were measured."""
+        """The points of the sweep that were measured."""
         return [point for point in self.points if point.each]
 
     @property
@@ -82,7 +82,7 @@ class Measured:
         return found
 
     def as_json(self, command: str) -> dict[str, Any]:
-        """Return the measurements as an entry of the file."""
+        """Return the measurements as JSON values, in the form in which `keep` stores them."""
         return {
             "machine": f"{processors()} processors, {platform.platform()}",
             "measured": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
@@ -129,7 +129,7 @@ def measure(
     done = 0
 
     def once(index: int, least: int) -> dict[str, Any]:
-        """Run one repetition of a point with at least `least` bytes."""
+        """Run one repetition of the measurement of a point, and move at least `least` bytes."""
         order = {"question": question, "point": index, "pace": pace, "least": f"{least} B"}
         return ask_json(_core.live_run, order)
 
@@ -154,7 +154,7 @@ def measure(
 
 
 def _bytes_for(once: Callable[[int], dict[str, Any]], seconds: float) -> int:
-    """Return the number of bytes with which a repetition takes `seconds`."""
+    """Return the number of bytes to move so that a repetition of a measurement takes `seconds`."""
     least = 1
     for _ in range(TRIALS):
         took = once(least)
@@ -167,7 +167,7 @@ def _bytes_for(once: Callable[[int], dict[str, Any]], seconds: float) -> int:
 
 
 def kept(path: Path) -> dict[str, Any]:
-    """Read the entries of a file by scenario name; an empty mapping if it does not exist.
+    """Read the stored measurements from a file, by scenario name; none if it does not exist.
 
     Raises:
         IsthmusError: it is another kind of file.

@@ -19,26 +19,26 @@ if TYPE_CHECKING:
     import isthmus
 
 QUADRANTS, NODES = 4, 15
-"""Number of quadrants, and of computing cells in each."""
+"""Number of quadrants of the machine, and of computing cells (processors) in each quadrant."""
 RATE = "23.33 /ms"
-"""Default rate of samples of one cell, as in the paper."""
+"""Default rate at which one cell (processor) computes samples, as in the paper."""
 RATE_PER_S = 1.4e6 / (QUADRANTS * NODES)
-"""Samples per second of one cell: 1,400 Ksamples/s of all cells."""
+"""Samples per second that one cell (processor) computes; all cells compute 1,400 Ksamples/s."""
 SAMPLE_BYTES = 4
-"""The paper's 6 MB/s over 1,400 Ksamples/s, as a whole number of bytes."""
+"""Size of a sample in bytes: the paper's 6 MB/s divided by 1,400 Ksamples/s, as an integer."""
 GROWTH = (64, 128, 256, 512, 1024)
-"""Numbers of cells of the machines that `growth` simulates by default."""
+"""Numbers of cells (processors) of the machines that `growth` simulates by default."""
 CARRIED = 0.97
 """Fraction of the offered load that counts as fully carried; the rest is start and end of a run."""
 BUSY = 0.6
-"""Fraction of all processors from which computing is the limit."""
+"""Used fraction of all processors above which computing limits the throughput."""
 TUS = 256
 """Number of TUs (transfer units) of a simulated run."""
 
 
 @dataclass(frozen=True)
 class Live:
-    """The result of a run on threads with the real stream manager."""
+    """Result of `live`: threads compute samples and send them with the real stream manager."""
 
     samples: int
     """Number of samples that arrived at the sink."""
@@ -47,9 +47,9 @@ class Live:
     seconds: float
     """Seconds until the sink confirmed the last samples."""
     nodes: tuple[float, float]
-    """Fractions of time in which nodes computed, and waited for their forwarder."""
+    """Fractions of time in which computing threads computed, and waited for their forwarder."""
     forwarders: tuple[float, float]
-    """Fractions of time in which forwarders waited for samples, and were sending."""
+    """Fractions of time in which the forwarding threads waited for samples, and sent them."""
     busy: float | None
     """Fraction of all processors used for computing; None if nodes have a fixed rate."""
 
@@ -89,7 +89,7 @@ class Live:
 
 @dataclass(frozen=True)
 class Point:
-    """The simulation of a machine with some number of cells."""
+    """Simulated loads of a machine with some number of cells (processors of an iWarp array)."""
 
     cells: int
     offered: float
@@ -105,13 +105,13 @@ class Point:
 
 @dataclass(frozen=True)
 class Growth:
-    """Simulations of one interface for machines with growing numbers of cells."""
+    """Simulations of one network interface with growing numbers of cells (processors) behind it."""
 
     points: tuple[Point, ...]
     most: float
-    """MB/s that the interface sends under permanent load."""
+    """Maximum load in MB/s that the interface sends, measured under permanent load."""
     cells: float
-    """Number of cells whose samples make up this load."""
+    """Number of cells (processors) whose samples make up the load `most`."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the result as JSON values."""
@@ -179,7 +179,7 @@ def growth(cells: Sequence[int] = GROWTH, *, outside: str = "100 MB/s") -> Growt
 
 
 def _accepted(results: isthmus.Results) -> list[float]:
-    """Return the accepted MB/s of each point."""
+    """Return the simulated throughput in MB/s of each point of a sweep."""
     table = results.table
     rows = table.filter((table["measure"] == "accepted") & (table["statistic"] == "mean"))
     return [float(value) for value in rows.sort("point")["value"]]

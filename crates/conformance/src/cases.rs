@@ -1,10 +1,10 @@
-//! Random messages that the suite offers to an engine.
+//! Random messages that the conformance tests offer to a simulation engine.
 
 use crate::{Candidate, ReportKind};
 use isthmus_kernel::Cycles;
 use proptest::prelude::*;
 
-/// A message that the suite offers to an engine.
+/// A message that the conformance tests offer to a simulation engine.
 #[derive(Debug, Clone)]
 pub struct Offer {
     /// Number of the node that sends the message.
@@ -22,7 +22,8 @@ pub struct Offer {
     pub time: Cycles,
 }
 
-/// Random messages for one case. Each follow-up comes after the message that triggers it.
+/// Random messages for one test case. Each follow-up comes after the message whose generation or
+/// delivery triggers it.
 #[derive(Debug, Clone)]
 pub struct Case {
     /// The messages. The number of a message is its index.
@@ -30,13 +31,15 @@ pub struct Case {
 }
 
 impl Case {
-    /// Returns the number of messages with a trigger.
+    /// Returns the number of follow-ups: messages that are offered when another one is generated or
+    /// delivered.
     pub fn follow_ups(&self) -> u64 {
         let follow_ups = self.offers.iter().filter(|offer| offer.after.is_some());
         follow_ups.count() as u64
     }
 
-    /// Returns the times and numbers of the messages without a trigger, in the order of offering.
+    /// Returns the times and numbers of the messages that do not depend on others, in the order of
+    /// offering.
     pub(crate) fn in_order(&self) -> Vec<(Cycles, usize)> {
         let offers = self.offers.iter().enumerate();
         let mut first: Vec<(Cycles, usize)> = offers
@@ -47,7 +50,7 @@ impl Case {
         first
     }
 
-    /// Offers all messages without a trigger to an engine, each later by `shift`.
+    /// Offers all messages that do not depend on others to an engine, each later by `shift`.
     pub(crate) fn offer_all<C: Candidate>(&self, engine: &mut C::Engine, shift: Cycles) {
         for (time, number) in self.in_order() {
             C::offer(engine, shift + time, number, &self.offers[number]);
@@ -55,8 +58,8 @@ impl Case {
     }
 }
 
-/// Generates cases of random messages, some of them offered at the same time and some one after
-/// another.
+/// Generates test cases of random messages. Some messages are offered at the same time, others one
+/// after another.
 pub(crate) fn cases(nodes: u32, size_max: u32) -> impl Strategy<Value = Case> {
     let message = (
         prop_oneof![1 => Just(0u64), 2 => 0u64..50, 2 => 0u64..500],
@@ -80,7 +83,7 @@ pub(crate) fn cases(nodes: u32, size_max: u32) -> impl Strategy<Value = Case> {
                 Some((ReportKind::Generated, of)) => offers[of].from,
                 None => from.index(nodes as usize) as u32,
             };
-            // Any node except the sender of the message.
+            // The receiver is any node except the sender of the message.
             let to = (from + 1 + to.index(nodes as usize - 1) as u32) % nodes;
             offers.push(Offer {
                 from,

@@ -1,5 +1,5 @@
-//! Test suite for the contract of [`Engine`], for every engine and every reference with any
-//! physical model.
+//! Test suite that checks that a simulation engine follows the rules of [`Engine`], whatever it
+//! simulates.
 //!
 //! The tests of an engine implement [`Candidate`] and call [`check`]. It runs random messages and
 //! follow-ups in several ways: in one piece and in several, offered early and late, with
@@ -40,7 +40,7 @@ pub trait Candidate {
     /// Creates an idle engine at time 0.
     fn new() -> Self::Engine;
 
-    /// Offers message `number` to the engine for `time`.
+    /// Offers message `number` of a case to the engine for `time`.
     fn offer(engine: &mut Self::Engine, time: Cycles, number: usize, offer: &Offer);
 
     /// Runs the engine until `limit`, and passes all its reports to the log.
@@ -53,7 +53,7 @@ pub trait Candidate {
     fn counted(engine: &Self::Engine) -> Vec<u64>;
 }
 
-/// A time limit by which all messages of a case arrive.
+/// A time limit, in cycles, by which all messages of a case arrive.
 const ENOUGH: Cycles = 30_000;
 
 /// Statistics of a conformance check: the numbers of random messages and of situations that its
@@ -64,13 +64,14 @@ pub struct Checked {
     pub cases: u32,
     /// Number of messages in all cases.
     pub messages: u64,
-    /// Number of follow-ups among the messages.
+    /// Number of follow-ups among the messages: those offered when another message is generated or
+    /// delivered.
     pub follow_ups: u64,
     /// Number of pieces into which the second run of each case was divided, summed over all cases.
     pub pieces: u64,
     /// Number of runs in which each message was offered as late as possible.
     pub late: u64,
-    /// Number of runs that were interrupted with messages under way.
+    /// Number of runs that the handler interrupted while messages were under way.
     pub finished: u64,
 }
 
@@ -85,10 +86,9 @@ impl fmt::Display for Checked {
     }
 }
 
-/// Checks the contract with this number of random cases.
+/// Checks that the engine follows the rules of [`Engine`], with this number of random cases.
 ///
-/// # Panics
-/// If the engine breaks the contract, or the cases cover too few situations.
+/// # Panics If the engine breaks a rule, or the cases cover too few situations.
 pub fn check<C: Candidate>(cases: u32) -> Checked {
     refuses_the_past::<C>();
     let [messages, follow_ups, pieces, late, finished] = [const { Cell::new(0) }; 5];
@@ -140,14 +140,15 @@ pub fn check<C: Candidate>(cases: u32) -> Checked {
     checked
 }
 
-/// The reports and counters of a run, by which runs of a case are compared.
+/// The reports and counters of a run. All runs of one case must have the same.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     reports: Vec<Report>,
     counted: Vec<u64>,
 }
 
-/// Creates an engine that counts, and offers all messages without a trigger.
+/// Creates an engine with its counters started, and offers it all messages of the case except
+/// follow-ups.
 fn begin<C: Candidate>(case: &Case, shift: Cycles) -> C::Engine {
     let mut engine = C::new();
     C::count(&mut engine);
@@ -173,7 +174,7 @@ fn end<C: Candidate>(engine: &mut C::Engine, mut log: Log<'_>) -> Result<Outcome
     Ok(Outcome { reports, counted })
 }
 
-/// Runs a case in one piece, later by `shift`.
+/// Runs a case in one piece, with all times later by `shift`.
 fn at_once<C: Candidate>(case: &Case, shift: Cycles) -> Result<Outcome, TestCaseError> {
     let mut engine = begin::<C>(case, shift);
     let mut log = Log::new(case);
@@ -213,8 +214,8 @@ fn run<C: Candidate>(
     Ok(ran)
 }
 
-/// Returns whether a follow-up is generated together with a message without a trigger. The result
-/// of the case then depends on the order of their offers.
+/// Returns whether a follow-up is generated at the same time as a message that is none. The result
+/// of the case then depends on the order in which they are offered.
 fn has_ties(case: &Case, reports: &[Report]) -> bool {
     let generated = reports
         .iter()
@@ -225,8 +226,8 @@ fn has_ties(case: &Case, reports: &[Report]) -> bool {
     follow_ups.iter().any(|report| first.contains(&report.at))
 }
 
-/// Runs a case in pieces, with some limits in the past. With `late`, each message is offered as
-/// late as possible.
+/// Runs a case in several pieces, with some time limits in the past. With `late`, each message is
+/// offered as late as possible.
 fn in_pieces<C: Candidate>(
     case: &Case,
     cuts: &[Cycles],
@@ -244,7 +245,7 @@ fn in_pieces<C: Candidate>(
         }
         let ran = run::<C>(&mut engine, limit, &mut log)?;
         prop_assert!(late || ran != Ran::Idle || log.delivered_all());
-        // A run with a limit in the past must change nothing.
+        // A further run to the same time limit, or to one in the past, must change nothing.
         run::<C>(&mut engine, limit, &mut log)?;
         run::<C>(&mut engine, limit.saturating_sub(cut), &mut log)?;
     }
@@ -267,7 +268,8 @@ fn interrupted<C: Candidate>(
         was_interrupted |= ran == Ran::Finished && engine.under_way() > 0;
         prop_assert!(log.is_finished() || ran != Ran::Finished);
         if step == 0 {
-            // If the handler has finished, a run must do nothing.
+            // If the handler has finished before the run, the run must stop at once without a
+            // report.
             prop_assert_eq!((ran, log.reports.len()), (Ran::Finished, 0));
         }
     }

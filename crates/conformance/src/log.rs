@@ -19,7 +19,7 @@ pub struct Report {
     pub at: Cycles,
     /// The kind of the report: generation or delivery.
     pub what: ReportKind,
-    /// Number of the message in its case.
+    /// Number of the message in its test case.
     pub number: usize,
     /// Size of the message as the engine reports it.
     pub size: u32,
@@ -27,7 +27,8 @@ pub struct Report {
     pub later: Cycles,
 }
 
-/// Follow-ups to offer: their times, their numbers and the messages.
+/// Messages to offer next, because another message was generated or delivered: times, numbers and
+/// messages.
 pub type FollowUps<'c> = Vec<(Cycles, usize, &'c Offer)>;
 
 /// All reports of an engine in the runs of one case.
@@ -35,7 +36,7 @@ pub type FollowUps<'c> = Vec<(Cycles, usize, &'c Offer)>;
 pub struct Log<'c> {
     case: &'c Case,
     pub(crate) reports: Vec<Report>,
-    /// Number of reports after which the handler finishes.
+    /// Number of reports after which the handler stops the run.
     finish_after: usize,
 }
 
@@ -49,8 +50,8 @@ impl<'c> Log<'c> {
         }
     }
 
-    /// Records that message `number` was generated at `at`. Returns the follow-ups that it
-    /// triggers, with times and numbers, in the order of offering.
+    /// Records that message `number` was generated at the time `at`. Returns the messages that must
+    /// now be offered as follow-ups, in order.
     pub fn generated(&mut self, at: Cycles, number: usize) -> FollowUps<'c> {
         self.reports.push(Report {
             at,
@@ -62,8 +63,9 @@ impl<'c> Log<'c> {
         self.follow_ups(ReportKind::Generated, number, at + 1)
     }
 
-    /// Records a report at `at`: `size` units of message `number` have arrived, or will have
-    /// arrived at `complete`. Returns the follow-ups that it triggers, as [`Log::generated`] does.
+    /// Records a report at the time `at`: `size` units of message `number` have arrived, or will
+    /// have arrived at the time `complete`. Returns the follow-ups that it triggers, as
+    /// [`Log::generated`] does.
     pub fn delivered(
         &mut self,
         at: Cycles,
@@ -101,7 +103,7 @@ impl<'c> Log<'c> {
         self.reports.len() >= self.finish_after
     }
 
-    /// Makes the handler finish once the log has this number of reports.
+    /// Makes the handler stop the run once the log has this number of reports.
     pub(crate) fn finish_after(&mut self, reports: usize) {
         self.finish_after = reports;
     }
@@ -122,7 +124,7 @@ impl<'c> Log<'c> {
         of(ReportKind::Generated) - of(ReportKind::Delivered)
     }
 
-    /// Returns all reports in an order that does not depend on the pieces of the run.
+    /// Returns all reports, sorted so that runs in one piece and in several can be compared.
     pub(crate) fn sorted(mut self) -> Vec<Report> {
         self.reports.sort_unstable();
         self.reports

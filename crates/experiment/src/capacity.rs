@@ -13,7 +13,7 @@ pub struct Capacity {
     pub load: Option<f64>,
     /// Kinds of machine part, such as links or disks, in the order in which data pass them.
     pub parts: Vec<PartKind>,
-    /// Sentences for the user about the limit of a node and about effects that the figures leave out.
+    /// Sentences for the user: effects that this computation ignores, and further limits of the machine.
     pub remarks: Vec<String>,
 }
 
@@ -79,7 +79,7 @@ pub fn bandwidth(mb_per_s: f64) -> String {
 mod tests {
     use super::PartKind;
 
-    /// Return a kind of part with this demand and this maximum throughput.
+    /// Return a kind of machine part for the tests, with this demand and this maximum throughput.
     fn part(demand: Option<f64>, supply: Option<f64>) -> PartKind {
         PartKind {
             name: "link".to_owned(),

@@ -154,9 +154,9 @@ pub struct ChannelColumns {
     pub lengths: Vec<i64>,
     /// Names of the kinds of channel, without repetition; the column `kind` refers to them.
     pub kinds: Vec<String>,
-    /// Position in `kinds` of each name of a kind of channel.
+    /// Position in the column `kinds` of each kind of channel, by its name.
     places: HashMap<String, u32>,
-    /// Position of each channel's kind in `kinds`.
+    /// Kind of each channel, as a position in `kinds`.
     pub kind: Vec<u32>,
     /// Number of the PE, node or I/O node at which the channel begins.
     pub from: Vec<i64>,
@@ -165,15 +165,17 @@ pub struct ChannelColumns {
     /// Utilisation of each channel. The fields have the same meaning as in
     /// [`ChannelUse`](crate::result::ChannelUse).
     pub utilisation: Vec<f64>,
-    /// For a row that is the mean of a kind: utilisation of the busiest channel.
+    /// Utilisation of the busiest channel of a kind, for rows that contain the mean of all channels of that
+    /// kind.
     pub highest: Vec<f64>,
-    /// Share of the time for which the channel was occupied, 0 to 1.
+    /// Share of the time for which each channel was occupied, 0 to 1.
     pub busy: Vec<f64>,
-    /// For a row that is the mean of a kind: `busy` of the channel that was occupied longest.
+    /// `busy` of the channel of a kind that was occupied longest, for rows that contain the mean of that
+    /// kind.
     pub busiest: Vec<f64>,
-    /// Mean time for which one message occupied the channel, in us.
+    /// Mean time for which one message occupied each channel, in us.
     pub held_us: Vec<f64>,
-    /// Utilisation according to the analytic model.
+    /// Utilisation of each channel according to the analytic model.
     pub analytic: Vec<f64>,
 }
 
@@ -268,7 +270,7 @@ mod tests {
     use super::*;
     use crate::result::ChannelUse;
 
-    /// Return position and description of the error in an invalid list of distributions.
+    /// Parse an invalid JSON list of histograms. Return the position and the description of the error.
     fn refused(json: &str) -> (usize, String) {
         let mut columns = BinColumns::default();
         let misfit = columns.add(&[json.as_bytes()]).expect_err(json);
@@ -313,7 +315,7 @@ mod tests {
         columns.add(&lists).unwrap();
         assert_eq!(columns.lower, [3, 1, 4, 1, 5, 9]);
         columns.add(&[]).unwrap();
-        // The first invalid item is reported, in whatever order the lists are parsed.
+        // The error names the first invalid list, although the lists are parsed in any order.
         for (wrong, at) in [(&[3][..], 4), (&[2], 2), (&[2, 3], 2), (&[0, 3], 1)] {
             let mut given = lists.clone();
             for &list in wrong {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Question {
-    /// Operation to compute.
+    /// Operation to compute, such as a ratio or a difference.
     pub operation: Operation,
     /// Operands of the operation, in order.
     pub operands: Vec<Quantity>,
@@ -95,10 +95,10 @@ mod tests {
         }
     }
 
-    /// Checks the Bonferroni correction. With differences of 0, 2, 1 and 1 the mean is 1 and its standard
-    /// error 0.408: t = 2.45 is less than the 3.18 that one comparison needs at 95%. With differences of 4,
-    /// 6, 5 and 5, t is 12.2: above the 3.18 of one comparison and the 6.2 of six, below the 35 of a
-    /// thousand.
+    /// Checks the Bonferroni correction by the statistic t of the differences in four replications. For a
+    /// test of 1, 6 and 1000 pairs, t must exceed 3.18, 6.2 and 35. Differences of 0, 2, 1 and 1 give t =
+    /// 2.45, which is too small for any test. Differences of 4, 6, 5 and 5 give 12.2, enough for one pair or
+    /// six.
     #[test]
     fn a_test_of_many_pairs_is_stricter_than_a_test_of_one_pair() {
         let base = of([10.0, 20.0, 30.0, 40.0]);

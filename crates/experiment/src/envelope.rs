@@ -20,7 +20,7 @@ pub(crate) const KEPT: &str = ".kept";
 /// Maximum length in bytes of a first line that is parsed to explain why it is invalid.
 const LINE_MAX: usize = 4096;
 
-/// The run to which a journal belongs.
+/// Identity of the run to which a journal belongs: scenario, seed, `--quick` and version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Run {
     /// SHA-256 of the scenario in hexadecimal.

@@ -8,10 +8,10 @@ use thiserror::Error;
 /// Error that prevents an experiment from being set up.
 #[derive(Debug, Error)]
 pub enum SetupError {
-    /// The scenario is invalid.
+    /// The scenario, which describes the machine and its workload, is invalid.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
-    /// The journal cannot be used.
+    /// The journal, which stores the finished points, cannot be used.
     #[error(transparent)]
     Journal(#[from] JournalError),
     /// The caller cancelled the experiment while machines were built.
@@ -79,7 +79,7 @@ pub enum RunError {
     /// A finished point could not be written to the journal.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// The threads could not be started.
+    /// The threads of the run could not be started.
     #[error("cannot start {jobs} threads: {problem}")]
     Threads {
         /// Number of threads requested.

@@ -18,14 +18,14 @@ pub struct FlowInfo {
 /// count demands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
-    /// A demand was offered to the machine.
+    /// A demand (a request to transfer data) was offered to the machine.
     Offered,
     /// A demand was completed.
     Done,
-    /// A demand was abandoned before it began.
+    /// A demand was abandoned before its transfer began.
     Dropped,
     /// A demand was retransmitted.
     Retried,
-    /// Bytes of a demand arrived.
+    /// Bytes of the data of a demand arrived.
     Carried,
 }

@@ -23,7 +23,7 @@ use thiserror::Error;
 /// Reason why a journal cannot be used. The journal stays unchanged.
 #[derive(Debug, Error)]
 pub enum JournalError {
-    /// The folder cannot be read or written.
+    /// The folder of the journal cannot be read or written.
     #[error("{path}: {error}; {}", remedy(error))]
     Io {
         /// Path of the file or folder.
@@ -31,7 +31,7 @@ pub enum JournalError {
         /// Error of the operating system.
         error: io::Error,
     },
-    /// The content of a file was changed after it was written.
+    /// The content of a file of the journal was changed after it was written.
     #[error(
         "{path}:{line}: {} damaged ({problem}); delete this file{}, all others stay",
         describe_file(path).0, describe_file(path).1
@@ -66,8 +66,8 @@ pub enum JournalError {
         /// Description of the mismatch.
         what: String,
     },
-    /// Several processes cannot share the work through the folder, because the files that assign it cannot be
-    /// written.
+    /// Several processes cannot share the work through the folder, because the files by which they claim
+    /// points cannot be read or written.
     #[error(transparent)]
     Claims(#[from] ClaimError),
     /// A path that should be a file or folder of the journal is of another type.
@@ -125,7 +125,7 @@ pub(crate) fn remedy(error: &io::Error) -> &'static str {
     }
 }
 
-/// An error in an entry of a journal.
+/// An error in an entry (the file of one point or search) of a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flaw {
     /// Name of the journal entry.

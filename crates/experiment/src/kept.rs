@@ -51,7 +51,7 @@ struct State {
     unkept: Duration,
     /// Whether the file of the partial results exists.
     filed: bool,
-    /// First error that occurred when the file was written.
+    /// First error that occurred when the file of the partial results was written.
     error: Option<JournalError>,
 }
 
@@ -133,7 +133,7 @@ impl<'a> Kept<'a> {
         self.write_file(&mut state)
     }
 
-    /// Write all partial results to the file.
+    /// Write all partial results to their file in the journal.
     fn write_file(&self, state: &mut State) -> Result<(), JournalError> {
         self.journal.write(&self.entry, &state.parts, true)?;
         state.unkept = Duration::ZERO;

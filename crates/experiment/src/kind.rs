@@ -46,7 +46,7 @@ type Shared = Arc<dyn Subject>;
 /// An error in a machine or its workload that only the construction of the machine detects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flaw {
-    /// Name of the field that causes the error.
+    /// Name of the scenario field that causes the error.
     pub field: &'static str,
     /// Description of the error.
     pub problem: String,
@@ -59,20 +59,20 @@ pub struct Flaw {
 /// Type-erased form of a [`Kind`]: its functions, for a table of several kinds of machine.
 #[derive(Debug, Clone, Copy)]
 pub struct Row {
-    /// File format of the kind.
+    /// Format of scenario files for this kind of machine.
     format: format::Row,
-    /// Function [`Kind::build`] of the kind.
+    /// The function [`Kind::build`] of this kind of machine.
     build: fn(&Described) -> Result<Arc<dyn Any + Send + Sync>, Flaw>,
-    /// Function [`Kind::subject`] of the kind.
+    /// The function [`Kind::subject`] of this kind of machine.
     subject: fn(&dyn Any, &Described) -> Result<Shared, Flaw>,
-    /// Function [`Kind::summary`] of the kind.
+    /// The function [`Kind::summary`] of this kind of machine.
     summary: fn(&dyn Any) -> MachineSummary,
-    /// Function [`Kind::measures`] of the kind.
+    /// The function [`Kind::measures`] of this kind of machine.
     measures: fn(&Described) -> Vec<String>,
 }
 
 impl Row {
-    /// Return the type-erased form of the kind `K`.
+    /// Return the type-erased form of `K`, a kind of machine such as hypercube.
     pub const fn of<K: Kind>() -> Self {
         Self {
             format: format::Row::of::<K>(),
@@ -106,9 +106,9 @@ fn of_kind<K: Kind>(built: &dyn Any) -> &K::Built {
 /// A machine that is built and ready to be simulated, of any kind.
 #[derive(Debug, Clone)]
 pub(crate) struct Built {
-    /// The kind of the machine.
+    /// Functions of the machine's kind, such as hypercube or fat tree.
     row: &'static Row,
-    /// The machine, of the type [`Kind::Built`] of its kind.
+    /// The machine itself, as the type [`Kind::Built`] of its kind.
     built: Arc<dyn Any + Send + Sync>,
 }
 
@@ -145,7 +145,7 @@ impl Kinds {
         }
     }
 
-    /// Return the file formats of the kinds.
+    /// Return the scenario file formats of all kinds of machine in the table.
     pub fn formats(&'static self) -> &'static Formats {
         let rows = || self.rows.iter().map(|row| row.format).collect();
         self.formats.get_or_init(|| Formats::new(rows()))

@@ -17,12 +17,12 @@ const BACKLOG_MIN: u64 = 500_000;
 const BACKLOG_PER_SENDER: u64 = 1_000;
 /// Number of periods of a periodic process, such as a checkpoint, whose demands may wait at the same time.
 const PERIODS: u64 = 2;
-/// Factor that gives the backlog limit from the number of demands within the delays of software and devices.
+/// Ratio of the backlog limit to the number of demands that delays of software and devices hold at once.
 /// Above this limit, most demands wait for other demands.
 const BACKLOG_PER_DELAYS: u64 = 2;
 
-/// Ratio of offered demands to the messages that a replication should deliver, at which it stops for an
-/// interim look. At this ratio the machine serves less than 1/`HOPELESS` of the offered load.
+/// Ratio of offered demands to the messages that a replication should deliver, at which the replication stops
+/// so that its results can be judged. The machine then serves less than 1/`HOPELESS` of the offered load.
 pub(crate) const HOPELESS: u64 = 4;
 
 /// Memory in bytes for one demand in flight, measured as resident memory and rounded up.
@@ -31,7 +31,8 @@ const DEMAND_BYTES: u64 = 256;
 /// resident memory and rounded up.
 const SENDER_BYTES: u64 = 8 << 10;
 
-/// Backlog of one flow at which a replication ends, because more waiting demands give no new information.
+/// Number of waiting demands (requests to transfer data) of one flow at which a replication ends, because a
+/// larger backlog gives no new information.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BacklogLimit {
     /// Number of demands of one flow that may wait before the replication ends.
@@ -41,8 +42,8 @@ pub(crate) struct BacklogLimit {
 }
 
 impl BacklogLimit {
-    /// Return the limit for `subject` in a run that may use `memory` bytes, with `replications` in memory at
-    /// once.
+    /// Return the backlog limit for the point `subject` in a run that may use `memory` bytes, with
+    /// `replications` in memory at once.
     pub fn new(subject: &dyn Subject, replications: u32, memory: u64) -> Self {
         let flows = 0..subject.flows().len();
         let in_delays = flows.map(|flow| beyond_delays(subject, flow)).max();
@@ -62,8 +63,8 @@ impl BacklogLimit {
         }
     }
 
-    /// Return whether a backlog of `demands` of this flow consists mostly of demands that wait for one
-    /// another.
+    /// Return whether in a backlog of this size most demands of the flow wait for other demands, not for
+    /// delays of software or devices.
     pub fn is_beyond_delays(&self, subject: &dyn Subject, flow: usize) -> bool {
         self.demands >= beyond_delays(subject, flow)
     }
@@ -86,7 +87,7 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Return the memory of a run that may use `bound` bytes, none of which are in use.
+    /// Return the memory budget of a run that may use `bound` bytes, none of which are in use.
     pub fn new(bound: u64) -> Self {
         Self {
             bound,

@@ -57,7 +57,7 @@ impl Machines {
             return Ok(built);
         }
         let built = self.kind.build(&machine.described)?;
-        // If two threads built it at once, keep one of them.
+        // If two threads have built the same machine at once, keep only one of the two.
         Ok(machine.built.get_or_init(|| built))
     }
 

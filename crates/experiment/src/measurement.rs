@@ -18,10 +18,11 @@ use isthmus_statistics::{Error, Judgement, SaturationTest, Verdict, more_work};
 use isthmus_units::Time;
 use rayon::prelude::*;
 
-/// Minimum factor by which a run grows from one interim look (judgement of the results so far) to the next.
+/// Minimum factor by which a run grows from one interim evaluation (judgement of the results so far) to the
+/// next.
 const LENGTHEN_MIN: f64 = 1.5;
-/// Maximum factor by which a run grows from one interim look to the next, if it grows faster than necessary
-/// so that the last look is at the maximum run length.
+/// Maximum factor by which a run grows from one interim evaluation to the next, if it grows faster than
+/// necessary so that the last evaluation is at the maximum run length.
 const LENGTHEN_MAX: f64 = 5.0;
 /// Growth of the backlog per offered demand above which the machine serves less than half of the offered
 /// load.
@@ -45,8 +46,8 @@ pub(crate) struct Measurement {
 }
 
 impl Measurement {
-    /// Return the collapse of the first replication that collapsed, with the number of replications that
-    /// collapsed.
+    /// Return the collapse (the machine stops delivering messages) in the first replication that collapsed,
+    /// with the number of replications that collapsed.
     pub fn collapse(&self) -> Option<Collapse> {
         let mut collapses = (self.replications.iter()).filter_map(|r| r.collapse.as_ref());
         let first = collapses.next()?.clone();
@@ -122,11 +123,11 @@ struct Plan<'a> {
     rules: &'a Rules,
     /// Test that decides the verdict on saturation.
     test: &'a SaturationTest,
-    /// Whether the means must reach the required precision.
+    /// Whether the point must run until its means have the required precision.
     precise: bool,
     /// Number of cycles that a run must last before its verdict counts.
     cycles_min: Cycles,
-    /// Backlog at which a replication ends.
+    /// Number of waiting demands at which a replication ends.
     backlog: BacklogLimit,
     shared: Shared<'a>,
 }
@@ -278,7 +279,8 @@ impl Plan<'_> {
         Ok(self.judged(replications))
     }
 
-    /// Return the result of these finished replications of fixed length.
+    /// Return the measurement, with its verdict on saturation, from these finished replications of fixed
+    /// length.
     fn judged(&self, replications: Vec<Finished>) -> Measurement {
         let recorders: Vec<&Recorders> = replications.iter().map(|r| &r.recorders).collect();
         let mut judged = judge(self.subject, &recorders, self.test);
@@ -376,7 +378,7 @@ impl Plan<'_> {
 
     /// Run a replication of length `length` to the earliest time at which measuring may begin. MSER-5 finds
     /// the end of the warm-up for each measure afterwards; the use of channels is counted after the first
-    /// quarter of the run up to the first interim look.
+    /// quarter of the run up to the first interim evaluation.
     fn warm_up(&self, replication: &mut Replication, length: Length) -> Result<(), Halt> {
         let progress = self.shared.progress;
         let at_least = |messages, demands, cycles| Length::AtLeast {
@@ -420,9 +422,9 @@ impl Plan<'_> {
         Ok(())
     }
 
-    /// Return the number of messages at the next interim look; `None` if a longer run would add nothing. A
-    /// run may have `max` messages for its means, and [`Rules::messages_of_verdict`] for the verdict on a
-    /// point. A search has no such extension for the verdict: it tries other loads instead.
+    /// Return the number of messages at the next interim evaluation of the results; `None` if a longer run
+    /// would add nothing. A run may have `max` messages for its means, and [`Rules::messages_of_verdict`] for
+    /// the verdict on a point. A search has no such extension for the verdict: it tries other loads instead.
     fn next_look(&self, wanted: Wanted, reached: u64, max: u64, looks_left: u32) -> Option<u64> {
         let next = |factor: Option<f64>, max: u64| {
             let factor = factor.filter(|_| looks_left > 0 && reached < max)?;
@@ -478,8 +480,8 @@ struct Wanted {
     verdict: Option<f64>,
 }
 
-/// Return the minimum factor by which a run of `reached` messages grows up to the next interim look. With it,
-/// the remaining looks can still reach `max` messages, as no step may exceed [`LENGTHEN_MAX`].
+/// Return the minimum factor by which a run of `reached` messages grows up to the next interim evaluation.
+/// With it, the remaining evaluations can still reach `max` messages, as no step may exceed [`LENGTHEN_MAX`].
 fn least_step(reached: u64, max: u64, looks_left: u32) -> f64 {
     let left = max as f64 / reached.max(1) as f64;
     let steps_after = i32::try_from(looks_left.saturating_sub(1)).unwrap_or(i32::MAX);
@@ -490,13 +492,13 @@ fn least_step(reached: u64, max: u64, looks_left: u32) -> f64 {
 #[derive(Debug, Clone)]
 pub(crate) struct Judged {
     pub verdict: Verdict,
-    /// Position of the flow of demands that decides the verdict.
+    /// Number of the flow (group of demands) that decides the verdict on saturation.
     pub flow: usize,
     /// Result of the test for saturation on the flow that decides the verdict; `None` if it had too few
     /// demands.
     pub judgement: Option<Judgement>,
-    /// Whether all demands were served in the flows that have only one period in the run and thus no steady
-    /// state. `None` if no such flow exists or another flow is saturated.
+    /// Whether the run served all demands of the flows without a steady state, whose demands arrive only
+    /// once. `None` if no such flow exists or another flow is saturated.
     pub served: Option<bool>,
 }
 

@@ -31,7 +31,8 @@ impl Overlay {
         }
     }
 
-    /// Mark the predictions for all measures whose name `is_of` accepts as outside the model's domain.
+    /// Mark the predictions for all measures whose name `is_of` accepts as outside the domain in which the
+    /// model is valid.
     pub fn bound(&mut self, reason: &str, is_of: impl Fn(&str) -> bool) {
         let of = self.measures.keys().filter(|name| is_of(name));
         self.outside

@@ -77,8 +77,8 @@ fn events(counts: &[(u64, Cycles)]) -> Events {
     }
 }
 
-/// Return the share by which the accepted rate of a very long run may exceed the measured rate. If the
-/// existence of a steady state is undecided, all of the backlog may still be served.
+/// Return the share by which the accepted rate of a very long run may exceed the measured rate: if the
+/// verdict on saturation is undecided, a longer run may still serve the whole backlog.
 fn unserved_share(
     measurement: &Measurement,
     recorders: &[&Recorders],

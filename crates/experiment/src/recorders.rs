@@ -29,13 +29,13 @@ pub struct FlowCount {
 /// bytes that arrived.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 struct Totals {
-    /// Number of offered demands.
+    /// Number of offered demands (requests to transfer data).
     offered: u64,
-    /// Number of completed demands.
+    /// Number of completed demands (requests to transfer data).
     done: u64,
-    /// Number of abandoned demands.
+    /// Number of abandoned demands (requests to transfer data).
     dropped: u64,
-    /// Number of retransmissions.
+    /// Number of retransmissions for demands.
     retried: u64,
     /// Number of bytes that arrived for demands.
     carried: u64,
@@ -55,7 +55,7 @@ impl Totals {
 }
 
 impl FlowCount {
-    /// Return the number of offered demands.
+    /// Return the number of offered demands (requests to transfer data).
     pub fn offered(&self) -> u64 {
         self.totals.offered
     }
@@ -106,25 +106,25 @@ impl FlowCount {
     }
 }
 
-/// Record of the totals of all flows at one simulated time.
+/// The totals of the demands of all flows at one simulated time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Checkpoint {
-    /// Simulated time of the record, in cycles.
+    /// Simulated time at which the totals were recorded, in cycles.
     time: Cycles,
-    /// Totals of each flow.
+    /// Totals of the demands of each flow.
     flows: Vec<Totals>,
 }
 
 /// Latencies, counts and backlogs that one replication records.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Recorders {
-    /// Latencies in cycles, one recorder for each measure of the subject.
+    /// Recorders of latencies in cycles, one for each measure of the point.
     pub latencies: Vec<Recorder>,
-    /// Counts of demands, for each flow of the subject.
+    /// Counts of demands, for each flow (group of demands) of the point.
     pub flows: Vec<FlowCount>,
     /// Number of messages delivered so far.
     pub delivered: u64,
-    /// Number of deliveries after which the replication stops.
+    /// Number of delivered messages at which the replication stops.
     pub limit: u64,
     /// Number of packets of long messages that have arrived so far.
     parts: u64,
@@ -248,7 +248,7 @@ impl Recorders {
         self.flows.iter().map(FlowCount::waiting).sum()
     }
 
-    /// Record the totals of all flows at the simulated time `time`.
+    /// Record the totals of the demands of all flows at the simulated time `time`.
     pub fn checkpoint(&mut self, time: Cycles) {
         self.checkpoints.push(self.totals(time));
     }
@@ -264,7 +264,7 @@ impl Recorders {
         self.checkpoints.len() <= FIRST
     }
 
-    /// Return a record of the current totals of all flows at the simulated time `time`.
+    /// Return a record of the present totals of the demands of all flows, at the simulated time `time`.
     fn totals(&self, time: Cycles) -> Checkpoint {
         Checkpoint {
             time,

@@ -50,20 +50,21 @@ pub(crate) struct Shared<'a> {
 /// Condition at which a replication stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Length {
-    /// Stop once this many messages are delivered or demands offered, and this many cycles have passed.
+    /// Stop the replication once this many messages are delivered or demands offered, and this many cycles have passed.
     AtLeast {
         /// Number of delivered messages at which the replication may stop.
         messages: u64,
         /// Number of offered demands at which the replication may stop.
         demands: u64,
-        /// Number of cycles that must have passed.
+        /// Number of cycles that must have passed before the replication may stop.
         cycles: Cycles,
-        /// Number of cycles that must also have passed, unless this number of messages is delivered earlier.
+        /// Number of cycles that must also have passed before the replication may stop, unless this number of messages
+        /// is delivered earlier.
         wanted: (Cycles, u64),
     },
-    /// Stop at exactly this cycle.
+    /// Stop the replication at exactly this cycle.
     Until(Cycles),
-    /// Stop once this many messages are delivered, or at this cycle if that is earlier.
+    /// Stop the replication once this many messages are delivered, or at this cycle if that is earlier.
     Within { messages: u64, end: Cycles },
 }
 
@@ -82,7 +83,7 @@ pub(crate) struct Replication {
     /// Period in cycles of the periodic process of the workload, such as a checkpoint; 0 if nothing is
     /// periodic.
     period: Cycles,
-    /// Number of nodes that send.
+    /// Number of nodes that send messages.
     senders: u64,
 }
 
@@ -118,7 +119,7 @@ pub(crate) struct Finished {
     /// Use of the channels and of the other parts of the machine; `None` if it was not counted.
     pub counted: Option<Counted>,
     pub collapse: Option<Collapse>,
-    /// Whether the replication ended because too many demands waited.
+    /// Whether the replication ended because too many demands (requests to transfer data) waited.
     pub overfull: bool,
     /// Observations, such as phases, that were incomplete at the end of the replication.
     pub unended: Vec<Unended>,
@@ -137,7 +138,7 @@ impl Finished {
 }
 
 impl Replication {
-    /// Start replication `number` of `subject` with `seed`.
+    /// Start replication `number` of the point `subject`, with the master seed `seed`.
     pub fn new(
         subject: &dyn Subject,
         (seed, number): (u64, u64),
@@ -291,7 +292,7 @@ impl Replication {
         self.recorders.mark(self.simulation.now());
     }
 
-    /// Start to count the use of channels.
+    /// Start to count the use of the machine's channels; earlier use is left out.
     pub fn count_channels(&mut self) {
         if self.counting_from.is_none() {
             self.simulation.count_channels();

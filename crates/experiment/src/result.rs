@@ -25,7 +25,8 @@ pub struct RunResult {
     pub title: String,
     /// The scenario author's description.
     pub description: String,
-    /// Fields that overrides have changed, because of which `title` and `description` may be wrong.
+    /// Scenario fields that the user has overridden, so that `title` and `description` may no longer be
+    /// right.
     pub changes: Vec<Change>,
     /// SHA-256 of the scenario with its overrides, in hexadecimal.
     pub digest: String,
@@ -37,7 +38,7 @@ pub struct RunResult {
     pub confidence: f64,
     /// Meaning and unit of all offered loads in this result.
     pub load: Load,
-    /// The swept fields, in file order.
+    /// The scenario fields that are swept, in the order of the file.
     pub axes: Vec<Axis>,
     /// Position in `axes` of the load axis, if there is one.
     pub load_axis: Option<usize>,
@@ -140,9 +141,9 @@ pub struct JobSummary {
 /// Result of one point of the sweep.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PointResult {
-    /// Position of the point in the product of the axes.
+    /// Position of the point among all combinations of axis values.
     pub index: usize,
-    /// Value of each axis.
+    /// Value of each axis of the sweep at this point.
     pub values: Vec<AxisValue>,
     /// Position of the point's machine in [`RunResult::machines`].
     pub machine: usize,
@@ -185,7 +186,7 @@ pub struct PointResult {
 /// Collapse of a machine: it stopped delivering messages at this time, and these messages wait.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Collapse {
-    /// Whether messages still move.
+    /// Whether messages still move in the collapsed machine.
     pub kind: Standstill,
     /// Time of the last arrival of a message, in us. If some messages still arrive, the time at which some
     /// queues were found to be blocked forever.
@@ -278,7 +279,7 @@ pub struct VerdictSummary {
     pub verdict: State,
     /// Name of the flow of demands that decides the verdict, for example `messages` or `io`.
     pub flow: String,
-    /// Growth of the backlog per offered demand.
+    /// Growth of the backlog per offered demand (request to transfer data).
     pub growth: f64,
     /// Lower end of the confidence interval of `growth`.
     pub growth_low: f64,
@@ -361,7 +362,7 @@ pub struct Percentile {
 pub struct Histogram {
     /// Name of the measure.
     pub measure: String,
-    /// Unit of `step`.
+    /// Unit of `step` and of the bounds of the bins.
     pub unit: String,
     /// Length of one cycle, in `unit`. The bounds of the bins are multiples of it.
     pub step: f64,
@@ -395,7 +396,7 @@ pub struct Bottleneck {
     pub busy: f64,
     /// Mean time for which one message, packet or request occupied the part, in us.
     pub held_us: Option<f64>,
-    /// Unit of data that occupied the part: `message`, `packet` or `request`.
+    /// Name of the unit of data that occupied the part: `message`, `packet` or `request`.
     pub holder: String,
     /// Number of the I/O server to which the part belongs, if any.
     pub server: Option<u32>,
@@ -459,7 +460,7 @@ impl PointEnd {
 /// The saturation load for one combination of the other axes, found by a search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SearchResult {
-    /// Value of each axis; `None` for the load axis.
+    /// Value of each axis of the sweep; `None` for the load axis.
     pub values: Vec<Option<AxisValue>>,
     /// Position of the machine in [`RunResult::machines`].
     pub machine: usize,
@@ -512,7 +513,7 @@ pub struct Trial {
     pub load: f64,
     /// Verdict on saturation at this load.
     pub verdict: State,
-    /// Growth of the backlog per offered demand.
+    /// Growth of the backlog per offered demand (request to transfer data).
     pub growth: f64,
     /// Number of messages simulated at this load.
     pub messages: u64,

@@ -4,8 +4,8 @@ use isthmus_scenario::{Measure, Stop, StopRule, Verdict, Warmup};
 use isthmus_statistics::{SaturationTest, WarmUp};
 use isthmus_units::Time;
 
-/// Maximum number of interim looks (judgements of the results so far) at one point, each after a longer run.
-/// Together they have the accepted error rate of a verdict.
+/// Maximum number of interim evaluations (judgements of the results so far) at one point, each after a longer
+/// run. Together they have the accepted error rate of a verdict.
 const LOOKS: u32 = 8;
 
 /// Rules of the scenario, or of its `--quick` form, that decide how a point is measured.
@@ -13,7 +13,7 @@ const LOOKS: u32 = 8;
 pub(crate) struct Rules {
     /// Stopping rules of the scenario.
     pub stop: Stop,
-    /// Quantities to measure.
+    /// Quantities that the scenario requests to measure.
     pub measure: Measure,
     /// Parameters of the test for saturation.
     pub verdict: Verdict,
@@ -30,11 +30,11 @@ pub(crate) struct Rules {
     pub in_full: Option<u64>,
 }
 
-/// Maximum number of interim looks at a run of fixed length that `--quick` has shortened. The last look is at
-/// the original length.
+/// Maximum number of interim evaluations of a run of fixed length that `--quick` has shortened. The last one
+/// is at the original length.
 const QUICK_LOOKS: u32 = 4;
 
-/// Value of [`Rules::patience`] without `--quick`.
+/// Value of [`Rules::patience`], the factor by which a search lengthens undecided runs, without `--quick`.
 pub(crate) const PATIENCE: u64 = 16;
 
 /// Minimum number of periods of a periodic process in runs that `--quick` has shortened and in runs without a
@@ -95,8 +95,9 @@ impl Rules {
         max.saturating_mul(self.decisive)
     }
 
-    /// Return the length of the run at each interim look, if its fixed length is `first`. It is only that
-    /// length, or a geometric series up to the original length if `--quick` has shortened the run.
+    /// Return the length of the run at each interim evaluation of its results, if its fixed length is
+    /// `first`. It is only that length, or a geometric series up to the original length if `--quick` has
+    /// shortened the run.
     pub fn lengths(&self, first: u64) -> Vec<u64> {
         let (looks, longer) = match self.in_full {
             Some(full) if full > first => (QUICK_LOOKS, full as f64 / first as f64),
@@ -109,7 +110,7 @@ impl Rules {
         (0..looks).map(length).collect()
     }
 
-    /// Return the maximum number of interim looks at a point.
+    /// Return the maximum number of interim evaluations of the results of a point.
     pub fn looks(&self) -> u32 {
         match self.stop.rule {
             StopRule::Fixed { messages } => self.lengths(messages).len() as u32,
@@ -164,7 +165,7 @@ mod tests {
     fn a_shortened_run_has_five_periods_or_all_if_there_are_fewer() {
         let ms = |ms: u64| Time::from_us(1_000 * ms);
         assert_eq!(shortened(ms(100), Time::ZERO), ms(10));
-        // A tenth of 100 ms is only one period of 10 ms.
+        // A tenth of 100 ms is only one period of 10 ms, but the minimum is five periods.
         assert_eq!(shortened(ms(100), ms(10)), ms(50));
         assert_eq!(shortened(ms(2_510), ms(10)), ms(260));
         assert_eq!(shortened(ms(30), ms(10)), ms(30));

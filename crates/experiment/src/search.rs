@@ -82,7 +82,7 @@ impl Range {
     /// Return whether no stable or no saturated load is known, or their distance is larger than requested.
     fn is_too_wide(&self, bracket: Bracket) -> bool {
         match (bracket.stable, bracket.saturated) {
-            // Bisection may end a rounding error above the resolution.
+            // Allow a rounding error above the resolution, at which the bisection may end.
             (Some(stable), Some(saturated)) => {
                 let width = self.resolution * 0.5 * (stable + saturated);
                 saturated - stable > width * (1.0 + 1e-9)
@@ -115,7 +115,7 @@ fn narrowed(outer: Bracket, inner: Bracket) -> Bracket {
 /// One pass of the search: a bisection of an interval of loads to a given width.
 struct Pass<'a> {
     seed: u64,
-    /// Rules for the runs at each load.
+    /// Stopping rules and other rules for the runs at each load.
     rules: &'a Rules,
     shared: Shared<'a>,
     /// Probability of a wrong verdict, for all loads of the pass together.
@@ -125,8 +125,8 @@ struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    /// Bisect until the stable and the saturated load have at most the distance `resolution`, and return
-    /// both.
+    /// Bisect the interval of loads until the highest stable and the lowest saturated load are at most
+    /// `resolution` apart, and return both.
     fn run(
         self,
         (low, high): (f64, f64),

@@ -35,7 +35,7 @@ pub trait Subject: Debug + Send + Sync {
     /// Return the number of nodes that send messages.
     fn senders(&self) -> u64;
 
-    /// Return the number of demands of a flow that the delays of software and devices hold at the same time
+    /// Return the number of demands of a flow that wait in delays of software and devices at the same time
     /// when every link is fully used. The default is 0.
     fn held_by_delays(&self, _flow: usize) -> u64 {
         0
@@ -155,7 +155,7 @@ pub struct Figure {
     pub name: &'static str,
     /// Unit of the value.
     pub unit: &'static str,
-    /// The value in `unit`.
+    /// The value, in the unit `unit`.
     pub value: f64,
 }
 
@@ -183,8 +183,8 @@ pub struct Taken {
     pub cycles: u64,
     /// Number of messages or requests that occupied the resource.
     pub times: u64,
-    /// Total number of cycles for which these messages or requests occupy the resource, including cycles
-    /// after the end of the count.
+    /// Total number of cycles for which the counted messages or requests occupy the resource, including
+    /// cycles after the end of the count.
     pub asked: u64,
 }
 
@@ -236,6 +236,6 @@ pub struct RateInfo {
     pub fate: Fate,
     /// Positions of the flows whose events the rate counts.
     pub flows: Vec<usize>,
-    /// Factor that converts one demand or one arrived byte per cycle to `unit`.
+    /// Factor that converts a rate of one demand or one arrived byte per cycle to the unit of the rate.
     pub scale: f64,
 }

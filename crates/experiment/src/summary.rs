@@ -78,7 +78,7 @@ impl Report {
         let confidence = rules.stop.confidence;
         let Ok(summary) = Summary::of(recorders, rules.warm_up(), percents, confidence, least)
         else {
-            // The measure does not occur, or not in every replication.
+            // A replication has no completed observation of the measure: report only a lower bound, if any.
             self.measures.extend(cut.alone(name, confidence, cycle_us));
             return;
         };

@@ -3,8 +3,8 @@
 use crate::overlay::Overlay;
 use crate::result::{Bottleneck, ChannelUse};
 
-/// Share of the occupancy of the part that is occupied longest. Parts that are occupied for at least this
-/// share may be the bottleneck.
+/// A part may be the bottleneck if its occupancy is at least this fraction of the highest occupancy of any
+/// part.
 const AS_FULL: f64 = 0.9;
 
 /// Use of the parts of a machine at a point, with the bottleneck.
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn the_busiest_part_is_the_bottleneck() {
-        // Messages that wait for the link occupy the injection channel all the time.
+        // The link is the bottleneck: messages that wait for it occupy the injection channel all the time.
         let parts = [
             part("inject", 0, 0.2, 0.99),
             part("link", 0, 0.95, 0.97),

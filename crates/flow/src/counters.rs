@@ -1,10 +1,10 @@
-//! Counters of bytes and busy times of links.
+//! Counters of the bytes that links carry and of the time for which links are busy.
 
 use crate::rate::whole_bytes;
 use isthmus_kernel::Cycles;
 
-/// Counters over the interval from `Engine::count_from_now` to `Engine::counted`. A transfer that
-/// moves at either end of the interval counts with its part inside the interval.
+/// Counters of the links over the interval from `Engine::count_from_now` to `Engine::counted`. A
+/// transfer that crosses either end of the interval counts with its part inside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Counters {
     /// For each link: whole bytes that it carried.
@@ -13,13 +13,13 @@ pub struct Counters {
     pub busy: Vec<Cycles>,
 }
 
-/// State from which the engine computes the [`Counters`] at any time.
+/// Running sums from which the engine computes the [`Counters`] at any time.
 #[derive(Debug, Clone)]
 pub(crate) struct Counting {
     /// For each link: work that it carried, in steps of 2^-24 bytes.
     carried: Vec<u128>,
     busy: Vec<Cycles>,
-    /// For each link with transfers: the start of the busy time that is not counted yet.
+    /// For each link with moving transfers: the time since which its busy time is not yet counted.
     since: Vec<Cycles>,
 }
 

@@ -13,25 +13,25 @@ id! {
 /// Number of children of a heap entry.
 const ARITY: usize = 4;
 
-/// Entry of a transfer: its end time, its number, which breaks ties, and its slot.
+/// Heap entry of a transfer: its end time, its number, which breaks ties, and its slot.
 type End = (Cycles, u64, FlowId);
 
 /// Heap of the end times of all moving transfers. The earliest end is on top.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Ends {
     heap: Vec<End>,
-    /// Position in the heap of the entry of each slot.
+    /// Position in the heap of the entry of each transfer, by the transfer's slot.
     entries: Vec<u32>,
 }
 
 impl Ends {
-    /// Returns the earliest end time; `Cycles::MAX` if there is none.
+    /// Returns the earliest end time of a moving transfer; `Cycles::MAX` if there is none.
     #[inline]
     pub(crate) fn next_time(&self) -> Cycles {
         self.heap.first().map_or(Cycles::MAX, |end| end.0)
     }
 
-    /// Adds a transfer that ends at `time`.
+    /// Adds a transfer that ends at `time`; `number` breaks ties between equal times.
     pub(crate) fn insert(&mut self, flow: FlowId, number: u64, time: Cycles) {
         if self.entries.len() <= flow.index() {
             self.entries.resize(flow.index() + 1, u32::MAX);
@@ -64,7 +64,7 @@ impl Ends {
         Some(first.2)
     }
 
-    /// Write `end` at position `entry` of the heap.
+    /// Write the entry `end` at position `entry` of the heap.
     #[inline]
     fn place_entry(&mut self, entry: usize, end: End) {
         self.heap[entry] = end;

@@ -1,4 +1,4 @@
-//! The event loop: transfers begin, move and end.
+//! The event-driven engine: it begins, moves and ends transfers that share links.
 
 use crate::counters::{Counters, Counting};
 use crate::ends::{Ends, FlowId};
@@ -11,10 +11,12 @@ use isthmus_kernel::{Cycles, Id, Ran, RunUntil, Slab};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Maximum length of a path that is searched for repeated links; longer paths are sorted.
+/// Maximum length of a path in which repeated links are found by comparing all pairs; longer paths
+/// are sorted.
 const SEARCHED_MAX: usize = 16;
 
-/// Future events, in the order within a tick (rule 7). Ends of transfers are in their own heap.
+/// A future event. The variants have the order of events within a tick (rule 7 of the crate). Ends
+/// of transfers are in their own heap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     /// A timer expires: its sequence number, and its value for the handler.
@@ -34,11 +36,11 @@ struct Flow<T> {
     generated: Cycles,
     latency: Cycles,
     rate_max: Option<Rate>,
-    /// Reserved rate of the transfer in steps per tick; 0 without a reservation.
+    /// Reserved rate of the transfer in steps of 2^-24 bytes per tick; 0 without a reservation.
     reserved: u64,
     /// Whether the latency of the transfer is over, so that its bytes move.
     moves: bool,
-    /// Rate of the transfer in steps per tick since time `since`.
+    /// Rate of the transfer since time `since`, in steps of 2^-24 bytes per tick.
     rate: u64,
     since: Cycles,
     /// Remaining work of the transfer at time `since`, in steps of 2^-24 bytes.
@@ -46,7 +48,8 @@ struct Flow<T> {
 }
 
 impl<T> Flow<T> {
-    /// Returns the work that has moved from the time `since` until now, in steps of 2^-24 bytes.
+    /// Returns the work that the transfer has moved from its time `since` until now, in steps of
+    /// 2^-24 bytes.
     #[inline]
     fn moved(&self, now: Cycles) -> u64 {
         self.rate * (now - self.since)
@@ -62,11 +65,12 @@ impl<T> Flow<T> {
     }
 }
 
-/// The engine: links, transfers under way, and future events.
+/// The simulation engine: links, transfers under way, and future events.
 #[derive(Debug, Clone)]
 pub struct Engine<T> {
     capacities: Vec<Rate>,
-    /// Reserved rate of each link in steps per tick, including reservations of future transfers.
+    /// Reserved rate of each link in steps of 2^-24 bytes per tick, including reservations of
+    /// future transfers.
     booked: Vec<u64>,
     sharing: Sharing,
     flows: Slab<FlowId, Flow<T>>,
@@ -74,7 +78,7 @@ pub struct Engine<T> {
     ends: Ends,
     /// Future events except ends of transfers.
     future: BinaryHeap<Reverse<(Cycles, Event)>>,
-    /// Buffer for the transfers whose share has changed.
+    /// Buffer for the transfers whose share of their links has changed.
     changed: Vec<FlowId>,
     /// Running counters; `None` before counting is started.
     counting: Option<Counting>,
@@ -124,7 +128,7 @@ impl<T: Copy> Engine<T> {
         Rate::of(capacity.steps() - self.booked[link as usize])
     }
 
-    /// Checks that [`offer`](isthmus_kernel::Engine::offer) would accept a transfer.
+    /// Checks that [`offer`](isthmus_kernel::Engine::offer) would accept a transfer at `time`.
     ///
     /// # Errors
     /// The reason for which `offer` would refuse the transfer.
@@ -199,7 +203,7 @@ impl<T: Copy> Engine<T> {
         Ok(())
     }
 
-    /// Sets a timer: the handler gets `timer` at `time`.
+    /// Sets a timer: at `time`, the engine calls [`Handler::timer`] with the value `timer`.
     ///
     /// # Panics
     /// The time is in the past.
@@ -289,7 +293,8 @@ impl<T: Copy> Engine<T> {
         self.changed = changed;
     }
 
-    /// Handle an event that is not the end of a transfer.
+    /// Handle an event that is not the end of a transfer: a timer, the begin of a transfer, or the
+    /// end of its latency.
     #[inline]
     fn serve<H: Handler<Tag = T>>(&mut self, event: Event, handler: &mut H) {
         match event {

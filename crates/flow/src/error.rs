@@ -1,9 +1,10 @@
-//! Errors in networks and offers.
+//! Errors in the links of a network and in the transfers offered to an engine.
 
 use crate::rate::{BYTES_MAX, Rate};
 use isthmus_kernel::Cycles;
 
-/// An error, with the permitted values in its message.
+/// An error in a network of links or in an offered transfer. Its message contains the permitted
+/// values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// A rate is too small or too large for the engine.

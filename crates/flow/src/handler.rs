@@ -1,10 +1,10 @@
-//! The handler that drives the engine.
+//! The interface of the caller's handler, which receives an engine's reports and offers transfers.
 
 use crate::engine::Engine;
 use crate::transfer::Delivered;
 
-/// Drives the engine and receives its reports. Calls come in order of time, and within a tick by
-/// rule 7.
+/// Receives the reports of an engine, and may offer it transfers. Calls come in order of time, and
+/// within a tick in the order of rule 7 of the crate.
 pub trait Handler {
     /// The type of the data that the caller attaches to transfers.
     type Tag: Copy;
@@ -13,7 +13,8 @@ pub trait Handler {
     #[inline]
     fn timer(&mut self, _engine: &mut Engine<Self::Tag>, _timer: u32) {}
 
-    /// Handles the begin of an offered transfer, which gets this number. Does nothing by default.
+    /// Handles the begin of an offered transfer, which gets the number `_number`. Does nothing by
+    /// default.
     #[inline]
     fn generated(&mut self, _engine: &mut Engine<Self::Tag>, _number: u64, _tag: Self::Tag) {}
 

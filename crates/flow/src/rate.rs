@@ -1,4 +1,4 @@
-//! Rates and amounts of work, in whole steps.
+//! Rates and amounts of work, in whole steps of 2^-24 bytes.
 
 use crate::error::Error;
 use std::fmt;
@@ -46,7 +46,7 @@ impl Rate {
         }
     }
 
-    /// Returns the rate in steps of 2^-24 bytes per tick.
+    /// Returns the rate as a number of steps of 2^-24 bytes per tick.
     #[inline]
     pub const fn steps(self) -> u64 {
         self.0

@@ -31,39 +31,39 @@ id! {
     struct LinkId;
 }
 
-/// Level or bound that means no limit.
+/// Value of a level (fair share of a link) or of a bound of a transfer that means no limit.
 pub(crate) const NONE: u64 = u64::MAX;
 
 /// Initial number of links per path in the table of paths; a longer path increases it.
 const STRIDE_MIN: usize = 8;
 
-/// State of a link during a change of transfers.
+/// State of a link while shares are computed after transfers have started or ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// The level of the link is valid.
+    /// The level (fair share) of the link is valid.
     Closed,
-    /// The level of the link may change. For the new level, transfers with shares of at least the
-    /// old level count as limited by this link only.
+    /// The level (fair share) of the link may change. The computation of the new level treats
+    /// transfers with shares of at least the old level as limited by this link only.
     Open,
-    /// The new level of the link will be above the old one, which is no longer valid.
+    /// The new level (fair share) of the link will be above the old one, which is no longer valid.
     Expired,
 }
 
-/// State of a link for the computation of the shares.
+/// State of a link for the computation of the transfers' shares.
 #[derive(Debug, Clone)]
 struct Link {
-    /// Unreserved capacity in steps per tick.
+    /// Unreserved capacity of the link in steps of 2^-24 bytes per tick.
     free: u64,
-    /// The share at which the link was settled.
+    /// The level of the link: the share of those transfers that this link limits.
     level: u64,
-    /// For an open link: its new level, as far as known.
+    /// For an open link: its new level (fair share), as far as known.
     next: u64,
     /// For an open link: its moment, which is the level at which the link is handled and its key in
     /// the heap. Entries of the link with other moments are outdated.
     moment: u64,
     state: State,
-    /// Whether `next` may be too low, because the shares of other transfers have decreased since
-    /// `next` was computed.
+    /// Whether the new level `next` may be too low, because the shares of other transfers have
+    /// decreased since it was computed.
     low: bool,
     /// The transfers that move over the link, in any order.
     flows: Vec<FlowId>,
@@ -72,25 +72,26 @@ struct Link {
 /// State of a transfer for the computation of the shares.
 #[derive(Debug, Clone, Copy)]
 struct Flow {
-    /// The maximum share of the transfer in steps per tick.
+    /// The maximum share of the transfer in steps of 2^-24 bytes per tick.
     bound: u64,
     /// Number of links that the transfer crosses.
     hops: u16,
-    /// Whether the transfer is in `changed`.
+    /// Whether the transfer is in the list `changed` of transfers whose share may have changed.
     is_changed: bool,
 }
 
-/// Shares of moving transfers on links, in steps per tick. The shares do not depend on the time.
+/// Max-min fair shares of moving transfers on their links, in steps of 2^-24 bytes per tick.
 #[derive(Debug, Clone)]
 pub(crate) struct Sharing {
     links: Table<LinkId, Link>,
-    /// The share of each transfer. During a change, the share as far as known.
+    /// The share of each transfer. While shares are computed, an entry may not be final.
     shares: Table<FlowId, u64>,
     flows: Table<FlowId, Flow>,
     paths: Paths<FlowId, u32>,
-    /// Heap of the open links by their moments.
+    /// Heap of the open links by their moments, the levels at which they are handled.
     moments: BinaryHeap<Reverse<(u64, u32)>>,
-    /// All links that have been opened since the last computation of the shares.
+    /// All links that have been opened (their levels may change) since the last computation of the
+    /// shares.
     opened: Vec<LinkId>,
     /// Transfers whose share may have changed since the last computation of the shares.
     changed: Vec<FlowId>,
@@ -98,12 +99,12 @@ pub(crate) struct Sharing {
     scratch: Vec<u64>,
     /// Buffer for the transfers that a link limits.
     limited: Vec<FlowId>,
-    /// Buffer for the links that a change affects.
+    /// Buffer for the links that a change of shares affects.
     affected: Vec<LinkId>,
 }
 
 impl Sharing {
-    /// Creates links with these unreserved capacities in steps per tick.
+    /// Creates links with these unreserved capacities, in steps of 2^-24 bytes per tick.
     pub(crate) fn new(capacities: impl Iterator<Item = u64>) -> Self {
         let links = capacities.map(|free| Link {
             free,
@@ -158,14 +159,14 @@ impl Sharing {
         self.links[LinkId::new(link)].flows.len()
     }
 
-    /// Returns the share of a moving transfer.
+    /// Returns the share of a moving transfer, in steps of 2^-24 bytes per tick.
     #[inline]
     pub(crate) fn share(&self, flow: FlowId) -> u64 {
         self.shares[flow]
     }
 
-    /// Starts to move a transfer. It has `reserved` steps per tick on its links, and gets a share
-    /// of the rest of at most `bound`.
+    /// Adds a transfer that starts to move. It has `reserved` steps per tick on its links, and gets
+    /// a share of at most `bound` of the unreserved capacity.
     pub(crate) fn join(&mut self, flow: FlowId, bound: u64, reserved: u64) {
         self.flows[flow].bound = bound;
         self.shares[flow] = bound;
@@ -179,7 +180,7 @@ impl Sharing {
         }
     }
 
-    /// Removes a moving transfer that has ended.
+    /// Removes a moving transfer that has ended, with its reservation of `reserved` steps per tick.
     pub(crate) fn leave(&mut self, flow: FlowId, reserved: u64) {
         for hop in 0..self.flows[flow].hops.into() {
             let link = self.step(flow, hop);
@@ -199,14 +200,15 @@ impl Sharing {
         }
     }
 
-    /// Returns whether no transfer has joined or left since the shares were computed.
+    /// Returns whether the shares are up to date: no transfer has joined or left since they were
+    /// computed.
     #[inline]
     pub(crate) fn is_settled(&self) -> bool {
         self.opened.is_empty() && self.changed.is_empty()
     }
 
-    /// Computes all shares. Appends to `changed`, which must be empty, the transfers whose share
-    /// may have changed.
+    /// Computes the shares of all moving transfers. Appends to `changed`, which must be empty, the
+    /// transfers whose share may have changed.
     pub(crate) fn settle(&mut self, changed: &mut Vec<FlowId>) {
         for at in 0..self.opened.len() {
             self.compute_level(self.opened[at]);
@@ -222,8 +224,8 @@ impl Sharing {
                 if self.links[link].moment != moment {
                     continue;
                 }
-                // The link gets another entry in the heap. The old entry is outdated once the link
-                // is settled.
+                // The moment is unchanged, so handle the link now. Its second entry in the heap is
+                // outdated once the link is settled.
             }
             if self.links[link].next == moment {
                 self.close(link, moment);
@@ -260,7 +262,8 @@ impl Sharing {
         }
     }
 
-    /// Opens a closed link. The caller must then compute the moment of the link.
+    /// Marks a closed link as open: its level (fair share) may change. The caller must then compute
+    /// the moment (heap key) of the link.
     #[inline]
     fn open(&mut self, link: LinkId) {
         let state = &mut self.links[link];
@@ -272,7 +275,8 @@ impl Sharing {
         }
     }
 
-    /// Adds an open link to the heap, with the level at which the link is handled.
+    /// Adds an open link to the heap, with its key `moment`: the level at which the link is
+    /// handled.
     #[inline]
     fn queue(&mut self, link: LinkId, moment: u64) {
         self.links[link].moment = moment;
@@ -281,7 +285,8 @@ impl Sharing {
         }
     }
 
-    /// Computes the new level of an open link, as far as known, and its moment.
+    /// Computes a lower bound of the new level (fair share) of an open link, and its moment (heap
+    /// key).
     fn compute_level(&mut self, link: LinkId) {
         let state = &mut self.links[link];
         let old = match state.state {
@@ -299,8 +304,8 @@ impl Sharing {
         self.queue(link, moment);
     }
 
-    /// Closes an open link: sets its new level, and the shares of the transfers that the link
-    /// limits.
+    /// Closes an open link: sets its new level (fair share), and the shares of the transfers that
+    /// the link limits.
     fn close(&mut self, link: LinkId, level: u64) {
         let state = &mut self.links[link];
         state.level = level;
@@ -319,8 +324,8 @@ impl Sharing {
                 let other = self.step(flow, hop);
                 let state = &mut self.links[other];
                 match state.state {
-                    // The link that is being closed, or a link that limits no transfer before and
-                    // after the change.
+                    // Nothing changes for the link that is being closed, or for a link that limits
+                    // no transfer before and after the change.
                     State::Closed if state.level <= level || state.level == NONE => {}
                     State::Closed => {
                         let moment = state.level;
@@ -335,8 +340,8 @@ impl Sharing {
         }
     }
 
-    /// Handles a link whose new level is above the old one. Transfers that only this link limited
-    /// become loose.
+    /// Handles a link whose new level (fair share) is above the old one. Transfers that only this
+    /// link limited become loose: only their bounds limit them until another link does.
     fn expire(&mut self, link: LinkId, old: u64) {
         let state = &mut self.links[link];
         state.state = State::Expired;
@@ -376,9 +381,9 @@ impl Sharing {
     }
 }
 
-/// Returns the level of a link with `free` unreserved capacity. `elsewhere` has the limit of each
-/// transfer by its other links and its bound, as far as known. Returns [`NONE`] if these limit all
-/// transfers.
+/// Returns the level (fair share) of a link with `free` unreserved capacity. `elsewhere` has, for
+/// each transfer, the limit that its other links and its bound set, as far as known. Returns
+/// [`NONE`] if these limit all transfers.
 #[inline]
 fn level(mut free: u64, elsewhere: &mut Vec<u64>) -> u64 {
     let mut level = 0;
@@ -393,8 +398,8 @@ fn level(mut free: u64, elsewhere: &mut Vec<u64>) -> u64 {
         let mut kept = 0;
         for at in 0..elsewhere.len() {
             let limited = elsewhere[at];
-            // Each of these transfers gets less than a share, so together they get less than
-            // `free`.
+            // The subtraction cannot underflow: each of these transfers gets less than a share, so
+            // together they get less than `free`.
             elsewhere[kept] = limited;
             if limited < level {
                 free -= limited;

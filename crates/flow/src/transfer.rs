@@ -6,31 +6,31 @@ use isthmus_kernel::Cycles;
 /// A transfer of bytes over a path of links, which a caller offers to the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transfer<'a, T> {
-    /// Number of bytes, at most [`BYTES_MAX`](crate::BYTES_MAX).
+    /// Number of bytes of the transfer, at most [`BYTES_MAX`](crate::BYTES_MAX).
     pub bytes: u64,
     /// The links of the path, in any order, none twice. Without links, only the maximum rate limits
     /// the transfer.
     pub path: &'a [u32],
     /// Ticks from the begin of the transfer until its bytes start to move.
     pub latency: Cycles,
-    /// The maximum rate, if there is one.
+    /// The maximum rate of the transfer, if there is one.
     pub rate_max: Option<Rate>,
-    /// The rate that is reserved on all links of the path (rule 8), if any.
+    /// The rate that the transfer reserves on all links of its path (rule 8 of the crate), if any.
     pub reserved: Option<Rate>,
-    /// Data of the handler, returned in the reports on the transfer.
+    /// Data that the handler attaches to the transfer. The reports on the transfer contain it.
     pub tag: T,
 }
 
 /// Report on a transfer that has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delivered<T> {
-    /// Number of the transfer, in order of begin.
+    /// Number of the transfer. Transfers are numbered in the order in which they begin.
     pub number: u64,
-    /// The data of the handler that were offered with the transfer.
+    /// Data that the handler attached to the transfer.
     pub tag: T,
     /// Number of bytes of the transfer.
     pub bytes: u64,
-    /// The tick in which the transfer began, as offered.
+    /// The tick for which the transfer was offered, in which it began.
     pub generated: Cycles,
     /// Time at which the transfer started to move, after its latency.
     pub moved: Cycles,
@@ -41,9 +41,9 @@ pub struct Delivered<T> {
 /// A transfer that moves at present, and its rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moving<'e, T> {
-    /// Number of the transfer, in order of begin.
+    /// Number of the transfer. Transfers are numbered in the order in which they begin.
     pub number: u64,
-    /// The data of the handler that were offered with the transfer.
+    /// Data that the handler attached to the transfer.
     pub tag: T,
     /// The rate of the transfer, including the reservation. `None`: the transfer waits, because its
     /// links have no capacity left.

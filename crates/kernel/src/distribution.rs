@@ -8,7 +8,7 @@ use crate::{Cycles, Stream};
 use rand_core::Rng;
 use rand_distr::{Distribution, Exp1};
 
-/// Return a uniform number in [0, 1).
+/// Return a uniformly distributed random number in [0, 1).
 #[inline]
 pub fn unit_interval(stream: &mut Stream) -> f64 {
     (stream.next_u64() >> 11) as f64 * 2f64.powi(-53)
@@ -23,20 +23,21 @@ pub struct Chance {
 }
 
 impl Chance {
-    /// Return a decision that is yes with `probability`, which is clamped to 0..=1.
+    /// Return a random decision that is yes with `probability`, which is clamped to 0..=1.
     pub fn new(probability: f64) -> Self {
         Self {
-            // The product is exact for probabilities that are representable; `as` saturates.
+            // The product with a power of two is exact, and `as` converts too large values to the
+            // maximum.
             below: (probability < 1.0).then_some((probability * 2f64.powi(64)) as u64),
         }
     }
 
-    /// Return whether the decision is always yes.
+    /// Return whether the probability of yes is 1.
     pub fn is_certain(self) -> bool {
         self.below.is_none()
     }
 
-    /// Return a random decision. If the decision is always yes, no number is drawn from the stream.
+    /// Return a random decision. If the decision is always yes, no number is taken from the stream.
     #[inline]
     pub fn draw(self, stream: &mut Stream) -> bool {
         match self.below {
@@ -63,16 +64,16 @@ impl Uniform {
         Self { bound }
     }
 
-    /// Draw an integer of the distribution. The bias of the multiply-shift method is at most
-    /// `bound` / 2^64.
+    /// Sample an integer from the uniform distribution. The bias of the multiply-shift method is at
+    /// most `bound` / 2^64.
     #[inline]
     pub fn draw(self, stream: &mut Stream) -> u32 {
         ((u128::from(stream.next_u64()) * u128::from(self.bound)) >> 64) as u32
     }
 }
 
-/// Return a uniform number below `limit`, which must be above zero. The bias is at most `limit` /
-/// 2^64.
+/// Return a uniformly distributed random integer below `limit`, which must be above zero. The bias
+/// is at most `limit` / 2^64.
 #[inline]
 pub fn draw_below(limit: u64, stream: &mut Stream) -> u64 {
     ((u128::from(stream.next_u64()) * u128::from(limit)) >> 64) as u64
@@ -91,14 +92,15 @@ impl Gap {
     /// Longest gap in cycles. The sum of two such gaps and a time up to `MAX` fits into [`Cycles`].
     pub const MAX: Cycles = 1 << 60;
 
-    /// Draw an exponential gap with a mean of `mean` cycles.
+    /// Sample an exponential gap between two events, with a mean of `mean` cycles.
     #[inline]
     pub fn exponential(&mut self, mean: f64, stream: &mut Stream) -> Cycles {
         let sample: f64 = Exp1.sample(stream);
         self.fixed(mean * sample)
     }
 
-    /// Return a gap of `span` cycles, rounded. The rounding error is carried into the next gap.
+    /// Return a gap of `span` cycles between two events, rounded. The rounding error is carried
+    /// into the next gap.
     #[inline]
     pub fn fixed(&mut self, span: f64) -> Cycles {
         let exact = (span + self.carry).min(Self::MAX as f64);

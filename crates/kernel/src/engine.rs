@@ -1,4 +1,4 @@
-//! The interface of simulation engines, and the contract that all engines satisfy.
+//! The interface of simulation engines, and the rules that every engine must follow.
 
 use crate::Cycles;
 
@@ -48,18 +48,18 @@ pub trait RunUntil<H>: Engine {
 /// The outcome of a run of an engine: the reason why it ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Ran {
-    /// The run reached its limit, and more events are due later.
+    /// The run reached its time limit, and more events are due later.
     Going,
     /// The handler stopped the run.
     Finished,
-    /// The run reached its limit; no events are left and no messages are under way.
+    /// The run reached its time limit; no events are left and no messages are under way.
     Idle,
-    /// The run reached its limit and no events are left, but messages are under way: a deadlock.
+    /// The run reached its time limit and no events are left, but messages are under way: a deadlock.
     Stalled,
 }
 
 impl Ran {
-    /// Returns the outcome of a run that has reached its limit. `anything_due` is whether events are left.
+    /// Returns the outcome of a run that has reached its time limit. `anything_due` is whether events are left.
     #[inline]
     pub fn at_limit(anything_due: bool, under_way: u64) -> Self {
         match (anything_due, under_way) {

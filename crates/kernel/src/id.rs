@@ -88,7 +88,7 @@ impl<I: Id, V> Table<I, V> {
         Self::from(vec![value; count])
     }
 
-    /// Append a value and return its id.
+    /// Append a value for a new entity to the table and return the id of the entity.
     #[inline]
     pub fn push(&mut self, value: V) -> I {
         self.values.push(value);

@@ -50,7 +50,7 @@ impl<I: Id, V: Copy + Default> Paths<I, V> {
         }
     }
 
-    /// Give each slot room for `stride` steps and move the existing paths.
+    /// Increase the room of each slot to `stride` steps and move the existing paths.
     #[cold]
     fn widen(&mut self, stride: usize) {
         let mut wide = vec![V::default(); self.values.len() / self.stride * stride];

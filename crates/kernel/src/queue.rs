@@ -18,7 +18,7 @@ id! {
     struct NodeId;
 }
 
-/// An event in the timing wheel: an entry of the linked list of its slot.
+/// An event in the timing wheel: an entry of the linked list of the wheel's slot for its time.
 #[derive(Debug, Clone, Copy)]
 struct Node<E> {
     event: E,
@@ -41,11 +41,11 @@ const WORDS: usize = (SPAN / 64) as usize;
 #[derive(Debug, Clone)]
 pub struct EventQueue<E> {
     now: Cycles,
-    /// Time of the earliest event that is not in `due`.
+    /// Time of the earliest event that is not due now.
     next: Cycles,
-    /// Time of the earliest event in `far`.
+    /// Time of the earliest event in the heap `far`, which contains the events beyond the wheel.
     next_far: Cycles,
-    /// Events of time `now`, in descending order, so that the last one is served first.
+    /// Events that are due now, in descending order, so that the last one is served first.
     due: Vec<E>,
     /// For each slot of the wheel, the first node of the list of its events.
     heads: Box<[NodeId]>,
@@ -126,7 +126,7 @@ impl<E: Copy + Ord> EventQueue<E> {
         }
     }
 
-    /// Add an event of the present time to `due`.
+    /// Add an event of the present time to `due`, the sorted list of events to serve now.
     fn push_due(&mut self, event: E) {
         let at = self.due.partition_point(|other| *other > event);
         self.due.insert(at, event);
@@ -161,7 +161,8 @@ impl<E: Copy + Ord> EventQueue<E> {
         self.due.pop()
     }
 
-    /// Move the clock to time `next` and move the events of that time into `due`.
+    /// Move the clock to `next`, the time of the earliest event, and move the events of that time
+    /// into `due`, the events to serve now.
     #[inline]
     fn collect(&mut self) {
         self.now = self.next;
@@ -190,7 +191,7 @@ impl<E: Copy + Ord> EventQueue<E> {
         self.next = self.next_near().min(self.next_far);
     }
 
-    /// Move the events of the present time from the heap into `due`.
+    /// Move the events of the present time from the heap `far` into `due`, the events to serve now.
     #[cold]
     fn collect_far(&mut self) {
         while let Some(Reverse((time, event))) = self.far.peek()
@@ -211,7 +212,8 @@ impl<E: Copy + Ord> EventQueue<E> {
         if masked != 0 {
             return self.time_of(first as u64 * 64 + u64::from(masked.trailing_zeros()));
         }
-        // The last iteration searches the first word again, for the slots before `start`.
+        // The last iteration searches the first word of the bitmap again, for the slots before
+        // `start`.
         for step in 1..=WORDS {
             let word = (first + step) % WORDS;
             if self.used[word] != 0 {
@@ -233,7 +235,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The reference for the test: a sorted list of events.
+    /// Sorted list of events, the reference with which the test compares the queue.
     #[derive(Default)]
     struct Sorted(Vec<(Cycles, u64, u32)>);
 
@@ -256,7 +258,8 @@ mod tests {
             let mut order = 0u64;
             for (count, delay, pop) in steps {
                 for k in 0..count {
-                    // Each event gets a different, scrambled rank.
+                    // Give each event a different, scrambled rank, so that events of one time have
+                    // a definite order.
                     order += 1;
                     let rank = order.wrapping_mul(0x9E37_79B9_7F4A_7C15);
                     let time = queue.now() + delay * (k + 1) / 2;

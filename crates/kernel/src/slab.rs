@@ -48,7 +48,7 @@ impl<I: Id, V> Slab<I, V> {
         }
     }
 
-    /// Store a value and return its slot.
+    /// Store a value in a free slot and return the slot.
     #[inline]
     pub fn insert(&mut self, value: V) -> I {
         if self.count > 0 {
@@ -70,7 +70,7 @@ impl<I: Id, V> Slab<I, V> {
         &mut self.values[slot]
     }
 
-    /// Return the number of used slots.
+    /// Return the number of used slots of the slab.
     #[inline]
     pub fn len(&self) -> usize {
         self.values.values().len() - self.count

@@ -70,7 +70,7 @@ impl State {
         pending.filter(|_| !self.ending)?.channel
     }
 
-    /// Decrease the number of connections that wait for peers at an address.
+    /// Subtract one from the number of connections that wait for peers at an address.
     pub fn release_address(&mut self, address: SocketAddr) {
         if let Some(users) = self.listening.get_mut(&address) {
             *users = users.saturating_sub(1);
@@ -78,7 +78,8 @@ impl State {
     }
 }
 
-/// Listen at an address for one more connection. Returns the address with the actual port.
+/// Listen at an address for the peer of one more connection. Returns the address with the actual
+/// port.
 pub(crate) fn listen(shared: &Shared, at: SocketAddr) -> Result<SocketAddr, Refusal> {
     let refused = |error: std::io::Error| {
         let text = format!("listening at {at}: {error}");
@@ -131,7 +132,8 @@ fn serve(shared: &Shared, address: SocketAddr, listener: TcpListener) {
                 Ok(accepted) => accepted,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(_) => {
-                    // Descriptors may become available soon.
+                    // Accepting failed, for example because no file descriptor is free. Wait and
+                    // try again.
                     std::thread::sleep(TICK);
                     break;
                 }
@@ -182,7 +184,7 @@ fn sleep(listener: &TcpListener, peers: &[Peer]) {
     let silent = peers.iter().filter(|peer| !peer.has_data);
     fds.extend(silent.map(|peer| PollFd::from_borrowed_fd(peer.socket.as_fd(), PollFlags::IN)));
     let tick = Timespec::try_from(TICK).ok();
-    // After an interruption too, the caller checks everything again.
+    // If a signal interrupts the call, the caller checks everything again as after a timeout.
     let _ = poll(&mut fds, tick.as_ref());
 }
 
@@ -205,8 +207,8 @@ impl Peer {
         shared.hub.state().counters.refused += 1;
     }
 
-    /// Read the channel from the data that the peer has sent so far, which stays in the socket.
-    /// Returns false if the peer's data is invalid.
+    /// Read the channel number from the header that the peer has sent so far, and leave the data in
+    /// the socket. Returns false if the data is invalid.
     fn read_channel(&mut self) -> bool {
         let mut head = [0; Header::BYTES];
         match self.socket.peek(&mut head) {
@@ -228,8 +230,8 @@ impl Peer {
     }
 }
 
-/// A UDP port that was bound for a connection. Drop it once the connection is registered or
-/// refused.
+/// A UDP port that was bound for a connection. The caller must drop it once the connection is
+/// registered or refused.
 pub(crate) struct Bound {
     pub address: SocketAddr,
     /// Wakes the thread that waits for datagrams on the port when it is dropped.
@@ -283,7 +285,7 @@ fn datagrams(shared: &Shared, address: SocketAddr, socket: UdpSocket) {
             None => return,
         };
         let mut fds = [PollFd::new(&socket, PollFlags::IN)];
-        // After an interruption too, the loop checks again.
+        // If a signal interrupts the call, the loop checks again as after a timeout.
         let _ = poll(&mut fds, Timespec::try_from(TICK).ok().as_ref());
         let Ok((len, from)) = socket.peek_from(&mut head) else {
             continue;
@@ -294,7 +296,8 @@ fn datagrams(shared: &Shared, address: SocketAddr, socket: UdpSocket) {
             shared.hub.log().record(&from.to_string(), &what, result);
         };
         if header.is_none_or(|header| header.channel != wanted) {
-            // Remove the datagram, as it would block the queue.
+            // Remove a datagram without the expected channel, because it would block those behind
+            // it.
             let _ = socket.recv_from(&mut head);
             rejected += 1;
             if rejected == 1 {
@@ -309,7 +312,7 @@ fn datagrams(shared: &Shared, address: SocketAddr, socket: UdpSocket) {
         }
         log(&format!("channel {wanted}"));
         let hub = Arc::clone(&shared.hub);
-        // If the driver has ended, no connection waits.
+        // The call fails only if the driver thread has ended; then no connection waits.
         let _ = shared.client.call(move |driver| {
             let mut state = hub.state();
             if let Some(name) = state.take_accept(|one| one.datagrams && one.address == address) {
@@ -327,10 +330,10 @@ fn is_awaited(shared: &Shared, address: SocketAddr, channel: Option<u32>) -> boo
     all.any(|pending| pending.accepts(address, channel))
 }
 
-/// Provide the socket to the connection that waits for this peer, if it still waits.
+/// Give the socket of a peer to the connection that waits for this peer, if it still waits.
 fn hand_over(shared: &Shared, address: SocketAddr, channel: Option<u32>, socket: Socket) {
     let hub = Arc::clone(&shared.hub);
-    // If the driver has ended, no connection waits.
+    // The call fails only if the driver thread has ended; then no connection waits.
     let _ = shared.client.call(move |driver| {
         let mut state = hub.state();
         if let Some(name) = state.take_accept(|one| one.accepts(address, channel)) {

@@ -17,10 +17,11 @@ pub struct Config {
     pub policy: Policy,
     /// Time without progress after which the daemon reports a stream as stalled.
     pub stall: Duration,
-    /// Address of the web page that shows screens; without it there are no screens.
+    /// Address of the web page that shows the screens on which applications draw. Without an
+    /// address, applications cannot open screens.
     pub screens: Option<SocketAddr>,
-    /// Time for which a link over TCP or TLS may be without a socket before its rank counts as
-    /// gone. Zero: every link ends with its socket.
+    /// Time for which a link over TCP or TLS may be without a socket before the rank (application
+    /// process) at its other end counts as gone. Zero: every link ends with its socket.
     pub link_grace: Duration,
     /// Time for which active streams may continue after a request to end the daemon.
     pub grace: Duration,
@@ -30,13 +31,13 @@ pub struct Config {
 /// the limit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Maximum number of applications at a time, without those of operators.
+    /// Maximum number of applications at a time. Applications of operators do not count.
     pub applications: u32,
     /// Maximum number of connections of an application.
     pub connections: u32,
     /// Maximum number of streams of an application that have not ended.
     pub streams: u32,
-    /// Maximum number of links of an application.
+    /// Maximum number of links of an application, each between one of its processes and the daemon.
     pub links: u32,
     /// Maximum staging memory of an application's active streams, in bytes, in each direction.
     pub staging_bytes: u64,
@@ -45,10 +46,10 @@ pub struct Limits {
     pub network_bytes: u64,
     /// Maximum part of `network_bytes` that one connection may use.
     pub connection_bytes: u64,
-    /// Maximum memory of all rings of an application, in bytes.
+    /// Maximum size in bytes of all rings (shared-memory queues) of an application together.
     pub ring_bytes: u64,
-    /// Maximum memory of an application's screens, in bytes: each has its newest frame and the
-    /// frame being drawn. The limit of all screens is this times the number of applications.
+    /// Maximum memory of an application's screens, in bytes. A screen stores its newest frame and
+    /// the frame being drawn. The limit of all screens is this times the number of applications.
     pub screen_bytes: u64,
     /// Maximum number of requests of a session that may wait for an answer.
     pub waits: u32,
@@ -94,8 +95,8 @@ impl Config {
         self.shares()
     }
 
-    /// Check that no limit of a part, such as a connection, exceeds the limit of the whole
-    /// application; `u64::MAX` stands for the whole.
+    /// Check that the limit of one connection does not exceed the limit of the whole application. A
+    /// limit of `u64::MAX` means that one connection may use everything.
     fn shares(&self) -> Result<()> {
         let (part, bytes) = (self.limits.connection_bytes, self.limits.network_bytes);
         if part != u64::MAX && part > bytes {
@@ -108,8 +109,8 @@ impl Config {
     }
 
     /// Return the configuration of the stream manager. Its memory is the sum of all applications'
-    /// limits, so that no application waits for memory of another. Engines cost nothing here and
-    /// are unlimited.
+    /// limits, so that no application waits for memory of another. Its number of engines is
+    /// unlimited, because they need no resources in software.
     pub(crate) fn manager(&self) -> isthmus_stream::Config {
         let all = |bytes: u64| bytes.saturating_mul(u64::from(self.limits.applications.max(1)));
         isthmus_stream::Config {
@@ -125,7 +126,8 @@ impl Config {
     fn fits(&self) -> Result<()> {
         let limits = &self.limits;
         for (flag, bytes, times) in [
-            // Staging memory exists in both directions.
+            // The factor is 2 because staging memory exists for both directions, sending and
+            // receiving.
             ("--staging", limits.staging_bytes, 2),
             ("--network", limits.network_bytes, 2),
             ("--rings", limits.ring_bytes, 1),

@@ -12,7 +12,8 @@ use isthmus_stream::{
 use isthmus_stream_net::frame::BLOCK_BYTES;
 use isthmus_stream_net::{Destination, Error as Net};
 
-/// Convert an error of the driver or stream manager to a refusal of the request.
+/// Convert an error of the stream manager, or of the driver that moves its data, to a refusal of
+/// the request.
 pub(crate) fn refused(error: impl Into<Net>) -> Refusal {
     let error = error.into();
     let kind = match &error {
@@ -93,7 +94,7 @@ pub(crate) fn geometry(form: protocol::Geometry) -> Geometry {
     }
 }
 
-/// Convert an error of a screen to a refusal of the request.
+/// Convert an error of a screen, on which applications draw, to a refusal of the request.
 pub(crate) fn screen(error: &Screen) -> Refusal {
     let kind = match error {
         Screen::NoScreen(..) => RefusalKind::Unknown,
@@ -111,7 +112,7 @@ fn other(other: protocol::Other) -> Other {
     }
 }
 
-/// Refuse settings that have no effect in the direction of the stream.
+/// Refuse settings of a stream that have no effect in its direction.
 fn has_effect(spec: &protocol::Spec, checksum: Option<Checksum>) -> Result<(), Refusal> {
     let format = &spec.format;
     let refuse = |text: String| Err(refusal(RefusalKind::Conflict, text));
@@ -147,8 +148,9 @@ fn has_effect(spec: &protocol::Spec, checksum: Option<Checksum>) -> Result<(), R
     Ok(())
 }
 
-/// Convert the specification of a stream. `line` says of a known connection whether it receives,
-/// and which checksum it verifies; `link` returns the driver's number of a link.
+/// Convert the specification of a stream. `line` is `None` for an unknown connection; otherwise it
+/// contains whether the connection can receive, and the checksum that it verifies. `link` converts
+/// an application's number of a link to the driver's number.
 ///
 /// # Errors
 /// The errors of `link`; a connection that cannot receive; a setting without effect.

@@ -10,15 +10,15 @@ pub(crate) struct Counters {
     pub ended: [u64; 3],
     /// Number of connections that were lost since the start.
     pub lost: u64,
-    /// Number of times that a stream was reported as stalled.
+    /// Number of times that a stream was reported as stalled (without progress).
     pub stalls: u64,
-    /// Number of times that a lasting link lost its socket. `links_restored` is the number of times
-    /// that one got a new socket.
+    /// Number of times that a lasting link, which survives such a loss, lost its socket.
+    /// `links_restored` is the number of times that one got a new socket.
     pub links_cut: u64,
     pub links_restored: u64,
-    /// Number of links whose other end was gone.
+    /// Number of links whose other end, a process of the application, was gone.
     pub links_gone: u64,
-    /// Number of applications that were admitted.
+    /// Number of applications that the daemon has admitted since its start.
     pub applications: u64,
     /// Number of requests that were answered. `refused` is the number of refused ones.
     pub answered: u64,

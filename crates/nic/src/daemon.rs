@@ -78,7 +78,7 @@ impl Daemon {
         self.server.reload();
     }
 
-    /// Return the address of the web page that shows screens, if there is one.
+    /// Return the address of the web page that shows the applications' screens, if there is one.
     #[must_use]
     pub fn page(&self) -> Option<SocketAddr> {
         self.page.as_ref().map(Page::address)
@@ -159,10 +159,10 @@ impl Daemon {
         }
     }
 
-    /// Remove all applications.
+    /// Refuse all waiting requests and remove all applications, because the daemon ends.
     fn dismiss(&self) {
         let hub = Arc::clone(&self.shared.hub);
-        // If the driver has ended, there are no applications.
+        // The call fails only if the driver thread has ended; then there are no applications.
         let _ = self.shared.client.call(move |driver| {
             let mut state = hub.state();
             state.refuse_waiters();
@@ -176,7 +176,7 @@ impl Daemon {
 
 impl Drop for Daemon {
     fn drop(&mut self) {
-        // The error is lost here; `stop` returns it.
+        // Ignore an error, because `drop` cannot return it. `stop` does.
         let _ = self.end(Duration::ZERO);
     }
 }

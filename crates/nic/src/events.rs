@@ -1,5 +1,5 @@
-//! Handles the events of the driver: passes them to sessions and waiting requests, and logs and
-//! counts them.
+//! Handles the events of the driver, the thread that moves the streams' data: passes them to
+//! sessions and waiting requests, and logs and counts them.
 
 use crate::counters::ENDS;
 use crate::refusal::refusal;
@@ -9,7 +9,7 @@ use isthmus_nic_protocol::{Answer, Event as Notice, Message, RefusalKind};
 use isthmus_stream::{AppId, Event, StreamId};
 use isthmus_stream_net::{Driver, Event as NetEvent};
 
-/// Number of entries in `incomplete` above which the entries of streams are removed that the
+/// Maximum number of entries in `incomplete`. Above it, entries are removed whose stream the
 /// manager no longer knows.
 const MAX_INCOMPLETE: usize = 4096;
 
@@ -132,8 +132,8 @@ impl Hub {
 }
 
 impl State {
-    /// Return whether an event concerns a single ADU, while no session receives events and no
-    /// request waits for its stream. There may be very many such events.
+    /// Return whether an event concerns a single ADU (data unit of a stream), and neither a session
+    /// nor a waiting request must receive it. There may be very many such events.
     fn is_unwatched(&self, event: &NetEvent) -> bool {
         let NetEvent::Stream(Event::AduMoved { stream, .. } | Event::AduDone { stream, .. }) =
             event
@@ -145,14 +145,14 @@ impl State {
             && !sessions.any(|session| session.watch)
     }
 
-    /// Update the counts of incomplete ADUs and moved bytes that an event changes.
+    /// Update the counts of incomplete ADUs (data units) and of moved bytes by an event.
     fn count_event(&mut self, driver: &Driver, event: &NetEvent) {
         match event {
             NetEvent::Stream(
                 Event::AduMoved { stream, good, .. } | Event::AduDone { stream, good, .. },
             ) if !good => {
-                // A transmitted ADU is always complete when it is moved; a received ADU is done
-                // when it is moved.
+                // Each incomplete ADU counts once: one that is sent is always complete when it is
+                // moved, and one that is received is moved and done at the same time.
                 *self.incomplete.entry(*stream).or_default() += 1;
                 if self.incomplete.len() > MAX_INCOMPLETE {
                     let manager = driver.manager();
@@ -184,7 +184,8 @@ impl State {
             return;
         };
         let Ok(status) = driver.manager().status(stream) else {
-            // Many streams ended at once, and the manager no longer knows this one.
+            // The manager has already forgotten this ended stream, because many streams ended at
+            // once.
             for waiter in waiters {
                 let text = format!("stream {stream} has ended, and how is not known any more");
                 let (id, refusal) = (Some(waiter.id), refusal(RefusalKind::Unknown, text));

@@ -12,7 +12,7 @@ use isthmus_stream_net::Event;
 pub(crate) enum File {
     /// The file is being written.
     Written,
-    /// The file is complete and synced.
+    /// The file is complete and synced to disk.
     Kept,
     /// No stream wrote the file; the earlier file, if any, is unchanged.
     Unused,

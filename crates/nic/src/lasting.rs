@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 /// link.
 const KEY_CHARACTERS: std::ops::RangeInclusive<usize> = 16..=64;
 
-/// A link that is ready to use the socket of the request.
+/// A lasting link (one that outlasts its sockets) that is ready to use the new socket of a request.
 struct Renewed {
     id: LinkId,
     incarnation: u64,
@@ -32,7 +32,8 @@ struct Renewed {
     grace: Duration,
 }
 
-/// Create a lasting link of the socket, or attach the socket to the existing link.
+/// Create a lasting link over the socket of a request, or attach this socket to the link if it
+/// exists already.
 pub(crate) fn link(
     shared: &Shared,
     mut wire: Transport,
@@ -56,7 +57,8 @@ pub(crate) fn link(
     let nth = lasting.nth;
     let peer = wire.peer().clone();
     wire.limit_silence(LINK_SILENCE_MS);
-    // After the answer only frames follow. A rank that does not receive the answer reconnects.
+    // After the answer, the socket carries only frames. A rank (application process) that does not
+    // receive the answer reconnects.
     let answered = encode(&Message::Answer { id, answer });
     if !wire.write_all(&answered, Instant::now() + HANDSHAKE) {
         return Ok(());
@@ -77,7 +79,8 @@ pub(crate) fn link(
         state.link_mut(link)?.carrier = name;
         Some(format!("{} #{app} {peer}", state.name(app)))
     };
-    // If the driver has ended, the rank detects that its link is closed.
+    // The call fails if the driver thread has ended. The rank (application process) then finds its
+    // link closed.
     if let Ok(Some(who)) = shared.client.call(give) {
         let what = format!("link {number} over {name}, socket {nth}");
         shared.hub.log().record(&who, &what, "ok");
@@ -85,7 +88,7 @@ pub(crate) fn link(
     Ok(())
 }
 
-/// Find or create the link of a request, and prepare it for a new socket.
+/// Find or create the lasting link that a request names, and prepare it for a new socket.
 fn renew(
     shared: &Shared,
     ticket: &str,
@@ -118,7 +121,8 @@ fn renew(
         };
         let renewed = driver.renew(id, lasting.nth, lasting.received.unwrap_or(0));
         let received = renewed.map_err(|error| match error {
-            // The message names the application's own number of the link.
+            // Put the application's own number of the link into the message instead of the
+            // driver's.
             Error::Resumable(_, why) => {
                 refusal(RefusalKind::Conflict, format!("link {number}: {why}"))
             }
@@ -134,7 +138,7 @@ fn renew(
     called.map_err(convert::refused)?
 }
 
-/// Create a link that outlasts its sockets.
+/// Create a lasting link, which stays when its socket is lost.
 fn begin(
     hub: &Hub,
     state: &mut State,
@@ -195,7 +199,8 @@ impl State {
         Ok(Some(id))
     }
 
-    /// Return the driver's number of a link that belongs to the caller's session.
+    /// Return the driver's number of a lasting link that belongs to the caller's session and has
+    /// this key.
     fn own_link(&self, caller: &Caller, number: u16, key: &str) -> Option<LinkId> {
         let link = self.apps.get(&caller.app)?.links.get(&number)?;
         let owner = link.owner.as_ref()?;
@@ -204,7 +209,8 @@ impl State {
         own.then_some(link.id)
     }
 
-    /// Handle a rank's confirmation of the bytes that it received over a link.
+    /// Handle a confirmation from a rank (application process) of the bytes that it received over a
+    /// link.
     pub fn taken(
         &mut self,
         driver: &mut Driver,
@@ -213,8 +219,8 @@ impl State {
         bytes: u64,
     ) {
         if let Some(id) = self.own_link(caller, number, key) {
-            // A confirmation of bytes that were not sent ends the link, which an event of its own
-            // reports.
+            // A confirmation of bytes that were never sent ends the link. A separate event reports
+            // this end.
             let confirmed = driver.confirm(id, bytes);
             if let Some(link) = self.link_mut(id).filter(|_| confirmed.is_err()) {
                 link.owner = None;
@@ -222,7 +228,7 @@ impl State {
         }
     }
 
-    /// Release a link at the request of its rank.
+    /// Release a lasting link at the request of its rank (application process).
     pub fn unlink(&mut self, driver: &mut Driver, caller: &Caller, number: u16, key: &str) {
         if let Some(id) = self.own_link(caller, number, key) {
             driver.abandon(id, "its rank gave it up");
@@ -232,7 +238,7 @@ impl State {
         }
     }
 
-    /// End the links of a session that has ended.
+    /// End the lasting links of a session that has ended.
     pub fn drop_links(&mut self, driver: &mut Driver, app: AppId, session: u32) {
         let links = self.apps.get_mut(&app).map(|app| &mut app.links);
         let of_session = |link: &&mut AppLink| {

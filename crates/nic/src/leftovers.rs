@@ -39,7 +39,7 @@ impl WriteJournal {
         let what = |error| Error::system(format!("making {name}"), error);
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = openat(&directory, &name, flags, Mode::RUSR | Mode::WUSR).map_err(what)?;
-        // After this point the file is removed when the journal is dropped.
+        // From here on, dropping this value removes the journal's file, also after an error.
         let parts = Self {
             directory,
             name: name.clone(),
@@ -61,7 +61,7 @@ impl WriteJournal {
 
 impl Drop for WriteJournal {
     fn drop(&mut self) {
-        // If a writer hangs, its file remains, and the next daemon removes it.
+        // Keep a journal that names a file, because its writer hangs. The next daemon removes both.
         if Journal::paths(&self.file).is_ok_and(|paths| paths.is_empty()) {
             let _ = unlinkat(&self.directory, &self.name, AtFlags::empty());
         }
@@ -157,7 +157,8 @@ fn own_and_locked(directory: impl AsFd, name: &OsStr) -> Option<(File, Stat)> {
     let opened = fstat(&file).ok()?;
     let is_own = FileType::from_raw_mode(opened.st_mode) == FileType::RegularFile
         && opened.st_uid == rustix::process::geteuid().as_raw();
-    // The daemon that wrote the file may have renamed it since.
+    // Check that the name still refers to the locked file: the daemon that wrote it may have
+    // renamed it.
     let there = statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW);
     let same = |there: Stat| (there.st_dev, there.st_ino) == (opened.st_dev, opened.st_ino);
     (is_own && there.is_ok_and(same)).then(|| (file.into(), opened))

@@ -53,7 +53,8 @@ impl Drop for AttachGuard<'_> {
     }
 }
 
-/// Create a link of the socket, or of new rings that the socket accompanies.
+/// Create a link that transfers data over the socket of the request, or over new rings
+/// (shared-memory queues) beside the socket.
 pub(crate) fn link(
     shared: &Shared,
     mut wire: Transport,
@@ -84,13 +85,14 @@ pub(crate) fn link(
     });
     match carrier {
         Carrier::Socket => {
-            // After the answer only frames follow, and the driver sends none before it has the
-            // socket.
+            // After the answer, the socket carries only frames, and the driver sends none before it
+            // has the socket.
             if !wire.write_all(&linked, deadline) {
                 return Ok(());
             }
             let name = wire.kind();
-            // If this fails, the rank detects that its link is closed.
+            // If the socket cannot be extracted, the rank (application process) finds its link
+            // closed.
             let Ok(socket) = wire.into_socket() else {
                 return Ok(());
             };
@@ -127,8 +129,8 @@ pub(crate) fn link(
     Ok(())
 }
 
-/// Reserve a link for this session to attach, whose rings have `asked` bytes in total. Return the
-/// application of the link.
+/// Reserve a link, whose rings have `asked` bytes in total, until this session has attached it.
+/// Return the application of the link and the reservation.
 fn claim<'a>(
     shared: &'a Shared,
     ticket: &str,
@@ -147,8 +149,8 @@ fn claim<'a>(
     Ok((app, AttachGuard { shared, id }))
 }
 
-/// Return the driver's number of a link without ends, if the application may use the link with
-/// `asked` bytes of memory for its rings.
+/// Return the driver's number of a link that no process has attached yet, if the application may
+/// use it with rings of `asked` bytes.
 pub(crate) fn reserve(
     hub: &Hub,
     state: &mut State,
@@ -182,7 +184,8 @@ pub(crate) fn reserve(
     Ok(id)
 }
 
-/// Return the total size in bytes of the requested rings, if this socket supports them.
+/// Return the total size in bytes of the requested rings (shared-memory queues), or a refusal if
+/// this socket does not support rings.
 fn asked(wire: &Transport, carrier: Carrier) -> Result<u64, Refusal> {
     let Carrier::Rings {
         from_rank_bytes,
@@ -216,13 +219,14 @@ fn ring_bytes(state: &State, driver: &Driver, app: AppId) -> u64 {
     let bytes = |link: &AppLink| match state.attaching.get(&link.id) {
         Some(asked) => *asked,
         None if driver.is_attached(link.id) => link.ring_bytes,
-        // The link's ranks and rings are gone.
+        // A link that is not attached has no rings.
         None => 0,
     };
     links.map(bytes).sum()
 }
 
-/// Return the size in bytes of the ring that is created for a requested size.
+/// Return the actual size in bytes of a ring (shared-memory queue) that is requested with this
+/// size.
 fn capacity(bytes: u64) -> u64 {
     match bytes {
         0 => 0,
@@ -273,8 +277,8 @@ fn attach(
         let known = state.apps.get_mut(&app)?;
         let link = known.links.get_mut(&number)?;
         driver.attach(id, parts.ends).ok()?;
-        // The reservation ends now, as the rank may leave before this session continues, which
-        // frees the memory of the rings.
+        // End the reservation now. The rank (application process) may leave, which frees the memory
+        // of the rings, before this session continues.
         state.attaching.remove(&id);
         link.wipe();
         link.incarnation = driver.incarnation(id);
@@ -283,7 +287,8 @@ fn attach(
         link.socket = socket;
         Some((known.name.clone(), number))
     };
-    // If the driver has ended, the rank detects that its link is closed.
+    // The call fails if the driver thread has ended. The rank (application process) then finds its
+    // link closed.
     if let Ok(Some((name, number))) = shared.client.call(give) {
         claim.disarm();
         let who = format!("{name} #{app} {peer}");
@@ -292,13 +297,14 @@ fn attach(
     }
 }
 
-/// Return the refusal of a request whose ticket belongs to no application.
+/// Return the refusal of a request whose ticket (the secret of an application) belongs to no
+/// application.
 pub(crate) fn no_ticket() -> Refusal {
     let text = "no application has this ticket: it is in the answer to hello, and ends with it";
     refusal(RefusalKind::Denied, text)
 }
 
-/// Return the application that has this ticket.
+/// Return the application that has this ticket, the secret with which its processes join.
 pub(crate) fn application(shared: &Shared, ticket: &str) -> Result<AppId, Refusal> {
     shared.hub.state().by_ticket(ticket).ok_or_else(no_ticket)
 }

@@ -59,13 +59,14 @@ pub(crate) fn encode(message: &Message) -> Vec<u8> {
             kind: RefusalKind::Limit,
             text: format!("the answer is {error}"),
         };
-        // The line of a refusal always fits.
+        // Encode a refusal instead of the message that is too long; a refusal always fits into a
+        // line.
         write(&Message::Refused { id, refusal }).unwrap_or_default()
     })
 }
 
 impl Mailbox {
-    /// Create empty queues. `watch` says whether the client receives events.
+    /// Create empty queues for a session; `watch` is whether its client receives events.
     pub fn new(session: u32, watch: bool) -> Result<Self> {
         let wake = Signal::new().map_err(|error| Error::system("what wakes a session", error))?;
         Ok(Self {
@@ -78,7 +79,7 @@ impl Mailbox {
 
     /// Return the state of the queues, locked.
     fn inner(&self) -> MutexGuard<'_, Inner> {
-        // A thread that panics with the lock leaves the queues consistent.
+        // Ignore a panic of a thread that held the lock, because it left the queues consistent.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -109,8 +110,8 @@ impl Mailbox {
         self.wake.set();
     }
 
-    /// Queue news of a lasting link for its rank. The news replaces unsent news for the same link
-    /// number, even that of an earlier link.
+    /// Queue news of a lasting link (bytes received, or socket lost) for its rank. It replaces
+    /// unsent news of the same kind and link number, even of an earlier link.
     pub fn news(&self, link: u16, key: String, news: LinkNews) {
         let cut = matches!(news, LinkNews::Cut { .. });
         self.inner().news.insert((link, cut), (key, news));
@@ -162,7 +163,7 @@ impl Mailbox {
         }
     }
 
-    /// Make the session end when all queued lines are sent.
+    /// Request the end of the session once all queued lines are sent.
     pub fn dismiss(&self) {
         self.inner().dismissed = true;
         self.wake.set();
@@ -262,7 +263,8 @@ mod tests {
         assert!(missed > 50_000 - MAX_EVENTS as u64 && delivered > MAX_EVENTS as u64);
     }
 
-    /// Checks that any amount of news of a link uses the room of one line of each kind.
+    /// Checks that only the latest news of each kind about a link is queued, however many news
+    /// there are.
     #[test]
     fn only_the_latest_news_of_a_link_are_sent() {
         let mailbox = Mailbox::new(0, false).unwrap();

@@ -15,7 +15,8 @@ pub(crate) fn render(hub: &Hub, state: &State, driver: &Driver) -> String {
     text.finish()
 }
 
-/// Add the current numbers of sessions, applications, connections and streams.
+/// Add the current numbers of sessions, applications, connections and streams to the Prometheus
+/// text.
 fn add_gauges(text: &mut Text, state: &State, driver: &Driver, gate: &Gate) {
     let (unauthenticated, dropped) = gate.unauthenticated();
     let apps = state.apps.len();
@@ -65,7 +66,7 @@ fn add_gauges(text: &mut Text, state: &State, driver: &Driver, gate: &Gate) {
     text.gauges("streams", help, "state", &each);
 }
 
-/// Add the use of staging and network memory as gauges.
+/// Add the memory in use, for staging and for the network, as gauges to the Prometheus text.
 fn add_memory(text: &mut Text, driver: &Driver) {
     let manager = driver.manager();
     let directions = [Direction::Transmit, Direction::Receive];
@@ -83,7 +84,7 @@ fn add_memory(text: &mut Text, driver: &Driver) {
     text.gauge("network_limit_bytes", help, has.network_bytes);
 }
 
-/// Add the counters since the start of the daemon.
+/// Add the counters since the start of the daemon to the Prometheus text.
 fn add_counters(text: &mut Text, state: &State, driver: &Driver) {
     let counts = driver.manager().statistics();
     let counters = &state.counters;
@@ -135,8 +136,8 @@ mod tests {
     use isthmus_wire::Address;
     use std::sync::Arc;
 
-    /// Checks that each metric has one head before its values and a name with its unit, as
-    /// Prometheus requires.
+    /// Checks that the lines HELP and TYPE of each metric occur once before its values, and that
+    /// exactly the names of counters end in `_total`, as Prometheus requires.
     #[test]
     fn the_text_has_the_format_of_prometheus() {
         let config = Config::new(vec![Address::parse("tcp:127.0.0.1:0").unwrap()]);

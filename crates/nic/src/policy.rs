@@ -13,7 +13,7 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-/// Prefixes of all destinations of connections, for messages.
+/// List of the prefixes of all destinations of connections, for error messages.
 const KINDS: &str = "raw:tcp:, raw:accept:, raw:unix: with a path, tcp:, tcp:accept:, file:, framebuffer:, udp: or \
      udp:accept:";
 /// Prefixes of destinations of connections that do not wait for a peer.
@@ -36,11 +36,11 @@ const ACCEPT: [(&str, PeerKind); 3] = [
 /// The protocol of a peer for which a connection waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PeerKind {
-    /// Packets, the first of which shows the channel.
+    /// Packets over a TCP connection; the header of the first packet contains the channel number.
     Packets,
     /// Plain bytes without headers.
     Bytes,
-    /// Datagrams, each of which shows the channel.
+    /// UDP datagrams; the header of each contains the channel number.
     Datagrams,
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn parse_accept(words: &str) -> Option<(PeerKind, &str)> {
 /// The policy of a daemon: the destinations that applications may reach.
 #[derive(Clone, Debug)]
 pub struct Policy {
-    /// Networks to whose addresses connections may go.
+    /// Networks with the addresses to which applications may open connections.
     pub to: Vec<Network>,
     /// Networks at whose addresses connections may wait for peers.
     pub accept: Vec<Network>,
@@ -206,7 +206,7 @@ fn below(
         .paths()
         .map(|path| path.display().to_string())
         .collect();
-    // This call resolves symbolic links; opening the real directory later follows none.
+    // Resolve symbolic links here. Opening the real directory later follows none.
     let real = match std::fs::canonicalize(parent) {
         Ok(real) => real,
         Err(_) if shown.is_empty() => parent.to_owned(),
@@ -296,7 +296,7 @@ fn socket(words: &str, path: &str, directory: &OwnedFd) -> std::result::Result<O
 /// A destination that the policy allows.
 #[derive(Debug)]
 pub(crate) enum Allowed {
-    /// A destination in the driver's form.
+    /// A destination in the form in which the driver, which moves the data, parses it.
     To(String),
     /// A destination below the directories for files, with the open directory of the file, or the
     /// open socket.
@@ -305,8 +305,8 @@ pub(crate) enum Allowed {
     Accept(PeerKind, SocketAddr),
 }
 
-/// Check that one of the networks contains the address; `flag` names the option that adds a
-/// network.
+/// Check that one of the permitted networks contains the address; `flag` is the command-line option
+/// that permits a network.
 fn within(
     networks: &[Network],
     address: SocketAddr,

@@ -14,14 +14,16 @@ use isthmus_stream_net::{Driver, Event as NetEvent};
 const OVERVIEW_RESERVE: usize = 128 << 10;
 
 impl State {
-    /// Return the application's own number of a link, for messages.
+    /// Return the application's own number of a link, for messages. The driver has another number
+    /// for it.
     fn own_number(&self, link: LinkId) -> LinkId {
         self.links
             .get(&link)
             .map_or(link, |(_, number)| LinkId(*number))
     }
 
-    /// Return the message for a wait of a stream, with the application's numbers of links.
+    /// Return the text that describes why a stream waits, with the application's own numbers of
+    /// links.
     fn describe_wait(&self, wait: Wait) -> String {
         if let Wait::NotOpen(id) = wait
             && let Some(waits) = self.accepting.get(&id)
@@ -57,11 +59,12 @@ impl State {
         own_number.to_string()
     }
 
-    /// Return the message for the reason why a stream failed, with the application's numbers of
+    /// Return the text that describes why a stream failed, with the application's own numbers of
     /// links.
     fn describe_reason(&self, reason: &Reason) -> String {
         match reason {
-            // Another link may have the number now.
+            // Leave out the number of the link: the link is gone, and another one may have its
+            // number now.
             Reason::RankLost(link) if !self.links.contains_key(link) => {
                 "a rank is gone, and its link with it".into()
             }
@@ -146,8 +149,8 @@ pub(crate) fn connection(
     })
 }
 
-/// Return the status of everything that belongs to the applications that `of` selects. Entries that
-/// do not fit in a line are left out: ended streams first, and among these the oldest first.
+/// Return the status of all streams, connections and links of the applications that `of` selects.
+/// Entries that do not fit in a line are left out: ended streams first, the oldest of them first.
 pub(crate) fn overview(
     hub: &Hub,
     state: &State,
@@ -218,7 +221,7 @@ pub(crate) fn overview(
     overview
 }
 
-/// Return the size in bytes of an item within the JSON line of an overview.
+/// Return the size in bytes of an item in the JSON line of an overview, the daemon's status.
 fn size<T: serde::Serialize>(event: &T) -> usize {
     protocol::write(event).map_or(usize::MAX, |entry| entry.len())
 }

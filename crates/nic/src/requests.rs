@@ -113,7 +113,8 @@ impl<'a> Context<'a> {
                 let before = self.state.link_numbers(app);
                 let streams = self.submit(&streams);
                 if streams.is_err() {
-                    // Forget links that only a refused submission named.
+                    // Remove the entries of links that were created only because the refused
+                    // request named them.
                     self.state.forget_links(app, &before);
                 }
                 streams
@@ -204,7 +205,7 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// Make the request wait until a stream makes progress or ends.
+    /// Delay the answer to a request until a stream makes progress or ends.
     fn wait(&mut self, stream: StreamId, waiter: Waiter) -> Result<(), Refusal> {
         self.check_stream(stream.0, true)?;
         self.begin_wait()?;
@@ -226,7 +227,8 @@ impl<'a> Context<'a> {
     /// Close a connection. If it writes a file, the answer follows when the file is completed or
     /// discarded.
     fn close(&mut self, id: ConnectionId, waiter: Waiter) -> Result<Option<Answer>, Refusal> {
-        // The manager may remove the connection before its file is complete.
+        // The manager may have removed the connection while its file is still incomplete, so look
+        // it up in the daemon's own state.
         let own = self.state.connections.get(&id).map(|entry| entry.app) == Some(self.caller.app);
         let file = self.state.file(id).filter(|_| own || self.caller.operator);
         let resolved = file.map(File::answer);
@@ -263,7 +265,7 @@ impl<'a> Context<'a> {
         Ok(id)
     }
 
-    /// Check that the connection belongs to the caller.
+    /// Refuse a connection of another application, unless the caller is an operator.
     fn check_connection(&self, id: ConnectionId) -> Result<(), Refusal> {
         let status = self.driver.manager().connection_status(id);
         let status = status.map_err(convert::refused)?;

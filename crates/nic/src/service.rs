@@ -8,6 +8,7 @@ use isthmus_wire::Transport;
 use std::sync::Arc;
 
 impl Service for Shared {
+    /// Serve a client that has connected until its session or link ends.
     fn serve(&self, slot: Slot, transport: Transport) {
         session::run(self, slot, transport);
     }
@@ -21,6 +22,7 @@ impl Service for Shared {
         called.ok()
     }
 
+    /// Return whether the daemon accepts new clients.
     fn is_accepting(&self) -> bool {
         !self.hub.state().ending
     }

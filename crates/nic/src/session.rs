@@ -63,12 +63,13 @@ pub(crate) fn run(shared: &Shared, slot: Slot, mut wire: Transport) {
     gate.log_refusal(&wire.peer().to_string(), "begin", &refusal.text);
     shared.hub.state().counters.refused += 1;
     let deadline = Instant::now() + CLOSE_TIMEOUT;
-    // If the client is gone, this fails, which does not matter.
+    // Send the refusal. Ignore an error: the client is gone.
     let _ = wire.write_all(&encode(&Message::Refused { id, refusal }), deadline);
     wire.close_gracefully(deadline);
 }
 
-/// Handle the first line of a client: start a session, or turn the socket into a link.
+/// Handle the first line of a client: start a session, or use the socket as a link for the data of
+/// streams.
 fn begin(shared: &Shared, wire: Transport, line: &[u8]) -> Result<(), Rejected> {
     let asked: RequestLine = match read(line) {
         Ok(asked) => asked,
@@ -139,7 +140,7 @@ fn internal(error: &isthmus_wire::Error) -> Refusal {
     refusal(RefusalKind::Limit, error.to_string())
 }
 
-/// Create an application for a `hello` request. It lives as long as this session.
+/// Create an application for a `hello` request. The application ends with this session.
 fn hello(
     shared: &Shared,
     peer: &Peer,
@@ -166,7 +167,8 @@ fn hello(
         }
         let limits = &hub.config.limits;
         let others = state.apps.values().filter(|app| !app.operator).count();
-        // The data of these removed applications is still in network memory.
+        // Number of removed applications whose data is still in network memory. They count for the
+        // limit.
         let leaving = driver.manager().leaving();
         if !operator && others + leaving >= limits.applications as usize {
             let left = match leaving {
@@ -278,7 +280,7 @@ impl<'a> Session<'a> {
         self.log(Some(format!("leave, after {what}")), "ok");
         let (app, mailbox) = (self.caller.app, Arc::clone(&self.caller.mailbox));
         let hub = Arc::clone(&self.shared.hub);
-        // If the driver's thread has ended, the application has ended too.
+        // The call fails only if the driver's thread has ended; then the application has ended too.
         let _ = self.shared.client.call(move |driver| {
             let mut state = hub.state();
             state.forget_waiters(&mailbox);
@@ -323,7 +325,7 @@ impl<'a> Session<'a> {
                 PollFd::from_borrowed_fd(self.wire.as_fd(), flags),
                 PollFd::new(&self.caller.mailbox.wake, PollFlags::IN),
             ];
-            // After an interruption too, the loop checks everything again.
+            // If a signal interrupts the call, the loop checks everything again.
             let _ = poll(&mut fds, None);
             let (found, woken) = (fds[0].revents(), !fds[1].revents().is_empty());
             if woken {
@@ -412,7 +414,7 @@ impl<'a> Session<'a> {
             .answer(&Message::Refused { id, refusal });
     }
 
-    /// Handle a line of the client, which contains a request.
+    /// Parse a line of the client, which contains a request, and handle the request.
     fn handle_line(&self, line: &[u8]) {
         let RequestLine { id, mut request } = match read(line) {
             Ok(asked) => asked,
@@ -424,7 +426,8 @@ impl<'a> Session<'a> {
         let what = requests::log_entry(&request);
         let (mut at, mut found, mut datagrams) = (None, None, None);
         if let Request::Open { destination, .. } = &mut request {
-            // Directories and names are looked up on this thread, as that may take long.
+            // Look up directories and host names on this thread, not on the driver's, because that
+            // may take long.
             let hub = &self.shared.hub;
             let allowed = hub.config.policy.check(destination, &hub.roots);
             let allowed = allowed.and_then(|allowed| match allowed {
@@ -433,7 +436,8 @@ impl<'a> Session<'a> {
                     found = Some(there);
                     Ok(words)
                 }
-                // The actual port replaces port 0.
+                // Bind the port now, so that the destination contains the actual port even if port
+                // 0 was requested.
                 Allowed::Accept(PeerKind::Datagrams, address) => {
                     let bound = accept::bind(self.shared, address)?;
                     let address = bound.address;
@@ -468,7 +472,7 @@ impl<'a> Session<'a> {
             }
             result
         });
-        // The connection is registered or refused at this point.
+        // Release the port's thread: the connection is registered now, or refused.
         drop(datagrams);
         match called {
             Ok(Some(result)) => self.log(what, &result),

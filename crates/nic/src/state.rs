@@ -36,11 +36,12 @@ pub(crate) struct Hub {
 #[derive(Debug, Default)]
 pub(crate) struct State {
     pub apps: BTreeMap<AppId, App>,
-    /// The driver's links: the application of each link, and the application's number of it.
+    /// For each link by its number in the driver: the application, and the link's number in the
+    /// application.
     pub links: BTreeMap<LinkId, (AppId, u16)>,
     pub connections: BTreeMap<ConnectionId, ConnectionEntry>,
     pub waiters: BTreeMap<WaitTarget, Vec<Waiter>>,
-    /// Number of ADUs with missing data, by stream.
+    /// Number of ADUs (data units) with missing data, by stream.
     pub incomplete: BTreeMap<StreamId, u64>,
     /// Links that a session is about to attach, each with the total size of its rings in bytes.
     pub attaching: BTreeMap<LinkId, u64>,
@@ -57,7 +58,7 @@ pub(crate) struct State {
     next_link: u16,
 }
 
-/// A running application of the daemon.
+/// A running application that uses the daemon, with its sessions and links.
 #[derive(Debug)]
 pub(crate) struct App {
     pub name: String,
@@ -68,25 +69,26 @@ pub(crate) struct App {
     pub sessions: Vec<Arc<Mailbox>>,
 }
 
-/// A link of an application.
+/// A link, which carries data between a process of an application and the daemon.
 #[derive(Debug)]
 pub(crate) struct AppLink {
-    /// The driver's number of the link.
+    /// Number of the link in the driver; the application uses another one.
     pub id: LinkId,
-    /// The number that distinguishes successive links with the same driver's number.
+    /// Number that distinguishes this link from earlier ones with the same number in the driver.
     pub incarnation: u64,
     pub carrier: &'static str,
     pub ring_bytes: u64,
     /// The socket of a link with rings. It stays open while the daemon lives, so that ranks detect
     /// its end.
     pub socket: Option<OwnedFd>,
-    /// The owner of a lasting link.
+    /// The owner of a lasting link (one that outlasts its sockets): a session, with the secret to
+    /// reconnect.
     pub owner: Option<Owner>,
     pub cut: bool,
 }
 
 impl AppLink {
-    /// Reset all state that belongs to the current ends of the link.
+    /// Reset the state that belongs to the current socket and rings of the link.
     pub fn wipe(&mut self) {
         self.ring_bytes = 0;
         self.socket = None;
@@ -95,16 +97,17 @@ impl AppLink {
     }
 }
 
-/// The owner of a lasting link.
+/// The owner of a lasting link (one that outlasts its sockets): a session, with the secret to
+/// reconnect.
 #[derive(Clone, Debug)]
 pub(crate) struct Owner {
-    /// The secret that the rank shows when it reconnects.
+    /// The secret that the rank (application process) shows when it reconnects.
     pub key: String,
-    /// The session of the rank's process.
+    /// Number of the session that owns the link.
     pub session: u32,
 }
 
-/// The daemon's state of a connection.
+/// State of a connection that an application has opened through the daemon.
 #[derive(Debug)]
 pub(crate) struct ConnectionEntry {
     pub app: AppId,
@@ -132,7 +135,7 @@ pub(crate) struct PendingAccept {
 }
 
 impl PendingAccept {
-    /// Return whether one peer could match both connections.
+    /// Return whether one peer could match both waiting connections.
     fn conflicts_with(&self, other: &Self) -> bool {
         let [one, two] = [self.channel, other.channel];
         let there = (self.address, self.datagrams) == (other.address, other.datagrams);
@@ -140,10 +143,10 @@ impl PendingAccept {
     }
 }
 
-/// The event that a request waits for.
+/// The event for which a request waits: progress of a stream, or a completed file.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum WaitTarget {
-    /// The progress of a stream, or its end.
+    /// Progress of this stream, or its end.
     Stream(StreamId),
     /// The completed file of a connection that is being closed.
     File(ConnectionId),
@@ -191,7 +194,7 @@ impl Hub {
 
     /// Return the state of the daemon, locked.
     pub fn state(&self) -> MutexGuard<'_, State> {
-        // A thread that panics with the lock leaves each map consistent.
+        // Ignore a panic of a thread that held the lock, because it left each map consistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -235,7 +238,7 @@ impl State {
         known.or_else(gone).map_or("-", String::as_str)
     }
 
-    /// Return the entry of a link by the driver's number.
+    /// Return the entry of the link that has this number in the driver.
     pub fn link_mut(&mut self, id: LinkId) -> Option<&mut AppLink> {
         let (app, number) = self.links.get(&id)?;
         self.apps.get_mut(app)?.links.get_mut(number)
@@ -289,8 +292,8 @@ impl State {
         Ok(id)
     }
 
-    /// Make room for the links of these numbers: if they would exceed the limit, remove links that
-    /// have no ends and that no stream names.
+    /// Make room for the links with the numbers `wanted`: if they would exceed the limit, remove
+    /// the links that are neither attached nor named by any stream.
     pub fn make_room(&mut self, driver: &mut Driver, app: AppId, wanted: &[u16], limit: u32) {
         let Some(known) = self.apps.get_mut(&app) else {
             return;
@@ -318,7 +321,7 @@ impl State {
     }
 
     /// Remove the entries of an application's links except those with the numbers `but`. The driver
-    /// does not know the removed links yet.
+    /// must not know the removed links.
     pub fn forget_links(&mut self, app: AppId, but: &BTreeSet<u16>) {
         let Some(known) = self.apps.get_mut(&app) else {
             return;

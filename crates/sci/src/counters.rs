@@ -1,4 +1,4 @@
-//! Counters of packets and symbols in a fabric.
+//! Counters of packets and symbols in a fabric of SCI rings.
 
 use crate::Fabric;
 
@@ -6,20 +6,22 @@ use crate::Fabric;
 /// reset.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Counters {
-    /// For each link (by the number of the interface that it leaves): symbols of sends, with their
-    /// idles, that were decoded at the end of the link. The number cannot exceed the number of
-    /// cycles.
+    /// For each link (by the number of the interface that it leaves): number of symbols of send
+    /// packets, with the idle symbol after each packet, that were decoded at the end of the link.
+    /// It cannot exceed the number of cycles.
     pub send_symbols: Vec<u64>,
-    /// For each link: symbols of echoes, with their idles, that were decoded at the end of the
-    /// link.
+    /// For each link: number of symbols of echoes (acknowledgements), with the idle symbol after
+    /// each echo, that were decoded at the end of the link.
     pub echo_symbols: Vec<u64>,
-    /// For each interface: sends of packets that it started, retries included.
+    /// For each interface: number of packets that it started to send, retransmissions included.
     pub sends: Vec<u64>,
-    /// For each interface: busy echoes that it received.
+    /// For each interface: number of busy echoes that it received. Each refuses a packet, which the
+    /// interface must send again.
     pub retries: Vec<u64>,
-    /// For each node: packets delivered to it.
+    /// For each node: number of packets delivered to it.
     pub delivered: Vec<u64>,
-    /// For each node: packets of its client that were dropped.
+    /// For each node: number of packets of its client that were dropped because their output queue
+    /// was full.
     pub dropped: Vec<u64>,
 }
 

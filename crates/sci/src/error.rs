@@ -1,9 +1,9 @@
-//! Errors in a fabric, its rules and its packets.
+//! Errors in a fabric of SCI rings, its parameters and its packets.
 
 use crate::limits::{RING_NODES_MAX, RINGS_MAX, SYMBOLS_LIMIT};
 use isthmus_topology::rings::Segment;
 
-/// An error, with the permitted values in its message.
+/// An error in a fabric, its rules or a packet. Its message contains the permitted values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// A ring has too few or too many nodes.
@@ -44,20 +44,22 @@ pub enum Error {
     /// A length or a depth of the rules is 0, but must be 1 or more.
     #[error("{what} is 0; it must be 1 or more")]
     Zero {
-        /// Name of the rule in [`Rules`](crate::Rules).
+        /// Name of the invalid field of [`Rules`](crate::Rules).
         what: &'static str,
     },
-    /// The maximum length of a send in the rules is out of bounds.
+    /// The maximum length of a send packet in the rules is out of bounds.
     #[error(
         "the longest send has {symbols} symbols; it must have {echo} (an echo) to {SYMBOLS_LIMIT}"
     )]
     LongestSend {
-        /// Maximum number of symbols of a send.
+        /// Maximum number of symbols of a send packet.
         symbols: u32,
-        /// Number of symbols of an echo, the lower bound of the length of a send.
+        /// Number of symbols of an echo (acknowledgement), the lower bound of the length of a send
+        /// packet.
         echo: u32,
     },
-    /// The rules have go bits, which the event-driven engine does not support.
+    /// The rules request go bits (flow-control bits in idle symbols), which the event-driven engine
+    /// does not support.
     #[error("the event-driven engine has no go bits; the symbol engine has them")]
     GoBits,
     /// The route of a packet has no segment.
@@ -66,8 +68,8 @@ pub enum Error {
         /// The node at which the packet starts.
         node: u32,
     },
-    /// A segment goes 0 links or around its ring, is on a ring without its start node, stays on the
-    /// ring of the previous segment, or ends where the route starts.
+    /// A segment of a route crosses 0 links or the whole ring, is on a ring without its start node,
+    /// stays on the ring of the previous segment, or ends where the route starts.
     #[error(
         "a route goes {} links along ring {} from node {node}; it must go 1 or more, less than once \
          around, along a ring of that node, change ring between stretches, and end at another node",

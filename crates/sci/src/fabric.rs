@@ -11,7 +11,7 @@ id! {
     pub struct InterfaceId;
 }
 
-/// An interface: the position of a node on a ring.
+/// An interface of a node to a ring, with its position on the ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interface {
     /// Number of the node of the interface.
@@ -34,7 +34,7 @@ pub struct Fabric {
     rings: Table<InterfaceId, u32>,
     /// Number of the first interface of each node, and the number of interfaces as a last entry.
     first: Vec<InterfaceId>,
-    /// Interfaces of all rings, ring by ring, in the order in which packets pass them.
+    /// Interfaces of all rings, ring by ring, each ring in the order in which packets pass them.
     around: Vec<InterfaceId>,
     /// Index in `around` at which each ring starts, and the length of `around` as a last entry.
     starts: Vec<u32>,
@@ -170,8 +170,7 @@ impl Fabric {
     /// Return the interface by which a route segment leaves `node`, and the interface at which the
     /// segment ends.
     ///
-    /// # Errors
-    /// The node is not on the ring, or the hops are 0 or at least once around.
+    /// # Errors The node is not on the ring, or the segment has 0 links or as many as the ring.
     #[inline]
     pub fn segment_ends(
         &self,
@@ -228,7 +227,7 @@ impl Fabric {
 mod tests {
     use super::*;
 
-    /// Return a segment of a route: `hops` links along a ring.
+    /// Return a segment of a route for the tests: `hops` links along a ring.
     fn segment(ring: u32, hops: u32) -> Segment {
         Segment { ring, hops }
     }

@@ -1,19 +1,19 @@
-//! Rules of a fabric: lengths, depths of queues, and choices.
+//! Parameters of a fabric of SCI rings: packet lengths, delays, queue depths, and optional rules.
 
 use crate::Error;
 use crate::limits::SYMBOLS_LIMIT;
 use isthmus_kernel::Cycles;
 use strum::{EnumString, VariantNames};
 
-/// Queue for the packets of a client. The SCI paper does not define it. At saturation, the results
-/// of the two source rules lie on both sides of the results of the paper.
+/// Queue in which the packets of a client (the traffic source of a node) wait. The SCI paper does
+/// not define it. At saturation, the results of the paper lie between those of the two variants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Source {
     /// An unbounded FIFO. Its first packet waits for a slot of its output queue (source rule A).
     Unbounded,
-    /// Only the client slots of the output queue. A packet that finds no free slot is dropped
-    /// (source rule B).
+    /// Only the output queue's slots for packets of the client. A packet that finds no free slot is
+    /// dropped (source rule B).
     Bounded,
 }
 
@@ -28,14 +28,15 @@ pub enum FlowControl {
     GoBits,
 }
 
-/// Event from which the delay of a ring change counts (rule 8).
+/// Event from which the delay of a packet's change from one ring to another counts (rule 8 of the
+/// crate).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum ChangeFrom {
-    /// The arrival of the header at the agent. The transfer through the crossbar starts after the
-    /// delay.
+    /// The arrival of the header at the node that joins the two rings. The transfer through its
+    /// crossbar starts after the delay.
     Header,
-    /// The start of the transfer through the crossbar.
+    /// The start of the transfer through the crossbar of the node that joins the two rings.
     Transfer,
 }
 
@@ -43,35 +44,36 @@ pub enum ChangeFrom {
 /// each cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Rules {
-    /// Cycles from the departure of a symbol to its decoding at the next interface, 1 or more.
+    /// Number of cycles from the departure of a symbol to its decoding at the next interface, 1 or
+    /// more.
     pub hop: Cycles,
-    /// Cycles of a ring change: from the event `change_from` to the earliest cycle in which the
-    /// header may leave on the next ring.
+    /// Number of cycles of a packet's change to another ring: from the event `change_from` to the
+    /// earliest cycle in which the header may leave on the next ring.
     pub ring_change: Cycles,
-    /// Event from which the delay of a ring change counts.
+    /// Event from which the delay of a packet's change to another ring counts.
     pub change_from: ChangeFrom,
-    /// Maximum length of a send, without its idle. A bypass FIFO has room for a send of this length
-    /// and the idle.
+    /// Maximum length of a send packet in symbols, without the idle after it. A bypass FIFO has
+    /// room for a send of this length and the idle.
     pub symbols_max: u32,
-    /// Length of an echo, without its idle.
+    /// Length of an echo (acknowledgement) in symbols, without the idle after it.
     pub echo: u32,
-    /// Number of slots of each input queue. An interface has one for each class.
+    /// Number of slots of each input queue. An interface has one input queue for each packet class.
     pub input_slots: u32,
     /// Number of slots of each output queue for packets from another interface of the node. There
     /// is one such queue for each pair of interfaces and class.
     pub output_slots: u32,
-    /// Number of slots of each output queue for packets of the client. An interface has one for
-    /// each class.
+    /// Number of slots of each output queue for packets of the node's client. An interface has one
+    /// such queue for each packet class.
     pub client_slots: u32,
-    /// Queue for the packets of a client.
+    /// Queue in which the packets of a client (the traffic source of a node) wait.
     pub source: Source,
     /// Flow control of nodes that offer more than their ring can carry.
     pub flow_control: FlowControl,
 }
 
 impl Rules {
-    /// Returns the part of the delay of a ring change before the start of the transfer, and the
-    /// part after it.
+    /// Returns the two parts of the delay of a packet's change to another ring: the one before its
+    /// transfer through the crossbar starts, and the one after that.
     pub(crate) fn ring_change_delays(&self) -> (Cycles, Cycles) {
         match self.change_from {
             ChangeFrom::Header => (self.ring_change, 0),

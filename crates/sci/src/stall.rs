@@ -6,12 +6,12 @@ use isthmus_kernel::{Cycles, Id};
 use petgraph::algo::tarjan_scc;
 use petgraph::graph::DiGraph;
 
-/// Kind of a stall of the traffic in a fabric.
+/// Kind of a stall, in which no packet is delivered: a livelock or a deadlock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StallKind {
     /// Packets still circulate, but all targets refuse them.
     Livelock,
-    /// No packet leaves any node.
+    /// No packet leaves any node any more.
     Deadlock,
 }
 
@@ -29,7 +29,7 @@ pub struct Stall {
     pub nodes: Vec<u32>,
 }
 
-/// State of an engine that shows whether it has stalled.
+/// State of an engine from which a stall is detected.
 pub(crate) struct Progress {
     pub now: Cycles,
     pub last_delivery: Cycles,
@@ -153,7 +153,8 @@ mod tests {
     #[test]
     fn only_queues_that_can_never_move_are_stuck() {
         let fabric = Fabric::new(3, &[vec![0, 1, 2]]).unwrap();
-        // The input queues of requests are 0, 2, 4; each output queue has the number of its node.
+        // The input queues of requests have the numbers 0, 2 and 4; each output queue has the
+        // number of its node.
         let mut waiting = Waiting {
             inputs: vec![Some(0), None, Some(1), None, Some(2), None],
             outputs: vec![Some(vec![2, 2]), Some(vec![0]), Some(vec![0])],
@@ -161,11 +162,12 @@ mod tests {
         // Queues 0 and 1 wait for one another; queue 2 waits for 0 and is not part of the circle.
         assert_eq!(waiting.wedged(&fabric), [0, 1]);
         assert_eq!(waiting.stalled(&fabric), [0, 1]);
-        // One packet of output 0 goes to an input that is not full.
+        // One packet of output queue 0 goes to input queue 3, which is not full, so the circular
+        // wait may resolve.
         waiting.outputs[0] = Some(vec![2, 3]);
         assert_eq!(waiting.wedged(&fabric), []);
         assert_eq!(waiting.stalled(&fabric), [0, 1]);
-        // A good echo is on its way to output 1.
+        // A good echo on its way will free a slot of output queue 1, so nothing is stuck.
         waiting.outputs[0] = Some(vec![2]);
         waiting.outputs[1] = None;
         assert_eq!(waiting.wedged(&fabric), []);

@@ -1,4 +1,4 @@
-//! Packets, their deliveries, and the handler of the reports about them.
+//! Packets, reports on packets (such as deliveries), and the handler that receives the reports.
 
 use isthmus_kernel::Cycles;
 use isthmus_topology::rings::Segment;
@@ -6,7 +6,7 @@ use isthmus_topology::rings::Segment;
 /// The two kinds of packet, each with queues of its own so that responses never wait for requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
-    /// Single packets, and the packet that starts a transaction.
+    /// A packet that needs no answer, or the packet that starts a transaction.
     Request,
     /// The packet that answers a request in a transaction.
     Response,
@@ -32,28 +32,28 @@ pub struct Packet<'a, T> {
     pub node: u32,
     /// Class of the packet: request or response.
     pub class: Class,
-    /// Number of symbols without the idle: header, payload and checksum. It must be at least the
-    /// length of an echo and at most the maximum of the rules.
+    /// Number of symbols without the idle after the packet: header, payload and checksum. It must
+    /// be at least the length of an echo and at most the maximum of the rules.
     pub symbols: u32,
     /// The segments of the route, each on another ring than the one before. The route must exist in
     /// the fabric: see [`Fabric::route_end`](crate::Fabric::route_end).
     pub route: &'a [Segment],
-    /// Data of the handler, returned in the reports on the packet.
+    /// Data that the handler attaches to the packet. The reports on the packet contain it.
     pub tag: T,
 }
 
 /// Report on a packet that arrives at its destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delivery<T> {
-    /// The data of the handler that were offered with the packet.
+    /// Data that the handler attached to the packet.
     pub tag: T,
     /// The node at which the packet arrives.
     pub node: u32,
     /// Class of the packet: request or response.
     pub class: Class,
-    /// Number of symbols without the idle.
+    /// Length of the packet in symbols, without the idle symbol after it.
     pub symbols: u32,
-    /// The cycle of generation for which the packet was offered.
+    /// The cycle for which the handler offered the packet, in which the client generated it.
     pub generated: Cycles,
     /// The cycle in which the packet got a slot of its output queue at the source.
     pub admitted: Cycles,
@@ -64,29 +64,29 @@ pub struct Delivery<T> {
     pub header: Cycles,
     /// The cycle after the last symbol of the packet: `header` plus the length.
     pub tail: Cycles,
-    /// Number of agents that the packet crossed.
+    /// Number of times that the packet changed from one ring to another.
     pub ring_changes: u32,
     /// Number of links of the packet's route.
     pub links: u32,
-    /// Number of busy echoes received for the packet on its route.
+    /// Number of times that the packet was refused by a busy echo on its route.
     pub retries: u32,
 }
 
 /// Report on a packet that found no free slot of its output queue and was dropped (source rule B).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dropped<T> {
-    /// The data of the handler that were offered with the packet.
+    /// Data that the handler attached to the packet.
     pub tag: T,
     /// The node whose client generated the packet.
     pub node: u32,
-    /// The cycle of generation for which the packet was offered.
+    /// The cycle for which the handler offered the packet, in which the client generated it.
     pub time: Cycles,
 }
 
 /// Number of symbols of a packet that represents a reminder.
 pub(crate) const REMINDER: u32 = 0;
 
-/// Collects the packets that a handler offers in answer to a report.
+/// Packets that a [`Handler`] offers to the engine in answer to a report.
 #[derive(Debug, Clone)]
 pub struct Offers<T> {
     pub(crate) packets: Vec<Offer<T>>,
@@ -131,9 +131,9 @@ impl<T: Copy> Offers<T> {
         });
     }
 
-    /// Requests a reminder in cycle `time`, the present one or a later one, for `node`. That must
-    /// be the node of the report. Only handlers with [`REMINDED`](Handler::REMINDED) may request
-    /// reminders.
+    /// Requests a reminder: a call of [`Handler::reminded`] in cycle `time`, the present one or a
+    /// later one, for `node`. That must be the node of the report. Only handlers with
+    /// [`REMINDED`](Handler::REMINDED) may request reminders.
     #[inline]
     pub fn remind(&mut self, time: Cycles, node: u32, tag: T) {
         let (class, route) = (Class::Request, [].as_slice());
@@ -163,7 +163,7 @@ impl<T: Copy> Offers<T> {
         })
     }
 
-    /// Panics if a packet may not be offered in answer to a report on `node` at `now`.
+    /// Panics if the handler must not offer this packet in answer to a report on `node` at `now`.
     #[inline]
     pub(crate) fn check(&self, node: u32, now: Cycles, time: Cycles, packet: &Packet<'_, T>) {
         assert!(
@@ -177,19 +177,19 @@ impl<T: Copy> Offers<T> {
         );
     }
 
-    /// Remove all offered packets and reminders.
+    /// Remove all offered packets and reminders (timers).
     pub(crate) fn clear(&mut self) {
         self.packets.clear();
         self.segments.clear();
     }
 }
 
-/// Receives the reports of an engine on packets.
+/// Receives the reports of an engine on the generation, delivery and drop of packets.
 ///
 /// Reports on one node come in order of time. Calls for different nodes may be out of order by less
 /// than one hop, because no node can learn of another sooner.
 pub trait Handler {
-    /// The type of the data that the handler attaches to packets and reminders.
+    /// The type of the data that the handler attaches to packets and reminders (timers).
     type Tag: Copy;
 
     /// Whether the handler requests reminders ([`Offers::remind`]). False by default.
@@ -215,8 +215,8 @@ pub trait Handler {
     #[inline]
     fn dropped(&mut self, _dropped: &Dropped<Self::Tag>, _offers: &mut Offers<Self::Tag>) {}
 
-    /// Handles a reminder that is due, as if the node of the reminder had generated a packet now.
-    /// Does nothing by default.
+    /// Handles a reminder (a timer set by [`Offers::remind`]) that is due, as if its node had
+    /// generated a packet now. Does nothing by default.
     #[inline]
     fn reminded(
         &mut self,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class Progress:
-    """The progress of a run; a saturation search counts as a point."""
+    """State of a running command: its phase and its finished points, searches counted as points."""
 
     phase: str = "building"
     """``building``, ``simulating``, ``writing`` or ``drawing``; the last two may alternate."""
@@ -24,29 +24,29 @@ class Progress:
     title: str = ""
     """Title of the run."""
     state: str = ""
-    """State of other processes that do the run, if any."""
+    """Text about other processes that do the run, for example ``waits for 3 points of others``."""
 
 
 Watch = Callable[[Progress], None]
-"""Function that is called with the progress repeatedly."""
+"""Type of a callback that receives the `Progress` of a run repeatedly, for example to show it."""
 Tell = Callable[[str, int, int], None]
-"""Function that is called with a phase, its number of finished steps, and its number of steps."""
+"""Type of a callback that receives the name of a phase, its finished steps and all its steps."""
 
 
 def unwatched(_progress: Progress) -> None:
-    """Ignore the progress: a `Watch` that shows nothing."""
+    """Do nothing: a callback for the progress of a run that shows nothing."""
 
 
 def untold(_phase: str, _step: int, _steps: int) -> None:
-    """Ignore the steps: a `Tell` that shows nothing."""
+    """Do nothing: a callback for the steps of writing and drawing that shows nothing."""
 
 
 def telling(watch: Watch, title: str, points: int = 0) -> Tell:
-    """Return a function that reports writing and drawing as progress of a simulated run."""
+    """Return a callback that passes steps of writing and drawing to `watch` as progress."""
     last = Progress("writing", points, points, title=title)
 
     def tell(phase: str, step: int, steps: int) -> None:
-        """Report a step of writing or drawing."""
+        """Pass the number of finished steps of writing or drawing to `watch`."""
         watch(replace(last, phase=phase, step=step, steps=steps))
 
     return tell

@@ -7,18 +7,18 @@ from isthmus.progress import Progress
 from isthmus.wording import counted
 
 BAR_WIDTH = (10, 30)
-"""The minimum and maximum width of the bar itself, in columns."""
+"""The minimum and maximum width of the bar within its line, in columns."""
 SPEED_S = 0.5
-"""Minimum seconds of simulation before its speed is shown."""
+"""Number of seconds of simulation after which its speed is shown."""
 TITLE_MIN = 8
-"""The minimum width of a title, in columns."""
+"""The minimum width of the title in a progress line, in columns."""
 STATE_MIN, STATE_MAX = 16, 50
-"""The minimum and maximum width of the state of other processes, in columns."""
+"""The minimum and maximum width, in columns, of the text about other processes that do the run."""
 STATE_FIRST = 30
-"""Minimum width of the state of other processes, in columns, if a time is shown beside it."""
+"""Minimum width, in columns, of the text about other processes if a time stands beside it."""
 GAP = "  "
 BLOCKS, HASHES = ("█", "░"), ("#", ".")
-"""Done and remaining parts of the bar, in Unicode and in ASCII."""
+"""Characters for the done and the remaining part of the bar, in Unicode and in ASCII."""
 
 
 class Pace:
@@ -29,7 +29,7 @@ class Pace:
     """
 
     def __init__(self, now: float) -> None:
-        """Start at the time `now` of a monotonic clock, without progress."""
+        """Start to measure the speed of a run at `now`, the time of a monotonic clock."""
         self.progress = Progress()
         """The latest progress."""
         self._began = now
@@ -39,7 +39,7 @@ class Pace:
         self._speed = 0.0
 
     def update(self, progress: Progress, now: float) -> None:
-        """Record new progress; `now` is the time of a monotonic clock."""
+        """Record new progress of the run; `now` is the time of a monotonic clock."""
         if progress.phase != self.progress.phase or progress.title != self.progress.title:
             self._began, self._changed, self._first, self._done = now, now, None, 0
         done = progress.points_done if progress.phase == "simulating" else progress.step
@@ -53,15 +53,15 @@ class Pace:
 
     @property
     def speed(self) -> float:
-        """Messages per second, averaged over the simulation."""
+        """Number of simulated messages per second, averaged over the simulation so far."""
         return self._speed
 
     def spent_s(self, now: float) -> float:
-        """Return the seconds spent in the present phase."""
+        """Return the seconds that the run has spent in its present phase."""
         return now - self._began
 
     def left_s(self, now: float) -> float | None:
-        """Return the seconds left in this phase; None while unknown.
+        """Return the estimated seconds until the end of the present phase; None while unknown.
 
         Finished points determine the pace. If the present point takes longer, the estimate assumes
         that it ends now.
@@ -114,7 +114,9 @@ def bar_line(pace: Pace, now: float, width: int, *, blocks: tuple[str, str] = BL
 
 
 def _with_state(parts: list[str], state: str, clock: str, most: int) -> list[str]:
-    """Return the parts of a line for a run that other processes do, in at most `most` columns."""
+    """Return the parts of a progress line of at most `most` columns that contains `state`, a text
+    about other processes that do the run.
+    """
     short = parts[1:] or parts
     whole = [[*parts, state, clock], [*short, state, clock]]
     beside = most - columns(GAP.join([*short, "", clock]))
@@ -127,12 +129,12 @@ def _with_state(parts: list[str], state: str, clock: str, most: int) -> list[str
 
 
 def _first_fitting(choices: list[list[str]], most: int) -> list[str]:
-    """Return the first choice that fits into `most` columns, or the last choice."""
+    """Return the first of these lists of line parts that fits into `most` columns, or the last."""
     return next((each for each in choices if columns(GAP.join(each)) <= most), choices[-1])
 
 
 def plain_line(pace: Pace, now: float) -> str:
-    """Return the progress as a line without a bar, for logs and simple terminals."""
+    """Return the progress of a run as a text line without a bar, for logs and simple terminals."""
     progress = pace.progress
     if progress.phase == "building":
         return f"building machines{f' of {cut(flat(progress.title))}' if progress.title else ''}"
@@ -150,7 +152,7 @@ def plain_line(pace: Pace, now: float) -> str:
 
 
 def share(progress: Progress) -> float:
-    """Return the finished share of the phase, 0 to 1."""
+    """Return the finished share of the present phase of a run, 0 to 1."""
     if progress.phase == "simulating":
         done, total = progress.points_done, progress.points_total
     else:
@@ -159,13 +161,13 @@ def share(progress: Progress) -> float:
 
 
 def _bar(progress: Progress, length: int, blocks: tuple[str, str]) -> str:
-    """Return the bar itself, with done and remaining parts."""
+    """Return a bar of `length` characters; `blocks` has those of the done and remaining part."""
     full = int(share(progress) * length)
     return blocks[0] * full + blocks[1] * (length - full)
 
 
 def _rate(per_second: float) -> str:
-    """Return a rate with a prefix of its unit: ``1.5 M``."""
+    """Format a rate with a prefix for its unit, for example ``1.5 M``."""
     for size, letter in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
         if per_second >= size:
             return f"{per_second / size:.1f}{letter}"
@@ -173,7 +175,7 @@ def _rate(per_second: float) -> str:
 
 
 def _clock(seconds: float) -> str:
-    """Return a time as text: ``1:02:03`` or ``2:03``."""
+    """Format a duration, for example as ``1:02:03`` or ``2:03``."""
     whole = max(0, round(seconds))
     hours, minutes = whole // 3600, whole // 60 % 60
     if hours:

@@ -12,7 +12,7 @@ from isthmus.progress import Progress, Watch
 from isthmus.progress.line import Pace, plain_line, share
 
 TICK_S = 0.25
-"""The minimum number of seconds between two updates in the same phase."""
+"""The minimum number of seconds between two updates of the bar in the same phase."""
 
 
 def here() -> bool:
@@ -27,7 +27,7 @@ def here() -> bool:
 
 @contextmanager
 def shown() -> Iterator[Watch]:
-    """Show a bar below the cell during a ``with`` block; yield the function that updates it."""
+    """Show a progress bar below the cell during a ``with`` block; yield its update function."""
     from IPython.display import HTML, display
 
     pace, drawn = Pace(time.monotonic()), {"at": float("-inf")}
@@ -48,7 +48,7 @@ def shown() -> Iterator[Watch]:
 
 
 def _html(pace: Pace, now: float) -> str:
-    """Return the bar and its text as HTML."""
+    """Return the progress bar and its text as HTML."""
     value = f' value="{share(pace.progress):.4f}"' if pace.progress.points_total else ""
     text = html.escape(plain_line(pace, now))
     return f'<progress max="1"{value} style="width: 16em"></progress> {text}'

@@ -21,7 +21,7 @@ from isthmus.progress.line import BLOCKS, HASHES, Pace, bar_line, plain_line
 TICK_S = 0.1
 """Seconds between two updates of the bar: its clock advances even without progress."""
 LINE_S = 10.0
-"""Seconds between two lines on a terminal that cannot draw."""
+"""Seconds between two lines of progress on a terminal that cannot draw a bar."""
 WIDTH = 80
 """Default width of a terminal, in columns."""
 WIDTH_MAX = 120
@@ -45,8 +45,8 @@ def draws() -> bool:
 
 @contextmanager
 def shown() -> Iterator[Watch]:
-    """Show a bar, or lines on a terminal that can only print; yield the function that
-    updates them.
+    """Show the progress of a run during a ``with`` block: as a bar, or as lines if the terminal
+    cannot draw. Yield the update function.
     """
     if not draws():
         with lines(LINE_S) as update:
@@ -62,8 +62,8 @@ def shown() -> Iterator[Watch]:
 
 @contextmanager
 def lines(every_s: float = 0.0) -> Iterator[Watch]:
-    """Print a line when the phase changes, and at most one per `every_s` when points are done or
-    the state changes.
+    """Print the progress as text lines during a ``with`` block: one when the phase changes, and at
+    most one per `every_s` seconds when points are done or the state of other processes changes.
     """
     pace, said_at, said = Pace(time.monotonic()), float("-inf"), ""
     last = Progress("")
@@ -116,7 +116,7 @@ class _Bar:
         self._ticker.start()
 
     def stop(self) -> None:
-        """End the thread and erase the bar."""
+        """End the thread that draws the bar, and erase the bar."""
         self._ended.set()
         if self._ticker.is_alive():
             self._ticker.join()
@@ -128,7 +128,7 @@ class _Bar:
             self._pace.update(progress, time.monotonic())
 
     def _tick(self) -> None:
-        """Draw the bar again every `TICK_S` until the end."""
+        """Draw the bar again every `TICK_S` seconds until `stop` is called."""
         while not self._ended.wait(TICK_S):
             self._draw()
 
@@ -158,5 +158,5 @@ class _Bar:
             self._stream.write(text)
             self._stream.flush()
         except (OSError, ValueError):
-            # The terminal is gone, but the run continues.
+            # The terminal is gone: stop drawing. The run continues.
             self._ended.set()

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Interval and number of checks whether a missing claim file has been restored by the worker that moved it.
+/// Interval and number of checks whether another worker has restored a claim file that it had moved.
 const BACK: (Duration, u32) = (Duration::from_millis(1), 20);
 
 /// The result of an attempt to claim a unit of work.
@@ -29,20 +29,19 @@ pub enum Taken {
 pub struct Claim {
     /// State of the worker to which the claim belongs.
     own: std::sync::Arc<Own>,
-    /// Name of the unit.
+    /// Name of the claimed unit of work.
     unit: String,
     /// Path of the claim file.
     path: PathBuf,
-    /// Time at which the worker claimed the unit.
+    /// Time at which the worker claimed the unit of work.
     began: Instant,
 }
 
 impl Worker {
     /// Claim the unit of work `unit` for this worker, unless another worker with a heartbeat has claimed it.
     ///
-    /// # Errors
-    /// The folder cannot be written; or, [of this unit](ClaimError::of_one_unit), its claim cannot be read or
-    /// is not a plain file.
+    /// # Errors The folder cannot be written, or the claim of this unit cannot be read or is not a plain
+    /// file. The latter error affects only [this unit](ClaimError::of_one_unit).
     pub fn take(&self, unit: &str) -> Result<Taken, ClaimError> {
         let own = &self.own;
         let path = own.folder.join(format!("{unit}.claim"));

@@ -58,8 +58,9 @@ pub fn look(folder: &Path, unit: &str) -> io::Result<Option<Seen>> {
         .transpose()
 }
 
-/// Return the state of a claim and of its worker. The claim is lost after the time without a heartbeat that
-/// its worker states, or after `own`, the time of a worker that wants to take over the unit, if that is less.
+/// Return the state of a claim and of its worker. The claim is lost after a time without a heartbeat: the
+/// time that its worker states, or `own`, the time set by a worker that wants to take over the unit, if that
+/// is shorter.
 pub(crate) fn claim_state(folder: &Path, claim: &Found, own: Option<Duration>) -> io::Result<Seen> {
     let mut seen = Seen {
         name: Name::parsed(claim.text.trim_end()),

@@ -1,5 +1,5 @@
-//! Names of workers: `worker-HOST-PID-SPACE RANDOM`, the last two joined into one word. SPACE is eight digits
-//! that identify the boot and the PID namespace of PID; RANDOM is eight random digits.
+//! Names of workers: `worker-HOST-PID-` and 16 hexadecimal digits. The first eight digits identify the boot
+//! and the PID namespace of PID; the other eight are random.
 
 use std::collections::hash_map::RandomState;
 use std::fs;

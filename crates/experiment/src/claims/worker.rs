@@ -57,7 +57,7 @@ pub(crate) struct Own {
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(crate) enum Line<'a> {
-    /// First line of the file: the worker has started.
+    /// First line of a worker's file: the worker has started.
     Began {
         /// Name of the worker.
         worker: &'a str,
@@ -150,7 +150,7 @@ impl Worker {
         })
     }
 
-    /// Return the worker's name: `worker-HOST-PID-SPACE RANDOM`, the last two joined into one word.
+    /// Return the worker's name: `worker-HOST-PID-` and 16 hexadecimal digits, as described in `name.rs`.
     pub fn name(&self) -> &str {
         &self.own.name.text
     }
@@ -162,7 +162,7 @@ impl Drop for Worker {
         *stop.lock().unwrap_or_else(PoisonError::into_inner) = true;
         wake.notify_all();
         if let Some(heart) = self.heart.take() {
-            // A heartbeat thread that has panicked has stopped.
+            // Ignore a panic of the heartbeat thread: it has stopped in any case.
             let _ = heart.join();
         }
     }

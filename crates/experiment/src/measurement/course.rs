@@ -1,7 +1,8 @@
-//! One replication of a run with several interim looks (judgements of the results so far).
+//! One replication of a run with several interim evaluations (judgements of the results so far).
 //!
-//! The journal stores the results of a replication at an interim look, but not the state of its simulation.
-//! If a run that was resumed needs a further look, the replication is simulated again from its beginning.
+//! The journal stores the results of a replication at an interim evaluation, but not the state of its
+//! simulation. If a run that was resumed needs a further evaluation, the replication is simulated again from
+//! its beginning.
 
 use super::Plan;
 use crate::kept::stopwatch;
@@ -12,34 +13,34 @@ use isthmus_kernel::Cycles;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// A replication, running or stored, and the number of interim looks that it has reached.
+/// A replication, running or stored, and the number of interim evaluations that it has reached.
 pub(super) struct Course {
     /// Number of the replication.
     number: u64,
-    /// Number of interim looks that the replication has reached.
+    /// Number of interim evaluations that the replication has reached.
     looks: usize,
     state: State,
 }
 
-/// State of a replication: running, or stored with its results at an interim look.
+/// State of a replication: running, or stored with its results at an interim evaluation.
 enum State {
     /// The replication is running and can continue.
     Running(Replication),
-    /// Only the results at an interim look are known. To continue, the replication must run again from its
-    /// beginning.
+    /// Only the results at an interim evaluation are known. To continue, the replication must run again from
+    /// its beginning.
     Kept(Finished),
 }
 
-/// Results of a replication at an interim look, as the journal stores them.
+/// Results of a replication at an interim evaluation, as the journal stores them.
 #[derive(Serialize, Deserialize)]
 struct Kept {
-    /// Number of messages of the replication at each interim look so far.
+    /// Number of messages of the replication at each interim evaluation so far.
     looks: Vec<u64>,
     finished: Finished,
 }
 
 impl Course {
-    /// Return the recorders of the replication at its last interim look.
+    /// Return the recorders of the replication at its last interim evaluation.
     pub fn recorders(&self) -> &Recorders {
         match &self.state {
             State::Running(replication) => replication.recorders(),
@@ -47,7 +48,7 @@ impl Course {
         }
     }
 
-    /// Return the number of cycles that the replication had simulated at its last interim look.
+    /// Return the number of cycles that the replication had simulated at its last interim evaluation.
     pub fn cycles(&self) -> Cycles {
         match &self.state {
             State::Running(replication) => replication.cycles(),
@@ -55,7 +56,7 @@ impl Course {
         }
     }
 
-    /// Return whether the machine had collapsed at the last interim look.
+    /// Return whether the machine had collapsed at the last interim evaluation.
     pub fn has_collapsed(&self) -> bool {
         match &self.state {
             State::Running(replication) => replication.has_collapsed(),
@@ -63,7 +64,7 @@ impl Course {
         }
     }
 
-    /// Return the results of the replication at its last interim look.
+    /// Return the results of the replication at its last interim evaluation.
     pub fn finish(self) -> Finished {
         match self.state {
             State::Running(replication) => replication.finish(),
@@ -73,9 +74,9 @@ impl Course {
 }
 
 impl Plan<'_> {
-    /// Return the message counts of all interim looks up to the last one of which the journal has a
-    /// replication, or only `first` if it has none. Also return the replications: those that are stored at
-    /// that last look, and new ones.
+    /// Return the message counts of the interim evaluations up to the newest one in the journal, or only
+    /// `first` if the journal has none. Also return the replications: those stored at that evaluation, and
+    /// new ones for the others.
     pub(super) fn begin_looks(&self, first: u64) -> Result<(Vec<u64>, Vec<Course>), Halt> {
         let part = |number| self.shared.kept.and_then(|kept| kept.part::<Kept>(number));
         let parts: Vec<Option<Kept>> = self.numbers().map(part).collect();
@@ -94,7 +95,7 @@ impl Plan<'_> {
         Ok((looks, courses?))
     }
 
-    /// Start the simulation of replication `number`, which has not reached an interim look.
+    /// Start the simulation of replication `number`, which has not reached an interim evaluation.
     fn begin(&self, number: u64) -> Result<Course, Halt> {
         Ok(Course {
             number,
@@ -103,8 +104,8 @@ impl Plan<'_> {
         })
     }
 
-    /// Run a replication to the last of these interim looks, given by their message counts. `max` is the
-    /// message limit.
+    /// Run a replication to the last of these interim evaluations, given by their message counts. `max` is
+    /// the message limit.
     pub(super) fn go_on(&self, course: &mut Course, looks: &[u64], max: u64) -> Result<(), Halt> {
         if course.looks == looks.len() {
             return Ok(());

@@ -20,7 +20,8 @@ use isthmus_units::Bytes;
 use std::sync::{Arc, Mutex};
 
 impl Experiment {
-    /// Build all machines of `scenario`, whose kind must be one of `kinds`, and open the journal.
+    /// Build all machines of `scenario`, whose kind of machine must be in the table `kinds`, and open the
+    /// journal.
     ///
     /// # Errors
     /// A machine or the journal is invalid; nothing has been changed.

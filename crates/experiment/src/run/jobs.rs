@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// One point of the sweep, with all data that its simulation needs.
 #[derive(Debug)]
 pub(super) struct Job {
-    /// Position of the point in the product of the axes.
+    /// Position of the point among all combinations of axis values.
     pub index: usize,
     /// Value of each axis at the point.
     pub values: Vec<AxisValue>,
@@ -37,13 +37,13 @@ impl Job {
 /// One search for the saturation load, with all data that its simulations need.
 #[derive(Debug)]
 pub(super) struct SearchJob {
-    /// Value of each axis; `None` for an axis over loads.
+    /// Value of each axis of the sweep; `None` for an axis over loads.
     pub values: Vec<Option<AxisValue>>,
     /// Position of the search's machine among the distinct machines of the sweep.
     pub machine: usize,
     /// Range of offered loads and resolution of the search.
     pub search: Search,
-    /// The search line: the values of all fields except the load. It returns the workload at any load.
+    /// The scenario with fixed values of all fields except the load; it gives the workload at any load.
     pub line: SearchLine,
     /// Journal entry of the search.
     pub entry: Entry,

@@ -18,9 +18,9 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// Selection of points and searches of a run, by their positions in the result.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// Positions of the points, in order.
+    /// Positions of the selected points in the result, in order.
     pub points: Vec<usize>,
-    /// Positions of the searches, in order.
+    /// Positions of the selected searches in the result, in order.
     pub searches: Vec<usize>,
 }
 

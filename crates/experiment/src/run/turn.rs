@@ -31,7 +31,7 @@ mod tests {
                 if at > 1 {
                     return true;
                 }
-                // Neither call ends before the other has started.
+                // Count the started calls, and wait until both have started.
                 let (count, wake) = &started;
                 let mut count = count.lock().unwrap();
                 *count += 1;

@@ -20,38 +20,41 @@ use std::collections::BinaryHeap;
 /// Number of slots with a bitmap: the number of bits of one word.
 const SLOTS: u64 = 64;
 
-/// Number of windows after which the agenda chooses its form again.
+/// Number of time windows after which the agenda chooses its form (entries, or a scan of all
+/// numbers) again.
 const WINDOWS: u32 = 64;
 
-/// Cost of adding and finding an entry. The unit is the scan of one number.
+/// Cost of adding and finding an entry, in units of the cost of scanning one number.
 const ENTRY_COST: u64 = 6;
-/// Minimum cost of a window in the form with entries, in the same unit.
+/// Minimum cost of a time window in the form with entries, in units of the cost of scanning one
+/// number.
 const WINDOW_COST: u64 = 16;
 
-/// Index of the due numbers by time: see the [module](self).
+/// Index by time of the nodes or outputs that have an event: see the [module](self).
 #[derive(Debug, Clone)]
 pub(super) struct Agenda {
     /// Whether the agenda has the form without entries, which scans all numbers.
     scans: bool,
-    /// Number of windows since the agenda chose its form, and number of due numbers found in them.
+    /// Number of time windows since the agenda chose its form, and number of due numbers found in
+    /// them.
     windows: u32,
     found: u64,
-    /// Binary logarithm of the cycles of a slot.
+    /// Binary logarithm of the length of a time slot in cycles.
     shift: u32,
-    /// Slot of the present window, counted from cycle 0. This slot and the next 63 have bitmaps;
-    /// slot s has the bitmap s modulo 64.
+    /// Time slot of the present window, counted from cycle 0. This slot and the next 63 have
+    /// bitmaps; slot s has the bitmap s modulo 64.
     base: u64,
-    /// Bitmap of the slots that may have an entry.
+    /// Bitmap of the time slots that may have an entry.
     slots: u64,
-    /// For each slot, a bitmap of the words of its bitmap that may have an entry.
+    /// For each time slot, a bitmap of the words of its bitmap in `words` that may have an entry.
     used: Vec<u64>,
-    /// Bitmaps of the slots, one after another: a bit for each number.
+    /// Bitmaps of the time slots, one after another: a bit for each number that is due in the slot.
     words: Vec<u64>,
-    /// Number of words of `used` for each slot.
+    /// Number of words of `used` for each time slot.
     used_each: usize,
-    /// Number of words of `words` for each slot.
+    /// Number of words of `words` for each time slot.
     words_each: usize,
-    /// Entries due after the slots that have bitmaps.
+    /// Entries that are due later than all time slots with a bitmap.
     far: BinaryHeap<Reverse<(Cycles, u32)>>,
     /// For each number, the time of its last entry in the heap, if this entry is still there.
     in_heap: Vec<Cycles>,
@@ -88,8 +91,8 @@ impl Agenda {
         self.in_heap.fill(Cycles::MAX);
     }
 
-    /// Set the time at which `number` is due, at or after the start of the present window;
-    /// `Cycles::MAX` is never.
+    /// Set the time at which `number` (a node or output) is due. It must not be before the start of
+    /// the present time window; `Cycles::MAX` means never.
     #[inline]
     pub fn set_due(&mut self, number: u32, time: Cycles) {
         if !self.scans {
@@ -97,17 +100,17 @@ impl Agenda {
         }
     }
 
-    /// Set the time at which `number` is due, if it differs from `before`.
+    /// Set the time at which `number` (a node or output) is due, if it differs from `before`.
     #[inline]
     pub fn change_due(&mut self, number: u32, before: Cycles, time: Cycles) {
-        // The comparison is needed only with entries. It costs time, because the processor cannot
-        // predict its result.
+        // Compare the times only in the form with entries. The comparison costs time, because the
+        // processor cannot predict its result.
         if !self.scans {
             self.insert_change(number, before, time);
         }
     }
 
-    /// Insert an entry for `number` at `time` unless `before` is the same time.
+    /// Insert an entry into the agenda for `number` at `time`, unless `before` is the same time.
     #[inline(never)]
     fn insert_change(&mut self, number: u32, before: Cycles, time: Cycles) {
         if time != before {
@@ -127,7 +130,7 @@ impl Agenda {
         }
     }
 
-    /// Set the bit of `number` in the bitmap of a slot.
+    /// Set the bit of `number` in the bitmap of a time slot.
     #[inline]
     fn mark(&mut self, slot: u64, number: u32) {
         let (slot, word) = ((slot % SLOTS) as usize, number as usize / 64);
@@ -136,8 +139,8 @@ impl Agenda {
         self.slots |= 1 << slot;
     }
 
-    /// Return the earliest time in `due`; `Cycles::MAX` for never. No time in `due` is before
-    /// `now`.
+    /// Return the earliest time in `due`, at which any number is due; `Cycles::MAX` means never. No
+    /// time in `due` is before `now`.
     #[inline]
     pub fn first(&mut self, due: &[Cycles], now: Cycles) -> Cycles {
         if self.scans {
@@ -165,7 +168,7 @@ impl Agenda {
         first
     }
 
-    /// Return the earliest time of the entries in a slot. Remove outdated entries.
+    /// Return the earliest time of the entries in a time slot. Remove outdated entries.
     fn first_in(&mut self, slot: u64, due: &[Cycles]) -> Cycles {
         let number = (slot % SLOTS) as usize;
         let words = &mut self.words[number * self.words_each..][..self.words_each];
@@ -191,7 +194,7 @@ impl Agenda {
         first
     }
 
-    /// Remove the first entry of the heap.
+    /// Remove the first entry of the heap, which contains the entries due far in the future.
     fn pop_far(&mut self) {
         if let Some(Reverse((time, number))) = self.far.pop()
             && self.in_heap[number as usize] == time
@@ -200,7 +203,7 @@ impl Agenda {
         }
     }
 
-    /// Start a window at `begin`, which is not after any time in `due`.
+    /// Start a time window of the engine at `begin`, which is not after any time in `due`.
     #[inline]
     pub fn begin(&mut self, begin: Cycles, due: &[Cycles]) {
         self.base = begin >> self.shift;
@@ -210,7 +213,8 @@ impl Agenda {
         }
     }
 
-    /// Choose the form that would have been cheaper for the last windows.
+    /// Choose the form of the agenda (entries, or a scan of all numbers) that would have been
+    /// cheaper for the last time windows.
     #[cold]
     fn choose_form(&mut self, due: &[Cycles]) {
         let windows = u64::from(self.windows);
@@ -228,9 +232,9 @@ impl Agenda {
         }
     }
 
-    /// Collect in `busy` the numbers that are due before the window ends, in ascending order, and
-    /// remove their entries. The caller must set a new time for each of them. Return the number of
-    /// collected numbers.
+    /// Collect in `busy` the numbers that are due before `end`, the end of the time window, in
+    /// ascending order, and remove their entries. The caller must set a new time for each of them.
+    /// Return the number of collected numbers.
     pub fn collect(&mut self, due: &[Cycles], end: Cycles, busy: &mut [u32]) -> usize {
         let count = if self.scans {
             scan(due, end, busy)
@@ -241,7 +245,7 @@ impl Agenda {
         count
     }
 
-    /// Collect the numbers as [`Agenda::collect`], from the entries.
+    /// Collect the due numbers as [`Agenda::collect`] does, in the form with entries.
     fn collect_entries(&mut self, due: &[Cycles], end: Cycles, busy: &mut [u32]) -> usize {
         while let Some(&Reverse((time, number))) = self.far.peek()
             && time < end
@@ -330,7 +334,8 @@ mod tests {
             let mut busy = vec![0; count + 1];
             let mut now = 0;
             for (seed, delay, far) in seeds {
-                // Change the due time of a number: earlier or later than its entry in the agenda.
+                // Change the time at which a number is due: earlier or later than its entry in the
+                // agenda.
                 let number = seed % count as u32;
                 let time = now + if far { delay * delay * hop } else { delay };
                 due[number as usize] = time;
@@ -340,7 +345,8 @@ mod tests {
                 }
                 let first = *due.iter().min().unwrap();
                 prop_assert_eq!(agenda.first(&due, now), first);
-                // A run may end before any number is due. Later changes may then be due sooner.
+                // End the run at `limit`, possibly before any number is due. Later changes may then
+                // be due sooner.
                 let limit = now + u64::from(seed % 7) * hop;
                 if first >= limit {
                     now = limit;
@@ -364,7 +370,8 @@ mod tests {
         }
     }
 
-    /// Checks that the agenda chooses the cheaper form, and that both forms find the same numbers.
+    /// Checks that the agenda chooses the cheaper of its forms (entries, or a scan of all numbers),
+    /// and that both find the same numbers.
     #[test]
     fn chooses_the_cheaper_form_and_finds_the_same_numbers() {
         let (count, hop) = (300, 16);
@@ -372,7 +379,7 @@ mod tests {
         let mut agenda = Agenda::new(count, hop);
         let mut busy = vec![0; count + 1];
         let mut now = 0;
-        // One of `one_in` numbers is due in each window, the others far ahead.
+        // In each time window, one of `one_in` numbers is due; the others are due much later.
         for one_in in [1, 100, 1, 150, 2] {
             for number in 0..count as u32 {
                 due[number as usize] = now;

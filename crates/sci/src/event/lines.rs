@@ -1,4 +1,4 @@
-//! Headers on the links.
+//! Packet headers in flight on the links of the rings.
 //!
 //! Headers arrive in the order in which they left, so a list for each link is enough. All lists
 //! share one small store, so that the entries in use stay close together.
@@ -21,16 +21,17 @@ impl HeaderId {
     pub const SENTINEL: Self = Self(0);
 }
 
-/// Kind of a packet on a link. It determines the meaning of `Header::number`.
+/// Kind of a packet on a link: a send, or the echo that accepts or refuses it. It determines the
+/// meaning of `Header::number`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A send. The number is the number of its packet.
+    /// A send packet. [`Header::number`] is the number of the packet.
     Send,
-    /// A good echo, of an accepted send. The number is the number of the output queue from which
-    /// the packet was sent.
+    /// A good echo, which accepts a send. [`Header::number`] is the number of the output queue from
+    /// which the packet was sent.
     Good,
-    /// A busy echo, of a refused send. The number is the number of its packet. An echo whose send
-    /// has not reached its target yet is also of this kind.
+    /// A busy echo, which refuses a send. [`Header::number`] is the number of the packet. An echo
+    /// whose send has not reached its target yet is also of this kind.
     Busy,
 }
 
@@ -42,18 +43,18 @@ pub(super) struct Header {
     pub time: Cycles,
     /// Next header on the same link.
     pub next: HeaderId,
-    /// Number of the packet or the queue: see [`Kind`].
+    /// Number of the packet, or for a good echo of its output queue: see [`Kind`].
     pub number: u32,
-    /// For a send whose segment ends at the end of the link: the echo that replaces its last
-    /// symbols.
+    /// For a send that reaches its target at the end of this link: the echo that will replace its
+    /// last symbols.
     pub echo: HeaderId,
     /// For a good echo, the interface from which the packet came to its output queue.
     pub from: InterfaceId,
-    /// Number of links that the packet still has to cross after the present link.
+    /// Number of links that the packet must still cross after the present link.
     pub left: u16,
-    /// Number of links that the echo of a send has to go.
+    /// Number of links that the echo of a send must cross.
     pub back: u16,
-    /// Number of symbols, including the idle.
+    /// Length of the packet in symbols, including the idle symbol after it.
     pub size: u16,
     pub kind: Kind,
     /// Class of the packet: request or response.
@@ -61,14 +62,15 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// Return the packet of this send, or of this echo of a refused send.
+    /// Return the packet of this header, which must be a send or the echo of a refused send.
     #[inline]
     pub fn packet(&self) -> PacketId {
         debug_assert!(self.kind != Kind::Good);
         PacketId::new(self.number)
     }
 
-    /// Return the output queue from which the accepted send of this good echo came.
+    /// Return the output queue to which this header, a good echo, reports that a packet was
+    /// accepted.
     #[inline]
     pub fn queue(&self) -> QueueId {
         debug_assert!(self.kind == Kind::Good);
@@ -98,7 +100,7 @@ pub(super) struct Headers {
 }
 
 impl Headers {
-    /// Return a store that has only the header of the sentinel.
+    /// Return a store without packets. It has only the sentinel, a header that is never due.
     pub fn new() -> Self {
         let none = Header {
             time: Cycles::MAX,
@@ -118,26 +120,27 @@ impl Headers {
         Self { headers }
     }
 
-    /// Return the header in a slot, for changes.
+    /// Return the packet header in a slot, for changes.
     #[inline]
     pub fn get_mut(&mut self, slot: HeaderId) -> &mut Header {
         &mut self.headers[slot]
     }
 
-    /// Store a header outside all lines. Return its slot.
+    /// Store a header that is not in the list of any link yet. Return its slot.
     #[inline]
     pub fn add(&mut self, header: Header) -> HeaderId {
         self.headers.insert(header)
     }
 
-    /// Free the slot of a header.
+    /// Free the slot of a packet header.
     #[inline]
     pub fn remove(&mut self, slot: HeaderId) {
         self.headers.remove(slot);
     }
 
-    /// Append a header to a line. The code has no branch, since the processor cannot predict
-    /// whether the line is empty. It may also write `next` of the sentinel, which has no meaning.
+    /// Append a header to a line, the list of the headers on a link. The code has no branch, since
+    /// the processor cannot predict whether the line is empty. It may write `next` of the sentinel,
+    /// which has no effect.
     #[inline]
     pub fn push(&mut self, line: &mut Line, slot: HeaderId) {
         let only = line.first == HeaderId::SENTINEL;
@@ -147,8 +150,8 @@ impl Headers {
         line.last = slot;
     }
 
-    /// Remove the first header of a line; its slot stays in use. Return its slot, the header and
-    /// the time of the next header.
+    /// Remove the first header of a line (the list of the headers on a link). Return its slot,
+    /// which stays in use, the header, and the time of the next header.
     #[inline]
     pub fn pop(&mut self, line: &mut Line) -> (HeaderId, &mut Header, Cycles) {
         let slot = line.first;
@@ -159,7 +162,7 @@ impl Headers {
         (slot, header, next)
     }
 
-    /// Return the headers of a line.
+    /// Return the headers on a link, whose list is `line`.
     pub fn iter(&self, line: Line) -> impl Iterator<Item = &Header> {
         let existing = |slot: HeaderId| (slot != HeaderId::SENTINEL).then_some(slot);
         std::iter::successors(existing(line.first), move |&at| {

@@ -1,4 +1,4 @@
-//! The event-driven engine.
+//! The event-driven engine for SCI rings.
 //!
 //! Only headers move; the rest of a packet follows by arithmetic. An output link is a server that
 //! finishes each packet that it has started. A forwarded packet starts at the later of its arrival
@@ -41,7 +41,7 @@ use port::{GENERATE, Input, Key, NEVER, Output, Received, key, time_of};
 use queue::{QueueId, Queues};
 use std::collections::VecDeque;
 
-/// Packets of a node's client that are not in an output queue yet.
+/// Packets of a node's client (its traffic source) that are not in an output queue yet.
 #[derive(Debug, Clone)]
 struct Client {
     /// Packets to be generated, with their times of generation, in order of time.
@@ -50,7 +50,7 @@ struct Client {
     waiting: [VecDeque<Waiting>; CLASSES],
 }
 
-/// A packet that waits for a slot of its output queue.
+/// A packet of a node's client that waits for a slot of its output queue.
 #[derive(Debug, Clone, Copy)]
 struct Waiting {
     packet: PacketId,
@@ -65,29 +65,31 @@ pub struct Engine<T> {
     fabric: Fabric,
     rules: Rules,
     now: Cycles,
-    /// For each node, a lower bound of the time of the next event of its inputs and client.
+    /// For each node, a lower bound of the time of the next event of its inputs and its client.
     nodes_due: Vec<Cycles>,
-    /// For each client, the time at which it generates its next packet.
+    /// For each client (the traffic source of a node), the time at which it generates its next
+    /// packet.
     clients_due: Vec<Key>,
-    /// For each input, the time of its next event.
+    /// For each input (the node side of an interface), the time of its next event.
     inputs_due: Table<InterfaceId, Key>,
-    /// For each output, the time of its next event.
+    /// For each output (the ring side of an interface), the time of its next event.
     outputs_due: Table<InterfaceId, Cycles>,
     /// Agendas (indices by time) of the times in `nodes_due` and in `outputs_due`.
     nodes_agenda: Agenda,
     outputs_agenda: Agenda,
     inputs: Table<InterfaceId, Input>,
     outputs: Table<InterfaceId, Output>,
-    /// For each interface, the symbols that it has received.
+    /// For each interface, the numbers of symbols that it has received.
     received: Table<InterfaceId, Received>,
     queues: Queues,
     headers: Headers,
     clients: Vec<Client>,
-    /// Buffer for the numbers of the nodes or outputs that are due in a window.
+    /// Buffer for the numbers of the nodes or outputs that have an event in the present time
+    /// window.
     busy: Vec<u32>,
     packets: Packets<T>,
     offers: Offers<T>,
-    /// Counters except the symbols of links, which are counted in `received`.
+    /// Counters of packets. The symbols on links are counted in `received` instead.
     counters: Counters,
     /// Number of times that a packet entered an output queue so far; it gives packets their age.
     entry_count: u64,
@@ -97,7 +99,7 @@ pub struct Engine<T> {
 }
 
 impl<T: Copy> Engine<T> {
-    /// Return idle interfaces and empty queues.
+    /// Return the initial state of the interfaces, all idle, and of the queues, all empty.
     fn interfaces(
         fabric: &Fabric,
         rules: &Rules,
@@ -147,7 +149,7 @@ impl<T: Copy> Engine<T> {
         self.under_way > 0 || self.clients_due.iter().any(|&due| due != NEVER)
     }
 
-    /// Accept an offered packet and schedule its generation at `time`.
+    /// Accept a packet that the handler offered, and schedule its generation at `time`.
     fn insert(&mut self, time: Cycles, offered: &Packet<'_, T>) {
         let &Packet {
             node,
@@ -191,7 +193,8 @@ impl<T: Copy> Engine<T> {
         self.schedule(node, time, packet);
     }
 
-    /// Accept a reminder, which the handler offers as a packet without symbols.
+    /// Accept a reminder (a timer of the handler), which the handler offers as a packet without
+    /// symbols.
     #[cold]
     fn insert_reminder(&mut self, time: Cycles, offered: &Packet<'_, T>) {
         let &Packet { symbols, .. } = offered;
@@ -210,7 +213,7 @@ impl<T: Copy> Engine<T> {
         self.schedule(offered.node, time, reminder);
     }
 
-    /// Schedule the generation of a packet.
+    /// Schedule the generation of a packet by the client of `node` at `time`.
     #[inline(always)]
     fn schedule(&mut self, node: u32, time: Cycles, packet: PacketId) {
         let client = &mut self.clients[node as usize];
@@ -225,7 +228,7 @@ impl<T: Copy> Engine<T> {
         self.schedule_node(node, time);
     }
 
-    /// Schedule an event of an input or the client of a node at `time`.
+    /// Schedule an event of an input or of the client (the traffic source) of a node at `time`.
     #[inline]
     fn schedule_node(&mut self, node: u32, time: Cycles) {
         let due = &mut self.nodes_due[node as usize];
@@ -234,15 +237,15 @@ impl<T: Copy> Engine<T> {
         self.nodes_agenda.change_due(node, before, *due);
     }
 
-    /// Schedule the next event of an output at `due`.
+    /// Schedule the next event of an output (the ring side of an interface) at `due`.
     #[inline]
     fn schedule_output(&mut self, port: InterfaceId, due: Cycles) {
         let before = std::mem::replace(&mut self.outputs_due[port], due);
         self.outputs_agenda.change_due(port.number(), before, due);
     }
 
-    /// Accept the packets and reminders that the handler offered in answer to a report on `node` at
-    /// `now`.
+    /// Accept the packets and reminders (timers) that the handler offered in answer to a report on
+    /// `node` at `now`.
     #[inline]
     fn take_offers(&mut self, node: u32, now: Cycles) {
         if !self.offers.packets.is_empty() {
@@ -367,10 +370,12 @@ impl<T: Copy> RingEngine<T> for Engine<T> {
         }
     }
 
+    /// Return the stall if packets wait and none has been delivered for `limit` cycles.
     fn stalled(&self, limit: Cycles) -> Option<Stall> {
         self.find_stall(limit)
     }
 
+    /// Return the nodes whose full queues wait for one another and can never move again.
     fn wedged(&self) -> Vec<u32> {
         self.wedged_nodes()
     }

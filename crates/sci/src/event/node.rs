@@ -1,4 +1,4 @@
-//! Events of one node.
+//! Events of a node: arrivals of packets and echoes, its client, and its crossbars.
 
 use super::lines::{Header, Kind};
 use super::packets::PacketId;
@@ -45,7 +45,7 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// Generate the next packet of a client.
+    /// Generate the next packet of the client of `node`, its traffic source.
     fn generate<H: Handler<Tag = T>>(&mut self, node: usize, now: Cycles, handler: &mut H) {
         let client = &mut self.clients[node];
         let (_, packet) = client.scheduled.pop_front().expect("a packet is to come");
@@ -87,8 +87,8 @@ impl<T: Copy> Engine<T> {
         self.take_offers(node as u32, now);
     }
 
-    /// Return the output queue for the present segment of a packet. The packet comes in by
-    /// interface number `from` of its node; `None`: from the client.
+    /// Return the output queue for the present segment of a packet's route. The packet came in by
+    /// interface number `from` of its node, or from the client if `from` is `None`.
     #[inline]
     pub(super) fn queue_for(&self, packet: PacketId, from: Option<u32>) -> QueueId {
         let flight = &self.packets.flights[packet];
@@ -97,7 +97,7 @@ impl<T: Copy> Engine<T> {
         self.outputs[port].queue(flight.class.number(), from)
     }
 
-    /// Put a packet of the client into a free slot of its output queue.
+    /// Put a packet of a node's client (its traffic source) into a free slot of its output queue.
     #[inline]
     fn admit(&mut self, wait: Waiting, now: Cycles) {
         self.packets.origins[wait.packet].admitted = now;
@@ -130,7 +130,7 @@ impl<T: Copy> Engine<T> {
         self.schedule_output(port, due);
     }
 
-    /// Handle a send or an echo at its destination.
+    /// Handle the arrival of a send packet or an echo at its destination.
     #[inline]
     fn arrive<H: Handler<Tag = T>>(&mut self, port: InterfaceId, now: Cycles, handler: &mut H) {
         let input = &mut self.inputs[port];
@@ -152,7 +152,8 @@ impl<T: Copy> Engine<T> {
 
     /// Handle a busy echo: the packet of the echo is ready to be sent again.
     fn retry(&mut self, port: InterfaceId, packet: PacketId, now: Cycles) {
-        // From now on, but not before, the packet has priority over those behind it in its queue.
+        // First send the packets that leave before `now`: only from now on does the refused packet
+        // have priority over those behind it in its queue.
         self.run_output(port, now);
         self.counters.retries[port.index()] += 1;
         let flight = &mut self.packets.flights[packet];
@@ -176,8 +177,8 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// Schedule the next transfer at an input: the crossbar searches for a packet as soon as it is
-    /// free.
+    /// Schedule the next transfer of a packet from an input to an output: the crossbar searches for
+    /// a packet as soon as it is free.
     #[inline]
     fn schedule_transfer(&mut self, port: InterfaceId, class: usize, now: Cycles) {
         let input = &mut self.inputs[port];
@@ -198,15 +199,15 @@ impl<T: Copy> Engine<T> {
             let waiting = &mut self.clients[node].waiting[class];
             waiting.pop_front();
             if let Some(next) = waiting.front() {
-                // The processor does not cache a packet that has waited for long. Read it before it
-                // is needed.
+                // A packet that has waited for long is not in the processor's cache. Read it before
+                // it is needed.
                 std::hint::black_box(self.packets.flights[next.packet].symbols);
             }
             self.admit(wait, now);
         }
     }
 
-    /// Accept or refuse a send at its target, and set the kind of its echo.
+    /// Accept or refuse a send packet at its target, and set the kind of its echo: good or busy.
     #[inline]
     fn strip<H: Handler<Tag = T>>(
         &mut self,
@@ -329,7 +330,8 @@ impl<T: Copy> Engine<T> {
     }
 }
 
-/// Return the earliest key among the inputs of a node, and the first input with this key.
+/// Return the earliest event (its sort key) among the inputs of a node, and the first input with
+/// this key.
 #[inline]
 fn first_due(inputs: &[Key]) -> (Key, usize) {
     let mut first = NEVER;

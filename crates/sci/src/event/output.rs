@@ -59,8 +59,8 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// Send an own packet: the oldest ready packet of the next queue, in round-robin order, that
-    /// has a ready packet. Return the time of the next departure.
+    /// Send a packet from an output queue of this interface: the oldest ready packet of the next
+    /// queue, in round-robin order, that has a ready packet. Return the time of the next departure.
     #[inline(never)]
     fn send_own(&mut self, port: InterfaceId) -> Cycles {
         let out = &mut self.outputs[port];
@@ -105,7 +105,8 @@ impl<T: Copy> Engine<T> {
             class: flight.class,
         };
         out.free = now + u64::from(size);
-        // The maximum does not change `Cycles::MAX`, which means that no own packet waits.
+        // An own packet leaves once the link is free. `Cycles::MAX` (no own packet waits) stays
+        // unchanged.
         out.own = next.max(out.free);
         let due = out.due();
         let to = out.next;
@@ -121,12 +122,14 @@ impl<T: Copy> Engine<T> {
         due
     }
 
-    /// Forward the next header when the link is free. Return the time of the next departure.
+    /// Forward the next packet on the ring, by its header, when the link is free. Return the time
+    /// of the next departure.
     #[inline(always)]
     fn forward(&mut self, port: InterfaceId) -> Cycles {
         let out = &mut self.outputs[port];
         let (slot, header, next) = self.headers.pop(&mut out.line);
-        // An echo that starts at this interface, in place of its send, has not come over a link.
+        // Count the symbols received over the link. An echo that starts at this interface, in place
+        // of its send, has not crossed it.
         if header.kind == Kind::Send || header.left != header.back {
             self.received[port].count(header.kind, header.time, header.size);
         }
@@ -138,7 +141,8 @@ impl<T: Copy> Engine<T> {
         header.left = left;
         out.pass = next;
         out.free = start + size;
-        // The maximum does not change `Cycles::MAX`, which means that no own packet waits.
+        // An own packet leaves once the link is free. `Cycles::MAX` (no own packet waits) stays
+        // unchanged.
         out.own = out.own.max(out.free);
         let due = out.due();
         let to = out.next;
@@ -151,18 +155,19 @@ impl<T: Copy> Engine<T> {
         due
     }
 
-    /// Put a header on the link to interface `to`, which forwards it.
+    /// Put a packet header on the link to interface `to`, which forwards the packet.
     #[inline(always)]
     fn push_forwarded(&mut self, to: InterfaceId, slot: HeaderId, time: Cycles) {
         let out = &mut self.outputs[to];
         self.headers.push(&mut out.line, slot);
-        // Headers that are already on the line come before this one.
+        // Headers that are already on the link arrive before this one.
         out.pass = out.pass.min(time);
         let due = out.due();
         self.schedule_output(to, due);
     }
 
-    /// Put a header on the link to interface `to`, where the packet ends its segment.
+    /// Put a packet header on the link to interface `to`, at which the present segment of the
+    /// packet's route ends.
     #[inline(never)]
     fn push_ending(&mut self, to: InterfaceId, slot: HeaderId) {
         let header = *self.headers.get_mut(slot);

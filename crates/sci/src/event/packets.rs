@@ -1,4 +1,4 @@
-//! The packets in flight, in a slab.
+//! The packets in flight, in a slab (a vector with reused slots).
 
 use super::queue::QueueId;
 use crate::InterfaceId;
@@ -20,11 +20,11 @@ pub(super) struct RouteSegment {
     pub port: InterfaceId,
     /// Number of links of the segment.
     pub hops: u16,
-    /// Number of links that the echo goes: the rest of the ring.
+    /// Number of links that the echo of a send in this segment crosses: the rest of the ring.
     pub back: u16,
 }
 
-/// State of a packet that events use. It occupies one cache line.
+/// State of a packet in flight that every event reads. It occupies one cache line.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct Flight {
@@ -50,7 +50,7 @@ pub(super) struct Flight {
     pub retries: u32,
 }
 
-/// State of a packet that is used at generation and delivery only.
+/// State of a packet in flight that is used only when the packet is generated and delivered.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Origin<T> {
     pub tag: T,
@@ -58,7 +58,7 @@ pub(super) struct Origin<T> {
     pub admitted: Cycles,
 }
 
-/// States of all packets in flight that events use, by the slot of the packet.
+/// The state [`Flight`] of each packet in flight, by the slot of the packet.
 pub(super) type Flights = Slab<PacketId, Flight>;
 
 /// All packets in flight, and their routes.
@@ -79,7 +79,7 @@ impl<T: Copy> Packets<T> {
         }
     }
 
-    /// Add a packet. The caller must then set its segments by [`Packets::route_mut`].
+    /// Add a packet in flight. The caller must then set its segments by [`Packets::route_mut`].
     #[inline(always)]
     pub fn add(
         &mut self,
@@ -133,7 +133,7 @@ impl<T: Copy> Packets<T> {
         self.routes.of(packet, segments)
     }
 
-    /// Make segment number `segment` the present segment of `packet`.
+    /// Make segment number `segment` of its route the present segment of `packet`.
     #[inline]
     pub fn set_segment(&mut self, packet: PacketId, segment: u16) {
         let flight = &mut self.flights[packet];
@@ -142,12 +142,12 @@ impl<T: Copy> Packets<T> {
     }
 }
 
-/// A FIFO list of packets, linked through the packets.
+/// A FIFO of packets: a linked list through the field `next` of the packets.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fifo {
     pub head: PacketId,
     tail: PacketId,
-    /// Number of packets in the list.
+    /// Number of packets in the FIFO.
     pub len: u32,
 }
 
@@ -162,7 +162,7 @@ impl Default for Fifo {
 }
 
 impl Fifo {
-    /// Append a packet to the list.
+    /// Append a packet to the FIFO.
     #[inline]
     pub fn push(&mut self, packet: PacketId, flights: &mut Flights) {
         flights[packet].next = PacketId::NONE;
@@ -175,7 +175,7 @@ impl Fifo {
         self.len += 1;
     }
 
-    /// Remove the first packet of the list.
+    /// Remove the first packet of the FIFO.
     #[inline]
     pub fn pop(&mut self, flights: &Flights) {
         self.head = flights[self.head].next;

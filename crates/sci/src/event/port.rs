@@ -10,7 +10,7 @@ use isthmus_kernel::{Cycles, Id};
 /// Sort key of an event of a node: its cycle and its phase within the cycle.
 pub(super) type Key = u64;
 
-/// Key for the case that no event is scheduled.
+/// Sort key that means that no event is scheduled.
 pub(super) const NEVER: Key = Key::MAX;
 
 /// Phase of a cycle in which a send or an echo arrives at its destination.
@@ -20,19 +20,19 @@ pub(super) const GENERATE: u64 = 1;
 /// Phase of a cycle in which a crossbar searches for a packet to transfer.
 pub(super) const TRANSFER: u64 = 2;
 
-/// Return the sort key of an event in this cycle and phase.
+/// Return the sort key of an event in cycle `time` and in this phase of the cycle.
 #[inline]
 pub(super) fn key(time: Cycles, phase: u64) -> Key {
     time << 2 | phase
 }
 
-/// Return the cycle of a sort key.
+/// Return the cycle of the event with this sort key.
 #[inline]
 pub(super) fn time_of(key: Key) -> Cycles {
     key >> 2
 }
 
-/// Return the phase of a sort key within its cycle.
+/// Return the phase within its cycle of the event with this sort key.
 #[inline]
 pub(super) fn phase_of(key: Key) -> u64 {
     key & 3
@@ -46,7 +46,7 @@ pub(super) struct Input {
     pub arrival: Key,
     /// Key of the next search of the crossbar for a packet to transfer.
     pub crossbar: Key,
-    /// Cycle from which the crossbar is free.
+    /// Cycle from which the crossbar behind this input is free.
     pub crossbar_free: Cycles,
     /// Class of the packet that the crossbar transfers or transferred last.
     pub transfer_class: Class,
@@ -60,7 +60,7 @@ pub(super) struct Input {
 }
 
 impl Input {
-    /// Return the key of the next event of this input.
+    /// Return the sort key of the next event of this input.
     #[inline]
     pub fn due(&self) -> Key {
         self.arrival.min(self.crossbar)
@@ -72,8 +72,8 @@ impl Input {
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct Output {
-    /// Cycle in which the next header that has to be forwarded comes; `Cycles::MAX` if there is
-    /// none.
+    /// Cycle in which the next header arrives that this interface must forward; `Cycles::MAX` if
+    /// there is none.
     pub pass: Cycles,
     /// Earliest cycle in which an own packet could leave if no header came before; `Cycles::MAX` if
     /// no own packet waits.
@@ -84,20 +84,21 @@ pub(super) struct Output {
     pub line: Line,
     /// The interface to which the outgoing link leads.
     pub next: InterfaceId,
-    /// The first output queue. There is one queue for each class and interface of the node; the
-    /// queue at the position of this interface is for the client.
+    /// Number of the first output queue of this interface. It has one queue for each class and each
+    /// interface of the node from which packets come; the queue at its own position is for the
+    /// client.
     pub queues: QueueId,
     /// Number of output queues of the interface.
     pub queue_count: u32,
-    /// Queue whose turn is next in round-robin order.
+    /// Number of the output queue whose turn is next in round-robin order.
     pub turn: u32,
 }
 
-/// Symbols received over the link that leads to an interface.
+/// Counters of the symbols received over the link that leads to an interface.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Received {
-    /// Symbols of sends, and symbols of echoes, with their idles. The newest packet is counted with
-    /// all of its symbols, even those still to come.
+    /// Number of symbols of sends, and of echoes, each with the idle symbol after it. The newest
+    /// packet is counted with all of its symbols, even those still to come.
     symbols: [u64; 2],
     /// Cycle after the last symbol of the newest packet, and kind of that packet.
     end: Cycles,
@@ -105,8 +106,8 @@ pub(super) struct Received {
 }
 
 impl Received {
-    /// Count the symbols of a packet of `size` symbols by its header. Headers of one window may
-    /// come in any order.
+    /// Count the symbols of a packet of `size` symbols whose header has been received. Headers of
+    /// one time window may come in any order.
     #[inline]
     pub fn count(&mut self, kind: Kind, time: Cycles, size: u16) {
         let kind = usize::from(kind != Kind::Send);
@@ -133,7 +134,7 @@ impl Received {
 }
 
 impl Output {
-    /// Return the first cycle in which a packet can leave this output.
+    /// Return the first cycle in which a packet, forwarded or own, can leave this output.
     #[inline]
     pub fn due(&self) -> Cycles {
         self.pass.min(self.own)

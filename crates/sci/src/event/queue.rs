@@ -26,7 +26,7 @@ pub(super) struct Slots {
     /// Number of slots in use: those of packets that wait, and of sent packets whose good echo has
     /// not come yet.
     pub held: u32,
-    /// Number of slots of the queue.
+    /// Number of slots of the output queue.
     pub limit: u32,
 }
 
@@ -39,7 +39,7 @@ impl Slots {
 }
 
 impl Queues {
-    /// Return a store without queues.
+    /// Return a store without output queues.
     pub fn new() -> Self {
         Self {
             ready: Table::from(Vec::new()),
@@ -47,7 +47,7 @@ impl Queues {
         }
     }
 
-    /// Append a queue with `limit` slots.
+    /// Add an output queue with `limit` slots.
     pub fn add(&mut self, limit: u32) {
         self.ready.push(Cycles::MAX);
         self.slots.push(Slots {

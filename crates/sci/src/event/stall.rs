@@ -1,4 +1,5 @@
-//! Detection of stalls. It reads the whole state of the engine, so callers must use it rarely.
+//! Detection of stalls: packets wait and none is delivered. It reads the whole state of the engine,
+//! so callers must use it rarely.
 
 use super::Engine;
 use super::lines::Kind;
@@ -25,11 +26,12 @@ impl<T: Copy> Engine<T> {
         progress.stalled(limit, || self.waiting().stalled(&self.fabric))
     }
 
-    /// Return the nodes that can never move again.
+    /// Return the nodes whose packets can never move again.
     pub(super) fn wedged_nodes(&self) -> Vec<u32> {
         let slots = self.rules.input_slots;
         let is_full = |input: &Input| input.queues.iter().any(|queue| queue.len == slots);
-        // Every circular wait leads through full input queues.
+        // Every circular wait leads through full input queues, so without a full one nothing waits
+        // in a circle.
         if !self.inputs.values().iter().any(is_full) {
             return Vec::new();
         }
@@ -38,7 +40,7 @@ impl<T: Copy> Engine<T> {
 
     /// Return the cycle in which the oldest packet in flight was generated; `None` without packets.
     fn oldest(&self) -> Option<Cycles> {
-        // Packets that are still to be generated do not count.
+        // Ignore packets whose generation is scheduled for the future.
         let mut present = self.packets.flights.used();
         for client in &self.clients {
             for &(_, packet) in &client.scheduled {

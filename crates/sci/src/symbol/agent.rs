@@ -1,4 +1,4 @@
-//! Inside a node: clients and crossbars.
+//! The inside of a node: its client (traffic source) and the crossbars between its interfaces.
 
 use super::Engine;
 use super::parts::{Exit, OutputSlot, PacketId, Transfer};
@@ -67,7 +67,7 @@ impl<T: Copy> Engine<T> {
     }
 
     /// Return the output queue for a packet at its present node. The packet came in by interface
-    /// number `from` of the node; `None`: from the client.
+    /// number `from` of the node, or from the client if `from` is `None`.
     pub(super) fn exit(&self, packet: PacketId, from: Option<usize>) -> Exit {
         let traveller = &self.packets[packet];
         let mut node = traveller.node;

@@ -7,8 +7,8 @@ use crate::{FlowControl, Handler, InterfaceId};
 use isthmus_kernel::Id;
 
 impl<T: Copy> Engine<T> {
-    /// Decode a symbol that needs more than the state of the decoder: see `Decoder::is_special`.
-    /// Return the symbol that replaces it.
+    /// Decode a symbol at which a packet or its echo starts or ends. This needs more than the state
+    /// of the decoder: see `Decoder::is_special`. Return the symbol that replaces it.
     pub(super) fn decode<H: Handler<Tag = T>>(
         &mut self,
         port: usize,
@@ -44,7 +44,7 @@ impl<T: Copy> Engine<T> {
     /// Handle the last symbol of a packet at its destination. Return the idle that replaces it.
     fn finish_packet(&mut self, port: usize, idle: Symbol) -> Symbol {
         if idle.kind() == Kind::SendIdle {
-            // The client has received the whole packet.
+            // The client has received the whole packet, so free the packet's input slot.
             self.inputs[port].for_client = None;
             let place = self.rules.echo as u16;
             Symbol::new(Kind::EchoIdle, idle.action(), place).with_go(idle.go_bit())

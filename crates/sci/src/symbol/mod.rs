@@ -20,7 +20,7 @@ use parts::{
 };
 use std::collections::VecDeque;
 
-/// Packets of a node's client that are not in an output queue yet.
+/// Packets of a node's client (its traffic source) that are not in an output queue yet.
 #[derive(Debug, Clone, Default)]
 struct Client {
     /// Packets to be generated, with their times of generation, in order of time.
@@ -48,7 +48,8 @@ pub struct Engine<T> {
     actions: Slab<ActionId, Subaction>,
     offers: Offers<T>,
     counters: Counters,
-    /// Number of output slots that packets have occupied so far; it numbers the slots.
+    /// Number of times that a packet has entered an output queue so far; it is the number of the
+    /// next slot.
     slots: u64,
     under_way: u64,
     last_delivery: Cycles,
@@ -91,7 +92,8 @@ impl<T: Copy> Engine<T> {
         )
     }
 
-    /// Accept an offered packet or reminder and schedule its generation at `time`.
+    /// Accept a packet or reminder (a timer) that the handler offered, and schedule its generation
+    /// at `time`.
     fn insert(&mut self, time: Cycles, packet: &Packet<'_, T>) {
         let is_reminder = packet.symbols == REMINDER && packet.route.is_empty();
         assert!(
@@ -123,7 +125,8 @@ impl<T: Copy> Engine<T> {
         scheduled.insert(index, (time, number));
     }
 
-    /// Accept the packets and reminders that the handler offered in answer to a report on `node`.
+    /// Accept the packets and reminders (timers) that the handler offered in answer to a report on
+    /// `node`.
     fn take_offers(&mut self, node: u32) {
         let offers = std::mem::take(&mut self.offers);
         for (time, packet) in offers.iter() {
@@ -149,7 +152,8 @@ impl<T: Copy> Engine<T> {
     ) {
         let ports = self.fabric.node_interfaces(node as u32);
         let line_length = 2 * self.rules.hop as usize;
-        // Incoming symbols that need more state. They are decoded after the other symbols.
+        // Bitmap of the interfaces at whose incoming symbol a packet or its echo starts or ends.
+        // These symbols are decoded after the others.
         let mut special = 0u32;
         let decoders = self.decoders[ports.clone()].iter_mut();
         let forwarded = self.forwarded[ports.clone()].iter_mut();
@@ -280,10 +284,12 @@ impl<T: Copy> RingEngine<T> for Engine<T> {
         }
     }
 
+    /// Return the stall if packets wait and none has been delivered for `limit` cycles.
     fn stalled(&self, limit: Cycles) -> Option<Stall> {
         self.find_stall(limit)
     }
 
+    /// Return the nodes whose full queues wait for one another and can never move again.
     fn wedged(&self) -> Vec<u32> {
         self.waiting().wedged(&self.fabric)
     }

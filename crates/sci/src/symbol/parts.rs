@@ -7,13 +7,14 @@ use isthmus_topology::rings::Segment;
 use std::collections::VecDeque;
 
 id! {
-    /// Number of the slot of a packet in its slab.
+    /// Number of the slot of a packet in the slab of packets.
     pub(super) struct PacketId;
-    /// Number of the slot of a subaction (one send of a packet and its echo) in its slab.
+    /// Number of the slot of a subaction (one send of a packet and its echo) in the slab of
+    /// subactions.
     pub(super) struct ActionId;
 }
 
-/// Kind of a symbol on a link.
+/// Kind of a symbol on a link: part of a send packet, part of an echo, or idle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Kind {
@@ -21,11 +22,11 @@ pub(super) enum Kind {
     Idle,
     /// A symbol of a send (a packet on its way to the target of a segment).
     Send,
-    /// The idle that follows a send.
+    /// The idle symbol that follows a send packet.
     SendIdle,
     /// A symbol of an echo (the answer of the target to a send).
     Echo,
-    /// The idle that follows an echo.
+    /// The idle symbol that follows an echo.
     EchoIdle,
 }
 
@@ -39,25 +40,25 @@ pub(super) enum Kind {
 pub(super) struct Symbol(u64);
 
 impl Symbol {
-    /// Return a free idle symbol with this go bit.
+    /// Return a free idle symbol, which belongs to no packet, with this go bit.
     #[inline]
     pub const fn free(go: bool) -> Self {
         Self::new(Kind::Idle, ActionId::NONE, 0).with_go(go)
     }
 
-    /// Return a symbol without go bit.
+    /// Return a symbol of a packet, or the idle after it, without go bit.
     #[inline]
     pub const fn new(kind: Kind, action: ActionId, position: u16) -> Self {
         Self((action.0 as u64) << 32 | (position as u64) << 16 | (kind as u64) << 8)
     }
 
-    /// Return the same symbol with this go bit.
+    /// Return the same symbol with this go bit (flow-control bit).
     #[inline]
     pub const fn with_go(self, go: bool) -> Self {
         Self(self.0 & !1 | go as u64)
     }
 
-    /// Return the kind of the symbol.
+    /// Return the kind of this symbol: part of a send packet, part of an echo, or idle.
     #[inline]
     pub fn kind(self) -> Kind {
         match self.0 >> 8 & 0xFF {
@@ -69,13 +70,13 @@ impl Symbol {
         }
     }
 
-    /// Return the go bit of an idle.
+    /// Return the go bit (flow-control bit) of an idle symbol.
     #[inline]
     pub fn go_bit(self) -> bool {
         self.0 & 1 != 0
     }
 
-    /// Return the position of the symbol in its packet.
+    /// Return the position of this symbol in its packet.
     #[inline]
     pub fn position(self) -> u16 {
         (self.0 >> 16) as u16
@@ -94,7 +95,7 @@ impl Symbol {
     }
 }
 
-/// A packet in flight from client to client.
+/// A packet in flight from the client of its source to the client of its destination.
 #[derive(Debug, Clone)]
 pub(super) struct Traveller<T> {
     pub tag: T,
@@ -121,13 +122,13 @@ pub(super) struct Subaction {
     pub symbols: u16,
     /// The interface that sends the packet and receives the echo.
     pub source: InterfaceId,
-    /// The interface at which the send ends.
+    /// The interface at which the packet ends its way on this ring.
     pub target: InterfaceId,
     /// The output queue of the source interface in which the packet is, and the number of the
     /// packet's slot in it.
     pub queue: usize,
     pub slot: u64,
-    /// Whether the target accepted the send; `None` before its decision.
+    /// Whether the target has accepted the send packet; `None` before its decision.
     pub accepted: Option<bool>,
 }
 
@@ -153,7 +154,7 @@ pub(super) struct Exit {
 #[derive(Debug, Clone)]
 pub(super) struct InputSlot {
     pub packet: PacketId,
-    /// The output queue to which the packet goes.
+    /// The output queue to which the crossbar moves the packet.
     pub exit: Exit,
     pub symbols: u32,
     /// Cycle in which the first symbol of the packet arrived at this interface.
@@ -164,11 +165,11 @@ pub(super) struct InputSlot {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Transfer {
     pub class: Class,
-    /// Number of symbols that are still to be transferred.
+    /// Number of symbols that the crossbar must still transfer.
     pub left: u32,
 }
 
-/// State of the decoder of an interface.
+/// State of the decoder of an interface, which handles the symbols received from the ring.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Decoder {
     /// Whether the segment of the incoming packet ends at this interface.
@@ -206,7 +207,8 @@ impl Decoder {
         }
     }
 
-    /// Return the symbol that replaces an incoming symbol that is not special.
+    /// Return the symbol that the interface forwards in place of an incoming symbol that needs no
+    /// further state (see [`Decoder::is_special`]).
     #[inline]
     pub fn replace(&mut self, incoming: Symbol) -> Symbol {
         match incoming.kind() {
@@ -229,7 +231,7 @@ impl Decoder {
     }
 }
 
-/// The side of an interface that faces its node.
+/// The node side of an interface: its input queues and the crossbar behind them.
 #[derive(Debug, Clone)]
 pub(super) struct Input {
     pub node: u32,
@@ -245,7 +247,7 @@ pub(super) struct Input {
     pub crossbar: Option<Transfer>,
 }
 
-/// The side of an interface that faces the ring.
+/// The ring side of an interface: its bypass FIFO, its output queues and the packet that it sends.
 #[derive(Debug, Clone)]
 pub(super) struct Output {
     pub node: u32,
@@ -257,7 +259,7 @@ pub(super) struct Output {
     pub saved_go: bool,
     /// Whether the last symbol that left the interface was a go idle.
     pub emitted_go: bool,
-    /// Number of packets in the output queues that do not wait for an echo.
+    /// Number of packets in the output queues that wait to be sent, not for an echo.
     pub waiting: u32,
     /// Output queue whose turn is next in round-robin order.
     pub turn: usize,
@@ -280,7 +282,7 @@ pub(super) enum Sending {
         position: u16,
         last: u16,
     },
-    /// A packet that comes over the ring and goes on.
+    /// A packet that comes over the ring and is forwarded.
     Through,
 }
 
@@ -311,7 +313,7 @@ impl Output {
                 symbol
             }
         };
-        // A saved go bit leaves with an idle behind which no symbol waits.
+        // An idle carries the saved go bit away if no symbol waits behind it in the bypass FIFO.
         let release = self.sending == Sending::Nothing && self.bypass.is_empty();
         self.emitted_go = release && std::mem::take(&mut self.saved_go);
         Some(symbol.with_go(self.emitted_go))
