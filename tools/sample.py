@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 EACH = 20
-RUST_COMMENT = re.compile(r"(?:^[ \t]*//.*\n)+.*", re.MULTILINE)
+RUST_COMMENT = re.compile(r"(?:^[ \t]*//.*\n)+(?:^[ \t]*#\[.*\]\n)*.*", re.MULTILINE)
 RUST_NAME = re.compile(
     r"(?:^[ \t]*//.*\n)*(?:^[ \t]*#\[.*\]\n)*^[ \t]*(?:pub(?:\(\w+\))? )?"
     r"(?:const |async )?(?:fn|struct|enum|trait|type) \w+.*|\A(?://!.*\n)+",
