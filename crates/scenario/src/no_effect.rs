@@ -33,7 +33,7 @@ pub struct Reason<'r> {
     pub problem: String,
     /// Hint for a correct value.
     pub hint: String,
-    /// Keys of the fields because of whose values the field has no effect.
+    /// Keys of the fields whose values prevent an effect.
     pub causes: &'r [&'r str],
 }
 

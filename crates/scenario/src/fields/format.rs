@@ -13,7 +13,7 @@ use crate::value::described::{Described, Description};
 
 /// Scenario file format of one kind of machine.
 pub trait Format: 'static {
-    /// The word after `machine.kind =` in a file.
+    /// Name of the kind of machine: the value of `machine.kind` in a scenario file.
     const NAME: &'static str;
     /// Name of this form of file in the reference. Several formats may describe one kind of machine. If one
     /// of them has named tables, it is the format of files that contain such tables; the first format is that
@@ -39,7 +39,7 @@ pub trait Format: 'static {
     /// The same errors as [`machine`](Self::machine).
     fn work(settings: &Settings, machine: &Self::Machine) -> Result<Self::Work, Problem>;
 
-    /// Report which fields of machine and workload that may have no effect have one at a point.
+    /// Report to `_watch`, for one point of a sweep, whether those fields that may have no effect have one.
     fn watch(_watch: &mut Watch<'_>, _machine: &Self::Machine, _work: &Self::Work) {}
 
     /// Report the fields outside of `[machine]` and `[workload]` that have no effect on any machine of this
@@ -62,7 +62,7 @@ pub trait Format: 'static {
 /// Type-erased form of a [`Format`]: the scenario file format of one kind of machine.
 #[derive(Debug, Clone, Copy)]
 pub struct Row {
-    /// Names and tables of the form of file.
+    /// The form of scenario file that the format describes: names and field descriptions.
     pub(crate) files: Form,
     /// Function [`Format::machine`] of the format.
     pub(crate) machine: fn(&Settings) -> Result<Described, Problem>,
@@ -100,12 +100,12 @@ impl Row {
         }
     }
 
-    /// Return the word after `machine.kind =` in a file.
+    /// Return the name of the kind of machine: the value of `machine.kind` in a scenario file.
     pub const fn kind(&self) -> &'static str {
         self.files.kind
     }
 
-    /// Return the unique name of this form of file in the reference.
+    /// Return the unique name of this scenario file format in the reference of all fields.
     pub const fn form(&self) -> &'static str {
         self.files.name
     }

@@ -71,6 +71,7 @@ impl ScenarioError {
 }
 
 impl fmt::Display for ScenarioError {
+    /// Write the error as one line: location, field, problem and hint.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {
             Place::File { name, line, .. } => {

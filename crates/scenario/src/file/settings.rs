@@ -155,7 +155,8 @@ impl Settings {
         (!only.choices.contains(&word.as_str())).then_some((only, word, layer))
     }
 
-    /// Return the word that the field `key` holds, and the layer that sets the word.
+    /// Return the value of the field `key` as text, and the layer (default, file, override and so on) that
+    /// sets it.
     fn word(&self, key: &str) -> (String, Layer) {
         let setting = self.setting(key);
         match setting.and_then(|own| Some((own.value.as_::<String>()?, own.layer))) {

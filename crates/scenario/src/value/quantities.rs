@@ -33,8 +33,10 @@ impl Span {
 }
 
 impl ValueType for Span {
+    /// Rust type of the parsed value: the span of time.
     type Held = Time;
 
+    /// Return the description of the type: its name, an example, the valid range and the JSON Schema.
     fn describe(&self) -> TypeInfo {
         let range = match self.zero {
             true => "0 s to 24 h",
@@ -44,6 +46,7 @@ impl ValueType for Span {
         TypeInfo::new("a time", "\"0.156 ms\"", range, json).units("ps, ns, us, ms, s, min, h")
     }
 
+    /// Parse a span of time with a unit, such as `"5 us"`.
     fn read(&self, node: &Node) -> Result<Time, Problem> {
         let time: Time = quantity(node, self, self.usual)?;
         if time == Time::ZERO && !self.zero {
@@ -75,8 +78,10 @@ impl Data {
 }
 
 impl ValueType for Data {
+    /// Rust type of the parsed value: the amount of data.
     type Held = Bytes;
 
+    /// Return the description of the type: its name, an example, the valid range and the JSON Schema.
     fn describe(&self) -> TypeInfo {
         let (min, max) = (self.min, self.max);
         let range = match max == u64::MAX {
@@ -89,6 +94,7 @@ impl ValueType for Data {
             .units("B, kB, MB, GB, TB, KiB, MiB, GiB, TiB")
     }
 
+    /// Parse an amount of data with a unit, such as `"4 KiB"`.
     fn read(&self, node: &Node) -> Result<Bytes, Problem> {
         let bytes: Bytes = quantity(node, self, "B")?;
         match bytes.get() {
@@ -122,8 +128,10 @@ impl Throughput {
 }
 
 impl ValueType for Throughput {
+    /// Rust type of the parsed value: the bandwidth.
     type Held = Bandwidth;
 
+    /// Return the description of the type: its name, an example, the valid range and the JSON Schema.
     fn describe(&self) -> TypeInfo {
         let example = format!("\"20 {}\"", self.usual);
         let json = json::quantity(json::BANDWIDTH, false);
@@ -131,6 +139,7 @@ impl ValueType for Throughput {
             .units("B/s, kB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s, bit/s to Tbit/s")
     }
 
+    /// Parse a bandwidth with a unit, such as `"1 GB/s"`.
     fn read(&self, node: &Node) -> Result<Bandwidth, Problem> {
         let bandwidth: Bandwidth = quantity(node, self, self.usual)?;
         match (bandwidth.bits_per_s(), self.offered) {
@@ -145,14 +154,17 @@ impl ValueType for Throughput {
 pub struct Frequency;
 
 impl ValueType for Frequency {
+    /// Rust type of the parsed value: the rate of events.
     type Held = Rate;
 
+    /// Return the description of the type: its name, an example, the valid range and the JSON Schema.
     fn describe(&self) -> TypeInfo {
         let range = "above 0, a mean gap of 1 ps to 24 h";
         let json = json::quantity(json::RATE, false);
         TypeInfo::new("a rate", "\"6.4 /ms\"", range, json).units("/s, /ms, /us, /ns")
     }
 
+    /// Parse a rate of events with a unit, such as `"5 /ms"`.
     fn read(&self, node: &Node) -> Result<Rate, Problem> {
         let rate: Rate = quantity(node, self, "/ms")?;
         let gap = 1e12 / rate.per_s();

@@ -138,10 +138,12 @@ pub trait AnyType: Send + Sync {
 }
 
 impl<T: ValueType> AnyType for T {
+    /// Return the description of the type.
     fn info(&self) -> TypeInfo {
         self.describe()
     }
 
+    /// Parse a value of the type, and erase its Rust type.
     fn value(&self, node: &Node) -> Result<Value, Problem> {
         let held = self.read(node)?;
         Ok(Value {
@@ -152,6 +154,7 @@ impl<T: ValueType> AnyType for T {
 }
 
 impl fmt::Debug for dyn AnyType {
+    /// Write the name of the type, such as "a whole number".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.info().expected)
     }
