@@ -68,12 +68,13 @@ pub struct ChannelName {
     pub to: u32,
 }
 
-/// Numbers of all channels of a machine: one block per kind, in the order of [`ChannelKind::ALL`].
+/// Numbering of all channels of a machine: one block of numbers per kind of channel, in the order of
+/// [`ChannelKind::ALL`].
 #[derive(Debug, Clone)]
 pub struct Layout {
     pub(crate) cube: Hypercube,
     pub(crate) io_cube: IncompleteHypercube,
-    /// First number of each kind's block, and the end of the last block.
+    /// First number of the block of each kind of channel, and the end of the last block.
     first: [ChannelId; 10],
     lanes: [u32; 9],
 }
@@ -123,12 +124,12 @@ impl Layout {
         self.first[kind as usize] + index
     }
 
-    /// Return the range of numbers of the channels of a kind.
+    /// Return the range of the numbers of all channels of this kind.
     pub fn of_kind(&self, kind: ChannelKind) -> std::ops::Range<ChannelId> {
         self.first[kind as usize]..self.first[kind as usize + 1]
     }
 
-    /// Return the number of lanes of each channel of a kind.
+    /// Return the number of lanes of a channel of this kind.
     pub fn lanes(&self, kind: ChannelKind) -> u32 {
         self.lanes[kind as usize]
     }

@@ -29,7 +29,7 @@ pub enum PlacementSpec {
     List(Vec<u32>),
 }
 
-/// Whether requests to the disk of an I/O node wait for each other.
+/// Model of the disk of an I/O node: requests queue for it, or all are served at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Service {
@@ -134,18 +134,18 @@ impl HypercubeSpec {
     }
 }
 
-/// Split of the messages of jobs into worms.
+/// Parameters for the split of job messages into worms (messages of the wormhole network).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transfer {
-    /// Largest data of one worm, 1 B or more (Table 1: files of more than 128 KiB are broken up).
+    /// Maximum data of one worm, 1 byte or more (Table 1: files of more than 128 KiB are split).
     pub unit: Bytes,
     /// Limit on the transfer units of one message that are under way, 1 or more.
     pub worms: u32,
-    /// Length of a request.
+    /// Length of a request message.
     pub request: Bytes,
 }
 
-/// Jobs on a hypercube.
+/// Workload of jobs on a hypercube, and the split of their messages into worms.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JobsOnCube {
     /// The jobs; their servers are the I/O nodes.

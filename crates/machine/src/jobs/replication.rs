@@ -5,7 +5,8 @@ use super::running::Open;
 use crate::storage::StationCount;
 use isthmus_kernel::Cycles;
 
-/// One replication of a simulation of jobs, which a caller runs and reads.
+/// One replication (run with its own random numbers) of a simulation of jobs: methods to run it and to read
+/// its counters.
 pub trait Replication {
     /// Return the present cycle.
     fn now(&self) -> Cycles;
@@ -24,7 +25,7 @@ pub trait Replication {
     /// Reset the counters of channels and devices.
     fn restart_counts(&mut self);
 
-    /// Return the counts of the servers' devices since [`Replication::restart_counts`], ordered by server,
-    /// then by kind of station.
+    /// Return the counts of the storage devices behind the I/O servers since [`Replication::restart_counts`],
+    /// ordered by server, then by kind of station.
     fn counted_behind(&self) -> Vec<StationCount>;
 }

@@ -25,8 +25,8 @@ struct Server {
 }
 
 impl Turns {
-    /// Return idle servers on a machine of `nodes` nodes, or `None` if each server serves all its requests at
-    /// once.
+    /// Create idle servers on a machine of `nodes` nodes. Return `None` if each server serves all its
+    /// requests at once.
     pub fn new(traffic: &JobsTraffic, layout: &Layout, nodes: u32) -> Option<Self> {
         let jobs = traffic.jobs.iter();
         (traffic.serve == Serve::One).then(|| Self {

@@ -2,7 +2,7 @@
 
 use isthmus_kernel::Cycles;
 
-/// A request that was accepted at its target. A move counts as a request.
+/// Report of a request packet that its target has accepted. A move counts as a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
     /// Node that sent the request.
@@ -16,7 +16,7 @@ pub struct Arrival {
     pub links: u32,
     /// Number of times that the request changed rings.
     pub ring_changes: u32,
-    /// Number of times that the request was refused and sent again.
+    /// Number of times that a full queue refused the request, so that it was sent again.
     pub retries: u32,
 }
 

@@ -4,7 +4,8 @@ use super::kernel::{Runs, copy};
 use crate::family::{At, Family, Steps};
 use std::ops::Range;
 
-/// The runs of a section between two arrays, in the order of their destinations.
+/// Iteration over the contiguous runs of bytes of a section that are copied from one array to
+/// another, in the order of their destinations.
 #[derive(Clone, Debug)]
 pub(super) struct Walk {
     /// Size in bytes of the unit of copying: an element, or all dimensions that are whole on both sides.
@@ -15,7 +16,8 @@ pub(super) struct Walk {
     slowest: usize,
 }
 
-/// A dimension of a walk: its families, and its strides in both arrays.
+/// One dimension of a walk through the runs of a section: its families of indices, and its strides
+/// in both arrays.
 #[derive(Clone, Debug)]
 struct DimWalk {
     families: Vec<Family>,
@@ -48,8 +50,8 @@ impl Walk {
             })
             .collect();
         along.sort_by_key(|dim| std::cmp::Reverse(dim.to));
-        // Dimensions with a single index have the stride of an element, and may come before the
-        // only dimension with several indices.
+        // Skip dimensions with a single index in the search for the slowest one: they may have the
+        // same stride as the only dimension with several indices.
         let stays = |family: &Family| family.len == 1 && family.runs() == 1 && family.first.to == 0;
         let widest = along.first().map_or(0, |dim| dim.to);
         let slowest = along
@@ -91,8 +93,8 @@ impl Walk {
         }
     }
 
-    /// Return the position after the last byte that is read, and after the last byte that is
-    /// written.
+    /// Return two positions: that after the last byte read from the source, and that after the last
+    /// byte written to the destination.
     pub fn ends(&self) -> (u64, u64) {
         let mut ends = (self.unit as u64, self.unit as u64);
         for dim in &self.dims {
@@ -106,7 +108,8 @@ impl Walk {
         ends
     }
 
-    /// Return the range of positions in the destination along the slowest dimension.
+    /// Return the range of indices in the destination array, along the slowest dimension, that the
+    /// walk writes.
     pub fn index_range(&self) -> Range<u64> {
         let families = || self.dims[self.slowest].families.iter();
         let first = families().map(|family| family.first.to).min();
@@ -148,8 +151,8 @@ impl Walk {
         self.visit_dim(0, Some(slowest), (0, 0), emit);
     }
 
-    /// Call `emit` with the runs from dimension `number` on. `at` is the position in source and
-    /// destination, and `clip` the range of the slowest dimension.
+    /// Visit the runs of dimension `number` and of all faster ones, and call `emit` with them. `at`
+    /// is the position in source and destination, and `clip` the range of the slowest dimension.
     fn visit_dim(
         &self,
         number: usize,

@@ -67,7 +67,7 @@ pub(crate) fn build(settings: &Settings, table: SearchTable) -> Result<Search, P
 /// load along it.
 #[derive(Debug, Clone)]
 pub struct SearchLine {
-    /// Position of this line in the list of all search lines.
+    /// Position of this search line in the list of all search lines.
     pub index: usize,
     /// The values of the axes of [`Scenario::search_axes`](crate::Scenario::search_axes).
     pub values: Vec<AxisValue>,

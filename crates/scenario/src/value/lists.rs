@@ -99,7 +99,8 @@ impl ValueType for Percentiles {
             let problem = format!("{percentile} is no percentile");
             Err(item.problem(problem, "give numbers between 0 and 100"))
         };
-        // Positive numbers have the same order as their bits.
+        // Compare percentiles by their bits: positive floating-point numbers have the same order as their
+        // bits.
         let bits = |percentile: &f64| percentile.to_bits();
         distinct(node.items(self)?, percentile, bits, f64::to_string)
     }

@@ -114,7 +114,7 @@ pub struct Throughput {
 }
 
 impl Throughput {
-    /// The type of bandwidths of parts of the machine.
+    /// The type of the bandwidth of a link or another part of the machine.
     pub const LINK: Self = Self {
         usual: "MB/s",
         offered: false,
@@ -209,7 +209,8 @@ pub fn quantity<T: FromStr<Err = UnitError>>(
     Err(node.problem(problem, hint))
 }
 
-/// Return the error that a quantity is zero, which would mean `meaning`. `right` is the advice.
+/// Return the error that a quantity is zero. `meaning` completes the text "zero is ...", and `right` the hint
+/// "give ...".
 fn zero(node: &Node, meaning: &str, right: &str) -> Problem {
     node.problem(format!("zero is {meaning}"), format!("give {right}"))
 }

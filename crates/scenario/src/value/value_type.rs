@@ -127,10 +127,10 @@ impl Value {
 
 /// A [`ValueType`] with its Rust type erased.
 pub trait AnyType: Send + Sync {
-    /// Forward to [`ValueType::describe`].
+    /// Return the description of the type, as [`ValueType::describe`] does.
     fn info(&self) -> TypeInfo;
 
-    /// Forward to [`ValueType::read`].
+    /// Parse a value of the type, as [`ValueType::read`] does, and erase its Rust type.
     ///
     /// # Errors
     /// See [`ValueType::read`].
