@@ -29,7 +29,7 @@ CHANGE = LinearSegmentedColormap.from_list(
 
 
 def matrix(view: View) -> Plot:
-    """Draw an interference matrix per variant: rows are slowed jobs, columns the jobs beside them."""
+    """Draw the interference matrix of each variant: rows are slowed jobs, columns their peers."""
     found = interference(view.run)
     assert found is not None
     grid = grid_of(found)
