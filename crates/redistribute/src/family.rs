@@ -13,7 +13,7 @@ use crate::comb::{Comb, UniformRuns};
 /// the difference of two such values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct At {
-    /// Index in the dimension of the whole array.
+    /// Index along the dimension in the whole array.
     pub index: u64,
     /// Position along the dimension in the memory of the source.
     pub from: u64,

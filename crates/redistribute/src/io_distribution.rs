@@ -215,14 +215,14 @@ impl IoDistribution {
         let IoGrid { rows, columns, .. } = self.grid;
         let (shape, dim) = (self.layout.shape(), self.dim);
         let slab = size(&shape[dim + 1..]);
-        // Number of the line along the dimension in which blocks are cut, and number of the unit in
-        // the line.
+        // Find the line along the dimension that is cut into blocks, and the number of the unit in
+        // this line.
         let (line, turn) = (
             number / self.units_per_line(),
             number % self.units_per_line(),
         );
         let first = turn * self.indices_per_unit();
-        // Row of processors that has the unit.
+        // Find the row of processors that holds the transfer unit.
         let row = if dim == 0 {
             turn % u64::from(rows)
         } else {

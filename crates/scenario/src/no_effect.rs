@@ -16,18 +16,18 @@ pub struct Watch<'s> {
     found: Vec<Finding>,
 }
 
-/// Result of the check of one field that is set at a point.
+/// Result of the check whether one field that is set has an effect at a point of the sweep.
 #[derive(Debug, Clone)]
 struct Finding {
     /// Key of the field.
     key: String,
-    /// Description of the missing effect, if the field has no effect.
+    /// Error that describes the missing effect, if the field has no effect.
     no_effect: Option<Problem>,
     /// Whether the missing effect is not an error: an override causes it, or the field comes from a preset.
     overruled: bool,
 }
 
-/// Reason why a field has no effect.
+/// Reason why a field that is set has no effect, for an error message.
 pub struct Reason<'r> {
     /// Description of the problem.
     pub problem: String,
@@ -86,7 +86,8 @@ impl<'s> Watch<'s> {
 pub struct Effects(BTreeMap<String, Finding>);
 
 impl Effects {
-    /// Check one more point. `look` must record all fields that may have no effect at that point.
+    /// Check one more point of the sweep. `look` records each field that may have no effect, and whether it
+    /// has one.
     pub fn note(&mut self, settings: &Settings, look: impl FnOnce(&mut Watch<'_>)) {
         let mut watch = Watch::new(settings);
         look(&mut watch);

@@ -44,7 +44,7 @@ pub struct Scenario {
     pub workload: Described,
     /// The axes of the sweep, the slowest one first; may be empty.
     pub axes: Vec<Axis>,
-    /// Quantities to measure.
+    /// Quantities to measure in each simulation.
     pub measure: Measure,
     /// Stopping rules of the simulations.
     pub stop: Stop,
@@ -68,7 +68,7 @@ pub struct Scenario {
 pub struct Point {
     /// Position of the point in the list of points; the first axis varies slowest.
     pub index: usize,
-    /// The value of each axis at the point.
+    /// The value of each axis of the sweep at the point.
     pub values: Vec<AxisValue>,
     /// The machine at this point.
     pub machine: Described,

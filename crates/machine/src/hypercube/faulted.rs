@@ -20,9 +20,9 @@ pub(crate) struct Faulted {
 pub(crate) struct Left {
     pe_faults: CubeFaults,
     io_link_faults: CubeFaults,
-    /// Whether each PE works.
+    /// For each PE, whether it works.
     pub alive: Vec<bool>,
-    /// I/O nodes that do not work.
+    /// I/O nodes that do not work, by number.
     silent: Vec<u32>,
 }
 

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 #[derive(Debug, Clone, Default)]
 struct PeGate {
     under_way: u32,
-    /// Waiting demands, each with its arrival time.
+    /// Queue of waiting demands, each with its arrival time.
     waiting: VecDeque<(Cycles, Demand)>,
 }
 

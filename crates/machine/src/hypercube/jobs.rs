@@ -51,13 +51,13 @@ enum Leg {
 /// Event for which a transfer unit under way (an errand) waits.
 #[derive(Debug, Clone, Copy)]
 enum Stage {
-    /// Time at which the errand's message is handed to the network.
+    /// The transfer unit waits for the time at which its message is handed to the network.
     Hand,
-    /// Time to send the errand's worm.
+    /// The transfer unit waits for the time at which its worm is sent.
     Send,
-    /// Arrival of the tail of the errand's worm.
+    /// The transfer unit waits for the arrival of the tail of its worm.
     Arrive,
-    /// End of the write of the errand's data to the device.
+    /// The transfer unit waits until a storage device has stored its data.
     Store,
 }
 
@@ -67,13 +67,13 @@ struct Errand {
     message: MessageId,
     stage: Stage,
     leg: Leg,
-    /// Data of the unit in bytes, even while a request for it travels.
+    /// Data of the transfer unit in bytes, even while only a request for it travels.
     bytes: u64,
-    /// Cycle in which the first worm with data of the unit started.
+    /// Cycle in which the first worm with data of the transfer unit started.
     started: Cycles,
 }
 
-/// One replication: a machine, its jobs and every message under way.
+/// One replication of a simulation: a hypercube, its jobs and every message under way.
 #[derive(Debug)]
 pub struct JobsSimulation {
     engine: Engine<ErrandId>,

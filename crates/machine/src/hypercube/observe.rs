@@ -9,7 +9,7 @@ use isthmus_wormhole::ChannelId;
 pub enum Class {
     /// A message from a PE to a PE.
     PePe,
-    /// Request of a PE to the I/O node that serves it.
+    /// Request message of a PE to the I/O node that serves it.
     Request,
     /// From a PE to the I/O node that serves it: a write request and its data in one message.
     Write,
@@ -141,7 +141,7 @@ impl Leg {
 /// Report of an I/O demand that is complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completed {
-    /// Kind of the demand.
+    /// Type of the I/O operation that was demanded.
     pub operation: Operation,
     /// Network share of the response in cycles: the sum of the header latencies along the slowest
     /// chain of consecutive messages.
@@ -170,7 +170,7 @@ pub struct Started<'a> {
     pub cause: Option<u64>,
 }
 
-/// Receiver of the events of a simulation. The methods are called very often.
+/// Receiver of the events that a simulation reports. Its methods are called very often.
 pub trait Observer {
     /// Handle the generation of a demand by a PE.
     fn offered(&mut self, flow: Flow, time: Cycles);
@@ -181,7 +181,7 @@ pub trait Observer {
     /// Handle the completion of an I/O demand.
     fn completed(&mut self, completed: &Completed);
 
-    /// Return whether the run may end.
+    /// Return whether the observer has seen enough, so that the run may end.
     fn finished(&self) -> bool;
 
     /// Handle the start of a message. Does nothing by default.

@@ -66,11 +66,11 @@ impl Step {
 /// Event for which an errand (a message of an I/O demand) waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// Time to send the errand's message.
+    /// The message waits for the time at which it is sent.
     Send,
-    /// Arrival of the tail of the errand's message at an I/O node.
+    /// The message waits for the arrival of its tail at an I/O node.
     Arrive,
-    /// End of the write of the errand's data to the device.
+    /// The message waits until a storage device has stored its data.
     Store,
 }
 

@@ -30,11 +30,11 @@ pub(crate) struct Lengths {
     pub request: u32,
     pub block: u32,
     pub block_bytes: u64,
-    /// Largest number of blocks of one I/O message; larger files are split into several messages.
+    /// Maximum number of blocks in an I/O message; larger files are split into several messages.
     pub split: u32,
 }
 
-/// One replication: a machine, its traffic and everything under way.
+/// One replication of a simulation: a hypercube, its traffic and everything under way.
 #[derive(Debug, Clone)]
 pub struct Simulation {
     engine: Engine<Tag>,
@@ -47,7 +47,7 @@ pub struct Simulation {
 /// Busy times of all channels and disks in an interval of simulated time.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Held {
-    /// Length of the interval in cycles.
+    /// Length of the measured interval in cycles.
     pub cycles: Cycles,
     /// Busy cycles of each channel, summed over its lanes.
     pub channels: Vec<u64>,

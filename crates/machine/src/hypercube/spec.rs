@@ -148,8 +148,8 @@ pub struct Transfer {
 /// Workload of jobs on a hypercube, and the split of their messages into worms.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JobsOnCube {
-    /// The jobs; their servers are the I/O nodes.
+    /// The jobs, whose servers are the I/O nodes.
     pub jobs: JobsTraffic,
-    /// Split of their messages into worms.
+    /// Split of the messages of jobs into worms.
     pub transfer: Transfer,
 }

@@ -47,7 +47,7 @@ pub struct Completed {
     pub network: Cycles,
 }
 
-/// Receiver of the events of a simulation. The methods are called very often.
+/// Receiver of the events that a simulation reports. Its methods are called very often.
 pub trait Observer {
     /// Handle the generation of a message by a process of `job`.
     fn offered(&mut self, job: u32);
@@ -65,6 +65,6 @@ pub trait Observer {
     /// Handle the end of a phase at all processes of a job. Does nothing by default.
     fn phase(&mut self, _phase: &Phase) {}
 
-    /// Return whether the run may end.
+    /// Return whether the observer has seen enough, so that the run may end.
     fn finished(&self) -> bool;
 }

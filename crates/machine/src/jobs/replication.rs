@@ -8,7 +8,7 @@ use isthmus_kernel::Cycles;
 /// One replication (run with its own random numbers) of a simulation of jobs: methods to run it and to read
 /// its counters.
 pub trait Replication {
-    /// Return the present cycle.
+    /// Return the present cycle of the simulation.
     fn now(&self) -> Cycles;
 
     /// Return the number of messages that are not complete, including generated messages that start later. All of

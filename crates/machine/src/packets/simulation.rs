@@ -11,7 +11,7 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 use isthmus_workload::jobs::{Demand, Layout, Operation};
 use std::sync::Arc;
 
-/// One replication: a network, its jobs and everything under way.
+/// One replication of a simulation: a packet network, its jobs and everything under way.
 #[derive(Debug)]
 pub struct Simulation<W: Routes> {
     engine: Engine<Demand, W>,
@@ -24,7 +24,7 @@ struct State {
     jobs: Jobs,
     /// For each process, the number of the queue that it uses in the network interface of its node.
     queues: Vec<u32>,
-    /// Storage devices of the servers.
+    /// Storage devices of the I/O servers; `None` if they have no devices.
     devices: Option<ServerDevices>,
     /// Queues of I/O servers that serve one request at a time; `None` if servers serve all requests at once.
     turns: Option<Turns>,
@@ -42,7 +42,7 @@ struct ServerDevices {
     stores: JobStores,
     /// Number of the queue in a server's interface for the server's answers.
     queue: u32,
-    /// Length of an answer in bytes.
+    /// Length of an answer to a write in bytes.
     bytes: u64,
 }
 

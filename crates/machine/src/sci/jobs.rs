@@ -77,7 +77,7 @@ struct Message {
     ready: Option<Cycles>,
 }
 
-/// One replication: a fabric, its jobs and every packet under way.
+/// One replication of a simulation: an SCI fabric, its jobs and every packet under way.
 #[derive(Debug)]
 pub struct JobsSimulation {
     rings: Rings<Tag>,
@@ -94,7 +94,7 @@ struct State {
     messages: Slab<MessageId, Message>,
     /// Buffer for messages that are passed on to the engine; empty between calls.
     starting: Vec<Demand>,
-    /// Storage devices of the servers.
+    /// Storage devices of the I/O servers; `None` if they have no devices.
     stores: Option<JobStores>,
     /// Requests that have arrived in this cycle at servers with storage devices, each with the node of its
     /// server.

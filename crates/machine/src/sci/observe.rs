@@ -20,7 +20,7 @@ pub struct Arrival {
     pub retries: u32,
 }
 
-/// Receiver of the events of a simulation. The methods are called very often.
+/// Receiver of the events that a simulation reports. Its methods are called very often.
 pub trait Observer {
     /// Handle the generation of a transaction by a node.
     fn offered(&mut self, node: u32);
@@ -35,6 +35,6 @@ pub trait Observer {
     /// Handle the drop of a transaction that found no free slot at its source.
     fn dropped(&mut self, node: u32);
 
-    /// Return whether the run may end.
+    /// Return whether the observer has seen enough, so that the run may end.
     fn finished(&self) -> bool;
 }

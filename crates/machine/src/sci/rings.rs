@@ -72,7 +72,7 @@ impl<T: Copy> Rings<T> {
         either!(&mut self.engine, engine => engine.offer(time, packet));
     }
 
-    /// Return the present cycle.
+    /// Return the present cycle of the engine.
     pub fn now(&self) -> Cycles {
         either!(&self.engine, engine => engine.now())
     }

@@ -29,7 +29,7 @@ pub struct NodeCount {
     pub completed: u64,
 }
 
-/// One replication: a fabric, its traffic and every packet under way.
+/// One replication of a simulation: an SCI fabric, its traffic and every packet under way.
 #[derive(Debug)]
 pub struct Simulation {
     rings: Rings<Tag>,
@@ -113,7 +113,7 @@ impl Simulation {
         simulation
     }
 
-    /// Return the present cycle.
+    /// Return the present cycle of the simulation.
     pub fn now(&self) -> Cycles {
         self.rings.now()
     }

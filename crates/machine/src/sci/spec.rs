@@ -36,7 +36,7 @@ pub struct SciSpec {
     pub shape: Shape,
     /// Rule by which packets choose among the shortest paths.
     pub routing: Routing,
-    /// Failed nodes and links.
+    /// Failed nodes and links of the fabric.
     pub faults: Faults,
     /// Treatment of nodes that faults disconnect.
     pub cut_off: CutOff,
@@ -110,6 +110,6 @@ pub struct Transfer {
 pub struct JobsOnRings {
     /// The jobs and their I/O servers.
     pub jobs: JobsTraffic,
-    /// Split of their messages into transactions.
+    /// Split of the messages of jobs into transactions.
     pub transfer: Transfer,
 }

@@ -82,7 +82,7 @@ pub enum LayoutError {
     Source {
         /// Number of the dimension of the array.
         dim: usize,
-        /// The coordinate of the first block.
+        /// The coordinate that should have the first block.
         first: u32,
         /// Number of coordinates of the axis of the grid.
         over: u32,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub enum Default {
     /// No default: the field must be set.
     Required,
-    /// A fixed value, as TOML.
+    /// A fixed default value, as TOML text.
     Value(&'static str),
     /// A word that depends on which other fields are set, or else on the value of one field.
     Following(Following),
@@ -64,7 +64,7 @@ pub struct Only {
 pub struct Field {
     /// The dotted key, such as `machine.lanes.pe`.
     pub key: Arc<str>,
-    /// Type of the field's values.
+    /// Type of the field's values: parser, range and description.
     pub holds: &'static dyn AnyType,
     /// Value or effect if the file leaves the field out.
     pub default: Default,
@@ -144,7 +144,7 @@ impl Field {
         Self { meaning, ..self }
     }
 
-    /// Set the example value, as written in a file.
+    /// Set the example value of the field, as written in a file.
     pub fn such_as(mut self, example: &'static str) -> Self {
         self.example = Some(example);
         self

@@ -11,7 +11,7 @@ use crate::no_effect::Watch;
 use crate::sweep::failures::{Asked, Failures};
 use crate::value::described::{Described, Description};
 
-/// Scenario file format of one kind of machine.
+/// Scenario file format of one kind of machine, such as hypercubes: its fields and their conversion.
 pub trait Format: 'static {
     /// Name of the kind of machine: the value of `machine.kind` in a scenario file.
     const NAME: &'static str;
@@ -64,17 +64,18 @@ pub trait Format: 'static {
 pub struct Row {
     /// The form of scenario file that the format describes: names and field descriptions.
     pub(crate) files: Form,
-    /// Function [`Format::machine`] of the format.
+    /// Pointer to the function [`Format::machine`] of the format, with types erased.
     pub(crate) machine: fn(&Settings) -> Result<Described, Problem>,
-    /// Function that returns machine and workload, by [`Format::machine`] and [`Format::work`].
+    /// Pointer to a function that returns machine and workload: [`Format::machine`] and [`Format::work`] of
+    /// the format.
     pub(crate) build: fn(&Settings) -> Result<(Described, Described), Problem>,
-    /// Function [`Format::watch`] of the format.
+    /// Pointer to the function [`Format::watch`] of the format, with types erased.
     pub(crate) watch: fn(&mut Watch<'_>, &Described, &Described),
-    /// Function [`Format::watch_rules`] of the format.
+    /// Pointer to the function [`Format::watch_rules`] of the format, with types erased.
     pub(crate) watch_rules: fn(&mut Watch<'_>),
-    /// Function [`Format::derived`] of the format.
+    /// Pointer to the function [`Format::derived`] of the format, with types erased.
     pub(crate) derived: fn(&Described) -> Vec<(&'static str, String)>,
-    /// Function [`Format::failures`] of the format.
+    /// Pointer to the function [`Format::failures`] of the format, with types erased.
     pub(crate) failures: fn(&Described, &Asked) -> Option<Failures>,
 }
 

@@ -16,7 +16,7 @@ pub struct Asked {
     pub of: &'static str,
     /// Number of pairs of failures to sample at random. If no more pairs exist, all are used.
     pub doubles: u64,
-    /// Seed of the random sample.
+    /// Seed of the random sample of pairs of failures.
     pub seed: u64,
     /// Maximum number of states (the machine without and with failures) that the caller accepts.
     pub most: usize,
@@ -63,9 +63,9 @@ pub struct Part {
 /// A failed node or link, as an entry in a list of failed parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Which {
-    /// The number of a node.
+    /// A failed node, by its number.
     Node(u32),
-    /// The numbers of the nodes at both ends of a link.
+    /// A failed link, by the numbers of the nodes at its ends.
     Link(u32, u32),
 }
 

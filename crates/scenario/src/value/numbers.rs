@@ -20,7 +20,7 @@ pub struct Whole<T = u64> {
 }
 
 impl<T> Whole<T> {
-    /// The type of any whole number.
+    /// The type of any whole number that is not negative.
     pub const COUNT: Self = Self::new(0, i64::MAX as u64);
 
     /// Return the type of whole numbers from `min` to `max`.
@@ -118,13 +118,13 @@ pub struct Share {
 }
 
 impl Share {
-    /// The type of shares that may be 0 or 1.
+    /// The type of shares from 0 to 1, ends included.
     pub const ANY: Self = Self {
         above_zero: false,
         below_one: false,
     };
 
-    /// The type of shares strictly between 0 and 1.
+    /// The type of shares between 0 and 1, ends excluded.
     pub const INSIDE: Self = Self {
         above_zero: true,
         below_one: true,

@@ -61,9 +61,9 @@ impl ValueType for Span {
 
 /// Type of fields whose value is an amount of data within a range in bytes.
 pub struct Data {
-    /// Minimum number of bytes.
+    /// Minimum valid amount in bytes.
     min: u64,
-    /// Maximum number of bytes.
+    /// Maximum valid amount in bytes.
     max: u64,
 }
 
@@ -109,7 +109,7 @@ impl ValueType for Data {
 pub struct Throughput {
     /// Unit that error messages suggest for a number without a unit.
     usual: &'static str,
-    /// Whether the bandwidth is an offered load.
+    /// Whether the bandwidth is an offered load, for error messages.
     offered: bool,
 }
 

@@ -28,7 +28,7 @@ pub trait ValueType: Send + Sync {
     }
 }
 
-/// Helpers for the parsers of field values.
+/// Methods of TOML values for the parsers of field values.
 impl Node {
     /// Return the problem that a value of type `of` is expected instead of this value.
     pub fn wrong_type(&self, of: &impl ValueType) -> Problem {

@@ -10,7 +10,7 @@ use serde_json::json;
 /// Maximum length of a title or another one-line text, in characters.
 pub const LINE_MAX: usize = 200;
 
-/// Type of fields whose value is one of these words.
+/// Type of scenario fields whose value is one word of a fixed list.
 #[derive(Debug, Clone, Copy)]
 pub struct Choice(pub &'static [&'static str]);
 
