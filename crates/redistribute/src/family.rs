@@ -115,8 +115,8 @@ struct Pair {
 
 /// Call `emit` with each family of the intersection of two combs whose runs have the same length.
 fn intersect_uniform(from: UniformRuns, to: UniformRuns, emit: &mut impl FnMut(Family)) {
-    // A single run counts as the coarsest comb; its window then selects among many runs of the
-    // other comb.
+    // Treat a comb with a single run as the coarse one, so that its run selects among many runs of
+    // the other comb.
     let reach = |runs: &UniformRuns| match runs.count {
         1 => i64::MAX,
         _ => runs.stride,
@@ -193,8 +193,8 @@ impl Pair {
     ) {
         let (count, period) = (self.fine.count, self.fine_period);
         let up = |above: i64| -(-above).div_euclid(period);
-        // The repetitions in which any run of the group exists, and the repetitions among these in
-        // which all runs exist.
+        // Compute two ranges of repetitions: those in which at least one run of the group exists
+        // (`any`), and those in which all of its runs exist (`all`).
         let any = (
             up(-i - runs + 1).max(0),
             ((count - 1 - i).div_euclid(period) + 1).min(times),
@@ -226,11 +226,11 @@ impl Pair {
         let start_distance = coarse.start - fine.start;
         let (fines, coarses) = (i128::from(self.fine_period), i128::from(self.coarse_period));
         let inverse = inverse(i128::from(fine.stride / common), fines);
-        // The smallest distance above `-coarse.len` that differs from `start_distance` by a
-        // multiple of `common`.
+        // Start with the smallest distance above `-coarse.len` that differs from `start_distance`
+        // by a multiple of `common`.
         let mut distance = 1 - coarse.len + (start_distance + coarse.len - 1).rem_euclid(common);
         while distance < fine.len {
-            // Solve i * fine.stride - j * coarse.stride = wanted.
+            // Solve i * fine.stride - j * coarse.stride = wanted for the run numbers i and j.
             let wanted = i128::from(start_distance - distance);
             let mut i = (wanted / i128::from(common) * inverse).rem_euclid(fines);
             let mut j = (i * i128::from(fine.stride) - wanted) / i128::from(coarse.stride);
@@ -258,8 +258,7 @@ impl Pair {
         let in_coarse =
             coarse.position + j * coarse.pitch + (index - coarse.start - j * coarse.stride);
         let first = self.at(index, in_fine, in_coarse);
-        // A level with one repetition has no distance to the next one; computing the distance might
-        // overflow.
+        // Do not compute the distance to the next repetition if there is none: it might overflow.
         let steps = |count: i64, by: &dyn Fn() -> At| match count {
             1 => Steps::ONCE,
             _ => Steps {

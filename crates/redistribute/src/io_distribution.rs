@@ -132,7 +132,8 @@ impl IoDistribution {
                 element,
             });
         }
-        // The size of a slice at one index decreases from dimension to dimension.
+        // Cut the array into blocks along the first dimension where a slice at one index fits into
+        // a block.
         let whole = Layout::whole(shape)?;
         if let Some(dim) = shape.iter().position(|&extent| extent == 0) {
             return Err(IoDistributionError::NoIndices { dim });

@@ -57,7 +57,7 @@ impl<'s> Watch<'s> {
         let Some(given) = self.settings.given(key) else {
             return;
         };
-        // A value that equals the default is never an error if the field applies.
+        // Do not report a value that equals the default, if the field applies.
         let default = self.settings.schema().default(key);
         let holds = default.is_some_and(|default| default.value == given.value)
             && self.settings.applies(&given.field);
@@ -66,7 +66,8 @@ impl<'s> Watch<'s> {
             let cause = self.settings.given(key);
             cause.is_some_and(|cause| matches!(cause.origin, Origin::Override(_)))
         };
-        // A preset may describe hardware features that the workload does not use.
+        // Accept a missing effect of a preset value: a preset may describe features that the workload does
+        // not use.
         let overruled = given.layer == Layer::Preset
             || !matches!(given.origin, Origin::Override(_))
                 && reason

@@ -46,7 +46,8 @@ impl Certificate {
     /// refuse.
     pub fn load(&self) -> Result<ServerTls> {
         let refuse = |path: &Path, why: String| Error::Config(format!("{}: {why}", path.display()));
-        // Opening a FIFO would block until a process writes to it.
+        // Refuse files that are not regular: opening a FIFO would block until a process writes to
+        // it.
         for path in [&self.chain, &self.key] {
             let found = std::fs::metadata(path);
             let found = found.map_err(|error| refuse(path, error.to_string()))?;

@@ -137,7 +137,7 @@ mod tests {
         let socket = Socket::new(stream.try_clone()?.into());
         let unacknowledged = Unacknowledged::of(&socket)?;
         (&stream).write_all(&[7])?;
-        // The peer closes with an unread byte, so the system resets the connection.
+        // Close the peer with an unread byte, so that the system resets the connection.
         drop(peer);
         let unknown = loop {
             if let Err(error) = unacknowledged.bytes() {

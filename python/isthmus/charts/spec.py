@@ -89,7 +89,7 @@ def axis(
         scale["type"] = "log"
         # Add a margin of a few pixels instead of rounding to decades.
         scale |= {"nice": False, "padding": 8}
-        # Grid lines at decades are stronger than those in between.
+        # Draw stronger grid lines at decades than in between.
         whole = "abs(log(datum.value) / LN10 - round(log(datum.value) / LN10)) < 1e-6"
         options = {
             "gridOpacity": {"condition": {"test": whole, "value": 1}, "value": 0.35},

@@ -128,7 +128,7 @@ def _cell(ax: Axes, x: int, y: int, cell: Cell, norm: TwoSlopeNorm) -> None:
     colour = tuple(1 - share * (1 - part) for part in CHANGE(norm(value))[:3])
     _box(ax, x, y, colour)
     dark = 0.299 * colour[0] + 0.587 * colour[1] + 0.114 * colour[2] < 0.55
-    # Fixed colours: the page's ink changes with its theme, but these boxes do not.
+    # Use fixed text colours, since these boxes do not change with the theme of the page.
     ink = "#fefefe" if dark else "#1c2024"
     ax.text(
         x,

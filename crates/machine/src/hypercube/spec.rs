@@ -33,7 +33,7 @@ pub enum PlacementSpec {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Service {
-    /// Access times are pure delays, as in the hypercube paper.
+    /// All requests are served at once: disk access times are pure delays, as in the hypercube paper.
     Delay,
     /// Cache misses queue for the single disk of the I/O node, first come, first served.
     Queue,
@@ -50,7 +50,7 @@ pub struct DeviceSpec {
     pub cache_hit_rate: f64,
     /// The disk behind the cache.
     pub disk: DiskSpec,
-    /// Whether requests to a disk wait for each other.
+    /// Whether requests to the same disk wait for each other.
     pub service: Service,
 }
 

@@ -312,7 +312,7 @@ mod tests {
             let mut asked =
                 |of: std::ops::Range<u32>| of.map(|p| all.asked_by(p, now)).sum::<u64>();
             assert_eq!(seen.0, [asked(0..4), asked(4..8)], "at {now}");
-            // Each of the four processes of the job sends three messages at 0, 2, 4 us and so on.
+            // Expect that each of the four processes of the job sends three messages at 0, 2, 4 us and so on.
             assert_eq!(seen.0[1], 12 * (now / 2_000 + 1));
         }
         assert!(seen.0[0] > 20, "some 40 in 10 us: {}", seen.0[0]);

@@ -115,7 +115,7 @@ impl Network {
     pub(crate) fn rules(&self, queues: u32, classes: u32) -> Rules {
         let spec = &self.spec;
         let (nic, ticks) = (&spec.nic, |time| self.ticks(time));
-        // The lengths were checked when the machine was built.
+        // Convert a length; it fits, since lengths were checked when the machine was built.
         let bytes = |length: Bytes| u32::try_from(length.get()).unwrap_or(u32::MAX);
         let mut rules = Rules {
             byte: ticks(self.byte),

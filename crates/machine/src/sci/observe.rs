@@ -2,7 +2,8 @@
 
 use isthmus_kernel::Cycles;
 
-/// Report of a request packet that its target has accepted. A move counts as a request.
+/// Report of a request packet that its target has accepted. A move (write without response) counts as a
+/// request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
     /// Node that sent the request.

@@ -167,7 +167,7 @@ fn overlap(blocks: &[NamedBlock<'_>]) -> Option<SharedElement> {
     let sweep_dim = (0..dims).max_by_key(|&dim| distinct_starts(dim))?;
     let mut order: Vec<usize> = (0..blocks.len()).collect();
     order.sort_by_key(|&number| blocks[number].1.from[sweep_dim]);
-    // Boxes that the sweep has entered, ordered by their ends.
+    // Boxes that the sweep along a dimension has entered and not left, ordered by their ends.
     let mut open: BTreeSet<(u64, usize)> = BTreeSet::new();
     for number in order {
         let (name, block) = blocks[number];

@@ -60,7 +60,7 @@ pub enum TransferError {
     Message {
         /// Size of the message in bytes.
         given: usize,
-        /// Size in bytes of the elements of its sections.
+        /// Size in bytes of the elements that the message must contain.
         wanted: u64,
     },
     /// The threads could not be started.

@@ -173,15 +173,15 @@ mod tests {
             let elements = 1_u64 << exponent;
             let over = |dim| Layout::grid(&[elements], Grid::new(&[16], &[dim])).unwrap();
             assert_eq!(tiles_of(over(Dim::block(0)), Order::C), of_piece);
-            // Between the elements of a rank are those of 15 other ranks. Blocks start and end at
-            // any position in a tile.
+            // Interleave the elements of a rank with those of 15 other ranks. Blocks start and end
+            // at any position in a tile.
             let cyclic = tiles_of(over(Dim::cyclic(0, 100)), Order::C);
             assert!(
                 (16 * of_piece..=16 * of_piece + 1).contains(&cyclic),
                 "{cyclic}"
             );
-            // Arrays with rows of 1,024 elements, of which a rank has 256 consecutive ones, and
-            // arrays with columns of the same lengths.
+            // Check arrays with rows of 1,024 elements, of which a rank has 256 consecutive ones,
+            // and arrays with columns of the same lengths.
             for (order, shape) in [
                 (Order::C, [elements >> 10, 1024]),
                 (Order::F, [1024, elements >> 10]),

@@ -64,8 +64,8 @@ impl Walk {
             slowest: slowest.unwrap_or(0),
         };
         walk.merge_dims();
-        // If the dimension has been merged into the unit, it had index 0, as all dimensions before
-        // it.
+        // Limit `slowest` to the dimensions that are left: if it was merged into the unit of
+        // copying, it had index 0.
         walk.slowest = walk.slowest.min(walk.dims.len().saturating_sub(1));
         walk
     }
@@ -244,8 +244,8 @@ fn each_runs(family: &Family, clip: Option<(u64, u64)>, emit: &mut impl FnMut(Ev
         from_step: inner.by.from,
         to_step: inner.by.to,
     };
-    // Without a range to clip to, the runs of one level are evenly spaced, so one call of `emit`
-    // reports them all.
+    // Report all runs of a level in one call of `emit` if there is no range to clip to: they are
+    // evenly spaced.
     let Some((low, high)) = clip else {
         if inner.count == 1 {
             return emit(EvenRuns {
@@ -292,7 +292,7 @@ fn each_runs(family: &Family, clip: Option<(u64, u64)>, emit: &mut impl FnMut(Ev
                 run += 1;
                 continue;
             }
-            // All runs in the range are whole, except perhaps the last.
+            // Report all whole runs in the range at once; only the last run may be cut off.
             let is_last_cut = to + (last - 1 - run) * inner.by.to + family.len > high;
             let count = last - run - u64::from(is_last_cut);
             emit(EvenRuns {

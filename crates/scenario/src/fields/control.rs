@@ -215,7 +215,7 @@ pub(crate) fn check(settings: &Settings, stop: &Stop) -> Result<(), Problem> {
         ));
     }
     let (key, messages) = match &stop.rule {
-        // For a fixed time, the number of messages is not known in advance.
+        // Skip the check: with a fixed time, the number of messages is not known in advance.
         StopRule::FixedTime { .. } => return Ok(()),
         StopRule::Fixed { messages } => ("stop.messages", *messages),
         StopRule::Precision { of, .. } if of.is_empty() => {

@@ -202,7 +202,7 @@ impl Source {
                 Place::Override { text, line }
             }
         };
-        // The function `shown` already shortens values. This also shortens keys, labels and long lists.
+        // Shorten long keys, labels and lists in the message; the function `shown` already shortens values.
         let [field, problem, hint] =
             [problem.field, problem.problem, problem.hint].map(|text| cut(&text, PART_MAX));
         ScenarioError {

@@ -196,8 +196,8 @@ impl Settings {
         for field in self.schema.fields().iter().filter(|f| which(&f.key)) {
             match self.set.get(&field.key) {
                 Some(setting) => match self.violated_condition(field) {
-                    // A later layer has set the field that the condition names, so this value is only
-                    // ignored.
+                    // Ignore this value without an error, since a later layer changed the field that the
+                    // condition names.
                     Some((.., layer)) if layer > setting.layer => {}
                     Some((only, word, _)) => return Err(self.no_effect(field, only, &word)),
                     None => {}

@@ -55,7 +55,7 @@ impl Formats {
             let own = |form: &'static Form| info_of(form.name, &form.own(field.clone()));
             self.forms().map(own).collect()
         };
-        // All forms of file of one kind of machine have the same machine fields.
+        // Take only the first form of file of each kind of machine: all forms have the same machine fields.
         let firsts = || self.forms().filter(|form| !self.is_second(form));
         let machines = firsts().flat_map(|form| {
             let rows = (form.tables.machine)().into_iter();
