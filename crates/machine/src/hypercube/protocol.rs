@@ -89,7 +89,7 @@ impl<O: Observer> Driver<'_, O> {
         }
     }
 
-    /// Start the message of an I/O demand that an errand describes now.
+    /// Start the message that an errand (state of a message of an I/O demand) describes.
     fn send(&mut self, engine: &mut Engine<Tag>, index: ErrandId) {
         let state = &mut *self.state;
         let errand = state.errands[index];

@@ -15,8 +15,8 @@ pub trait Replication {
     /// them occupy memory.
     fn under_way(&self) -> u64;
 
-    /// Run until the observer has finished, no event is left, or all events before cycle `until` are
-    /// handled. Return whether anything is still under way.
+    /// Run until the observer has finished, no event is left, or all events before cycle `until` are handled.
+    /// Return whether any message is still under way.
     fn run_until<O: Observer>(&mut self, observer: &mut O, until: Cycles) -> bool;
 
     /// Return the phases and messages that have started and not ended by the present cycle.

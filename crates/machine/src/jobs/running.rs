@@ -81,7 +81,7 @@ pub(crate) struct Jobs {
 }
 
 impl Jobs {
-    /// Return the jobs of `traffic` on the nodes of `layout`, with times in ticks of this length.
+    /// Create the jobs that `traffic` describes on the nodes of `layout`, with times in ticks of this length.
     pub fn new(traffic: &JobsTraffic, layout: &Layout, tick: Time, streams: Streams) -> Self {
         let source = JobsSource::new(traffic, layout, tick, streams);
         let processes = source.processes();
@@ -151,7 +151,7 @@ impl Jobs {
         self.source.completed(time, demand, &mut self.demands);
     }
 
-    /// Report the phases that have ended.
+    /// Report to the observer the phases of jobs that have ended.
     #[inline]
     pub fn report_phases<O: Observer>(&mut self, observer: &mut O) {
         for phase in self.source.ended_phases() {

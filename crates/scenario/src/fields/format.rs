@@ -39,7 +39,8 @@ pub trait Format: 'static {
     /// The same errors as [`machine`](Self::machine).
     fn work(settings: &Settings, machine: &Self::Machine) -> Result<Self::Work, Problem>;
 
-    /// Report to `_watch`, for one point of a sweep, whether those fields that may have no effect have one.
+    /// Record in `_watch`, for one point of a sweep, which fields of machine and workload have no effect
+    /// there because of the values of others.
     fn watch(_watch: &mut Watch<'_>, _machine: &Self::Machine, _work: &Self::Work) {}
 
     /// Report the fields outside of `[machine]` and `[workload]` that have no effect on any machine of this

@@ -24,8 +24,8 @@ impl Form {
         named.flat_map(|named| named.rows(name)).collect()
     }
 
-    /// Complete the description of a field that the files of all kinds of machine share, such as its default,
-    /// for this form.
+    /// Complete the description of a field that all kinds of machine share: add the parts that this form of
+    /// file defines, such as the default.
     pub(crate) fn own(&'static self, row: Field) -> Field {
         match &*row.key {
             "search.over" => row

@@ -51,7 +51,7 @@ pub(crate) struct Credit {
 }
 
 impl PartialEq for Setting {
-    /// Return whether keys and values are equal; their origins do not matter.
+    /// Return whether both settings have the same key and value; their origins do not matter.
     fn eq(&self, other: &Self) -> bool {
         self.field.key == other.field.key && self.written == other.written
     }

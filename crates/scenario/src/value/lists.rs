@@ -22,7 +22,7 @@ impl ValueType for Nodes {
     /// Rust type of the parsed value: the node numbers.
     type Held = Vec<u32>;
 
-    /// Return the description of the type: its name, an example, the valid range and the JSON Schema.
+    /// Return the description of this type of field values: name, example, valid range and JSON Schema.
     fn describe(&self) -> TypeInfo {
         let json = json::list(&json::node(), 0);
         let expected = "a list of node numbers";
@@ -45,7 +45,7 @@ impl ValueType for Links {
     /// Rust type of the parsed value: the links, as pairs of node numbers.
     type Held = Vec<(u32, u32)>;
 
-    /// Return the description of the type: its name, an example, the valid range and the JSON Schema.
+    /// Return the description of this type of field values: name, example, valid range and JSON Schema.
     fn describe(&self) -> TypeInfo {
         let range = match self.directed {
             false => "pairs of neighbouring nodes, none twice",
@@ -80,7 +80,7 @@ impl ValueType for Percentiles {
     /// Rust type of the parsed value: the percentiles.
     type Held = Vec<f64>;
 
-    /// Return the description of the type: its name, an example, the valid range and the JSON Schema.
+    /// Return the description of this type of field values: name, example, valid range and JSON Schema.
     fn describe(&self) -> TypeInfo {
         let one = json!({"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 100});
         let range = "between 0 and 100, both excluded; none twice";
@@ -118,7 +118,7 @@ impl ValueType for Measures {
     /// Rust type of the parsed value: the names of the measures.
     type Held = Vec<String>;
 
-    /// Return the description of the type: its name, an example, the valid range and the JSON Schema.
+    /// Return the description of this type of field values: name, example, valid range and JSON Schema.
     fn describe(&self) -> TypeInfo {
         let first = if self.named { json::NAME } else { "[a-z0-9_]+" };
         let json = json::list(&json::text(&format!(r"{first}(\.[a-z0-9_]+)*")), 0);
@@ -158,7 +158,7 @@ impl ValueType for NameSet {
     /// Rust type of the parsed value: the names.
     type Held = Vec<String>;
 
-    /// Return the description of the type: its name, an example, the valid range and the JSON Schema.
+    /// Return the description of this type of field values: name, example, valid range and JSON Schema.
     fn describe(&self) -> TypeInfo {
         let words = alternatives(SET_WORDS);
         let range = format!("names of jobs, none twice; as an axis also {words}");

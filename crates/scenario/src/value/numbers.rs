@@ -20,10 +20,10 @@ pub struct Whole<T = u64> {
 }
 
 impl<T> Whole<T> {
-    /// The type of any whole number that is not negative.
+    /// Type of fields whose value is any whole number that is not negative.
     pub const COUNT: Self = Self::new(0, i64::MAX as u64);
 
-    /// Return the type of whole numbers from `min` to `max`.
+    /// Create the type of fields whose values are whole numbers from `min` to `max`.
     pub const fn new(min: u64, max: u64) -> Self {
         Self {
             min,
@@ -54,7 +54,7 @@ where
     /// Rust type of the parsed value: an integer type.
     type Held = T;
 
-    /// Return the description of the type: its name, an example, the valid range and the JSON Schema.
+    /// Return the description of this type of field values: name, example, valid range and JSON Schema.
     fn describe(&self) -> TypeInfo {
         let (min, max) = (self.min, self.max);
         let json = json!({"type": "integer", "minimum": min, "maximum": max});
@@ -87,7 +87,7 @@ impl ValueType for Number {
     /// Rust type of the parsed value: the number.
     type Held = f64;
 
-    /// Return the description of the type: its name, an example, the valid range and the JSON Schema.
+    /// Return the description of this type of field values: name, example, valid range and JSON Schema.
     fn describe(&self) -> TypeInfo {
         let (min, max) = (self.min, self.max);
         let range = match max == f64::MAX {
@@ -118,13 +118,13 @@ pub struct Share {
 }
 
 impl Share {
-    /// The type of shares from 0 to 1, ends included.
+    /// Type of fields whose value is a share from 0 to 1, ends included.
     pub const ANY: Self = Self {
         above_zero: false,
         below_one: false,
     };
 
-    /// The type of shares between 0 and 1, ends excluded.
+    /// Type of fields whose value is a share between 0 and 1, ends excluded.
     pub const INSIDE: Self = Self {
         above_zero: true,
         below_one: true,
@@ -135,7 +135,7 @@ impl ValueType for Share {
     /// Rust type of the parsed value: the share, from 0 to 1.
     type Held = f64;
 
-    /// Return the description of the type: its name, an example, the valid range and the JSON Schema.
+    /// Return the description of this type of field values: name, example, valid range and JSON Schema.
     fn describe(&self) -> TypeInfo {
         let range = match (self.above_zero, self.below_one) {
             (false, false) => "0 to 1",

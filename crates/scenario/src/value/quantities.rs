@@ -20,13 +20,14 @@ pub struct Span {
 }
 
 impl Span {
-    /// Return the type of spans that may be zero. Errors suggest the unit `usual` for a number without a
-    /// unit.
+    /// Create the type of fields whose values are spans of time that may be zero. Errors suggest the unit
+    /// `usual` for a number without a unit.
     pub const fn or_zero(usual: &'static str) -> Self {
         Self { zero: true, usual }
     }
 
-    /// Return the type of spans above zero. Errors suggest the unit `usual` for a number without a unit.
+    /// Create the type of fields whose values are spans of time above zero. Errors suggest the unit `usual`
+    /// for a number without a unit.
     pub const fn above_zero(usual: &'static str) -> Self {
         Self { zero: false, usual }
     }
@@ -36,7 +37,7 @@ impl ValueType for Span {
     /// Rust type of the parsed value: the span of time.
     type Held = Time;
 
-    /// Return the description of the type: its name, an example, the valid range and the JSON Schema.
+    /// Return the description of this type of field values: name, example, valid range and JSON Schema.
     fn describe(&self) -> TypeInfo {
         let range = match self.zero {
             true => "0 s to 24 h",
@@ -68,10 +69,10 @@ pub struct Data {
 }
 
 impl Data {
-    /// The type of any amount of data above zero.
+    /// Type of fields whose value is any amount of data above zero.
     pub const ANY: Self = Self::new(1, u64::MAX);
 
-    /// Return the type of amounts from `min` to `max` bytes.
+    /// Create the type of fields whose values are amounts from `min` to `max` bytes.
     pub const fn new(min: u64, max: u64) -> Self {
         Self { min, max }
     }
@@ -81,7 +82,7 @@ impl ValueType for Data {
     /// Rust type of the parsed value: the amount of data.
     type Held = Bytes;
 
-    /// Return the description of the type: its name, an example, the valid range and the JSON Schema.
+    /// Return the description of this type of field values: name, example, valid range and JSON Schema.
     fn describe(&self) -> TypeInfo {
         let (min, max) = (self.min, self.max);
         let range = match max == u64::MAX {
@@ -114,13 +115,14 @@ pub struct Throughput {
 }
 
 impl Throughput {
-    /// The type of the bandwidth of a link or another part of the machine.
+    /// Type of fields whose value is the bandwidth of a link or another part of the machine.
     pub const LINK: Self = Self {
         usual: "MB/s",
         offered: false,
     };
 
-    /// Return the type of offered loads. Errors suggest the unit `usual` for a number without a unit.
+    /// Create the type of fields whose values are offered loads. Errors suggest the unit `usual` for a number
+    /// without a unit.
     pub const fn offered(usual: &'static str) -> Self {
         let offered = true;
         Self { usual, offered }
@@ -131,7 +133,7 @@ impl ValueType for Throughput {
     /// Rust type of the parsed value: the bandwidth.
     type Held = Bandwidth;
 
-    /// Return the description of the type: its name, an example, the valid range and the JSON Schema.
+    /// Return the description of this type of field values: name, example, valid range and JSON Schema.
     fn describe(&self) -> TypeInfo {
         let example = format!("\"20 {}\"", self.usual);
         let json = json::quantity(json::BANDWIDTH, false);
@@ -157,7 +159,7 @@ impl ValueType for Frequency {
     /// Rust type of the parsed value: the rate of events.
     type Held = Rate;
 
-    /// Return the description of the type: its name, an example, the valid range and the JSON Schema.
+    /// Return the description of this type of field values: name, example, valid range and JSON Schema.
     fn describe(&self) -> TypeInfo {
         let range = "above 0, a mean gap of 1 ps to 24 h";
         let json = json::quantity(json::RATE, false);

@@ -84,7 +84,7 @@ pub struct TypeInfo {
 }
 
 impl TypeInfo {
-    /// Return a description of a type with the entries that every type must have.
+    /// Create the description of a type, with the entries that every type must have.
     pub fn new(
         expected: &'static str,
         example: impl Into<String>,
@@ -119,7 +119,7 @@ pub struct Value {
 }
 
 impl Value {
-    /// Return the value if it has type `T`.
+    /// Downcast the value to the Rust type `T`; return `None` if it has another type.
     pub fn as_<T: Description>(&self) -> Option<&T> {
         self.held.as_()
     }

@@ -18,7 +18,7 @@ impl ValueType for Choice {
     /// Rust type of the parsed value: the chosen word.
     type Held = String;
 
-    /// Return the description of the type: its name, an example, the valid range and the JSON Schema.
+    /// Return the description of this type of field values: name, example, valid range and JSON Schema.
     fn describe(&self) -> TypeInfo {
         let words = alternatives(self.0);
         TypeInfo {
@@ -50,7 +50,7 @@ impl ValueType for Name {
     /// Rust type of the parsed value: the name.
     type Held = String;
 
-    /// Return the description of the type: its name, an example, the valid range and the JSON Schema.
+    /// Return the description of this type of field values: name, example, valid range and JSON Schema.
     fn describe(&self) -> TypeInfo {
         let (example, range) = (
             "\"hypercube-128\"",
@@ -86,7 +86,7 @@ impl ValueType for Text {
     /// Rust type of the parsed value: the text.
     type Held = String;
 
-    /// Return the description of the type: its name, an example, the valid range and the JSON Schema.
+    /// Return the description of this type of field values: name, example, valid range and JSON Schema.
     fn describe(&self) -> TypeInfo {
         let json = json!({"type": "string", "maxLength": self.max});
         let range = format!("at most {} characters", self.max);
@@ -120,7 +120,7 @@ impl ValueType for Flag {
     /// Rust type of the parsed value: the flag.
     type Held = bool;
 
-    /// Return the description of the type: its name, an example, the valid range and the JSON Schema.
+    /// Return the description of this type of field values: name, example, valid range and JSON Schema.
     fn describe(&self) -> TypeInfo {
         let words = "true or false";
         TypeInfo::new(words, words, words, json!({"type": "boolean"}))
