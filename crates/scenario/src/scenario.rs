@@ -179,7 +179,7 @@ impl Scenario {
         })
     }
 
-    /// Return the changes that overrides make to machine, workload and sweep. Because of these, title and
+    /// Return the changes that overrides make to machine, workload and sweep. After such changes, title and
     /// description may no longer be correct.
     pub fn changes(&self) -> Vec<Change> {
         self.changes.clone()
@@ -225,7 +225,7 @@ impl Scenario {
         self.sweeps_faults
     }
 
-    /// Return the name of the kind of machine, the word after `machine.kind =`.
+    /// Return the name of the kind of machine: the value of `machine.kind` in the file.
     pub fn kind(&self) -> &'static str {
         self.kind.kind()
     }
