@@ -69,5 +69,5 @@ def colour_number(position: int) -> int:
 
 
 def job_colours(point: PointResult) -> dict[str, str]:
-    """Return a colour for each job, active or not."""
+    """Return a colour for each job by name, whether it is active or not."""
     return {job.name: COLOURS[n % len(COLOURS)] for n, job in enumerate(point.jobs)}

@@ -195,7 +195,7 @@ class Scenario:
 
 
 def _check(machine: object, workload: object, sweep: object, search: object, stop: object) -> None:
-    """Refuse arguments of the wrong type, by name."""
+    """Check the types of the arguments of `Scenario.of`; an error names the argument."""
     machines, works = get_args(Machine), get_args(AnyWorkload)
     arguments.one_of("machine", machine, machines, "a " + _class_names(machines, "dimension=3"))
     arguments.one_of("workload", workload, works, "a " + _class_names(works, 'rate="2 /ms"'))
@@ -209,7 +209,7 @@ def _check(machine: object, workload: object, sweep: object, search: object, sto
 
 
 def _class_names(kinds: Sequence[type], example: str) -> str:
-    """Return class names as text, the first with an example."""
+    """Return class names as a list in text, with an example of the first class."""
     named = [kind.__name__ for kind in kinds]
     return f"{', '.join(named[:-1])} or {named[-1]}, such as {named[0]}({example})"
 
@@ -244,13 +244,13 @@ def field_key(name: str) -> str:
 
 
 def _below(table: str, described: Any) -> list[str]:
-    """Return TOML lines for the attributes of an object, below a table."""
+    """Return TOML lines that set the fields of `table` to the attributes of an object."""
     cut = len(table) + 1
     return [f"{name[cut:]} = {toml_value(value)}" for name, value in settings(described, table)]
 
 
 def _sweep(sweep: Mapping[str, Any]) -> list[str]:
-    """Return TOML lines for the values of a sweep."""
+    """Return TOML lines for the axes of a sweep and their values."""
     lines = []
     for name, given in sweep.items():
         if isinstance(given, set | frozenset):
@@ -273,7 +273,7 @@ def _sweep(sweep: Mapping[str, Any]) -> list[str]:
 
 
 def _variants(name: str, given: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return objects as the variants of an axis."""
+    """Convert objects to the variants of a sweep axis: tables of scenario fields."""
     prefix = name if name in ("machine", "workload") else field_key(name)
     variants = []
     for value in given:
@@ -287,5 +287,5 @@ def _variants(name: str, given: Sequence[Any]) -> list[dict[str, Any]]:
 
 
 def _word(value: Any) -> str:
-    """Return a value as text for an override."""
+    """Convert a value to the text after ``=`` in an override ``key=value``."""
     return value if isinstance(value, str) else toml_value(value)

@@ -20,7 +20,7 @@ Value = Any
 INTEGER_MAX = 2**64
 """Upper limit of integers; Python refuses to print very large ones."""
 VALUES_MAX = 100_000
-"""Maximum number of values of a list."""
+"""Maximum number of values in a list of a scenario."""
 
 
 class Described:
@@ -69,7 +69,7 @@ class Names(Mapping[str, Any]):
 
     def __eq__(self, other: object) -> bool:
         """Return whether a mapping has the same names and values in the same order."""
-        # The order of jobs determines their random numbers.
+        # Compare the order too, since the order of jobs determines their random numbers.
         return isinstance(other, Mapping) and list(self.items()) == list(other.items())
 
     def __repr__(self) -> str:
@@ -106,17 +106,17 @@ def key(name: str) -> Any:
 
 
 def part(name: str) -> Any:
-    """Declare an optional attribute for an object with fields below `name`."""
+    """Declare an optional attribute for an object: its attributes are fields of table `name`."""
     return field(default=None, metadata={"part": name})
 
 
 def parts(name: str) -> Any:
-    """Declare an optional attribute for a mapping of names to objects with fields below `name`."""
+    """Declare an optional attribute for a mapping of names to objects, each a table in `name`."""
     return field(default=None, metadata={"parts": name})
 
 
 def settings(described: Any, prefix: str) -> Iterator[tuple[str, Value]]:
-    """Yield scenario keys below `prefix` and values of the given attributes of an object."""
+    """Yield the scenario key, below `prefix`, and value of each attribute that is not None."""
     for each in fields(described):
         value = getattr(described, each.name)
         if value is None:
@@ -189,7 +189,7 @@ def plain(value: Any, name: str = "") -> Value:
 
 def _plain(value: Any, name: str) -> Value:
     """Convert a value that may contain others; see `plain`."""
-    # Scalars of numpy are subclasses with another `repr`.
+    # Convert numpy scalars to plain types: they are subclasses with another `repr`.
     if isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -237,6 +237,6 @@ def _quoted(text: str) -> str:
 
 
 def _key(name: str) -> str:
-    """Return a name as a TOML key, in quotes if necessary."""
+    """Convert a name to a TOML key, in quotes if necessary."""
     bare = name.replace("-", "").replace("_", "")
     return name if bare.isalnum() and bare.isascii() else _quoted(name)

@@ -62,14 +62,15 @@ pub fn model(spec: &StorageSpec, cycle_us: f64) -> Option<Model> {
     })
 }
 
-/// Busy time, accesses and service time of all stations of one kind in a device, such as its disks.
+/// Counters of all stations of one kind in a storage device, such as its disks: busy time, accesses, service
+/// time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StationCount {
-    /// Busy cycles, summed over all stations of the kind.
+    /// Busy cycles, summed over all stations of this kind.
     pub cycles: u64,
-    /// Number of accesses to these stations.
+    /// Number of accesses to the stations.
     pub times: u64,
-    /// Service time of these accesses in cycles, including the part in the future.
+    /// Service time of the accesses in cycles, including the part in the future.
     pub asked: u64,
 }
 
@@ -77,7 +78,7 @@ pub struct StationCount {
 #[derive(Debug, Clone)]
 pub struct JobStores {
     stores: Stores,
-    /// Whether each job reads from the devices or writes to them.
+    /// For each job, whether it reads from the storage devices or writes to them.
     stored: Vec<bool>,
 }
 
@@ -100,13 +101,13 @@ impl JobStores {
         })
     }
 
-    /// Return whether a demand uses the devices.
+    /// Return whether a message of a job is served by a storage device.
     pub fn serve(&self, demand: &Demand) -> bool {
         self.stored[demand.job as usize]
     }
 
-    /// Return the time at which the device has finished a write or read whose data or request arrived at `time`.
-    /// Return `None` if the demand uses no device. Calls must be in the order of times.
+    /// Return the time at which the device completes a write or a read whose data or request arrives at
+    /// `time`. Return `None` if the demand uses no device. Calls must be in the order of times.
     pub fn done(&mut self, time: Cycles, demand: &Demand) -> Option<Cycles> {
         if !self.serve(demand) {
             return None;
@@ -135,8 +136,8 @@ impl JobStores {
     }
 }
 
-/// Return whether a message from this node for a demand is the answer to a write. The data of the write goes
-/// the other way.
+/// Return whether a message that node `from` sends for a demand is a server's answer to a write: the client
+/// sends the data, the server the answer.
 #[inline]
 pub fn is_answer(from: u32, demand: &Demand) -> bool {
     demand.operation == Operation::Write && from != demand.from
@@ -148,12 +149,12 @@ pub fn is_answer(from: u32, demand: &Demand) -> bool {
 /// not depend on the server's node.
 #[derive(Debug, Clone)]
 struct Stores {
-    /// Number of the server on each node; `None` for nodes that are not servers.
+    /// For each node, the number of the server on it; `None` for nodes that are not servers.
     server_of: Vec<Option<u32>>,
     stores: Vec<Storage>,
-    /// Number of stations of each kind, and number of kinds.
+    /// Number of stations (such as disks) of each kind in a device, and number of kinds.
     stations: (usize, usize),
-    /// Totals at the last reset, ordered by server, then by kind of station.
+    /// Counts at the last reset, ordered by server, then by kind of station.
     before: Vec<StationCount>,
 }
 

@@ -32,8 +32,8 @@ impl Comb {
     /// 0.
     pub fn cyclic(extent: u64, block: u64, over: u64, at: u64) -> Self {
         if over == 1 {
-            // Consecutive blocks are one run, whose intersection with a block of another layout is
-            // one piece.
+            // Merge consecutive blocks into one run: its intersection with a block of another
+            // layout is then one piece.
             return Self::run(0, extent);
         }
         let (start, stride) = (at.saturating_mul(block), over.saturating_mul(block));
@@ -51,7 +51,7 @@ impl Comb {
         }
     }
 
-    /// Return the number of indices in all runs.
+    /// Return the total number of indices in all runs of the comb.
     pub fn size(&self) -> u64 {
         match self.count {
             0 => 0,
@@ -90,13 +90,14 @@ pub(crate) struct UniformRuns {
     pub len: i64,
     pub stride: i64,
     pub count: i64,
-    /// Position of the first run in memory, and distance in memory from each run to the next.
+    /// Position of the first run in the memory of its rank, and distance there from each run to the
+    /// next.
     pub position: i64,
     pub pitch: i64,
 }
 
 impl UniformRuns {
-    /// Return the runs that overlap the indices from `low` to before `high`.
+    /// Keep only the runs that overlap the indices from `low` to before `high`.
     pub fn clipped(mut self, low: i64, high: i64) -> Self {
         let skipped = (low - self.start - self.len).div_euclid(self.stride) + 1;
         let skipped = skipped.clamp(0, self.count);

@@ -9,11 +9,11 @@
 
 use crate::comb::{Comb, UniformRuns};
 
-/// An index and its positions in the memory of source and destination; or the difference of two
-/// such values.
+/// An array index with its positions in the memory of the source and of the destination rank; or
+/// the difference of two such values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct At {
-    /// Index in the dimension of the whole array.
+    /// Index along the dimension in the whole array.
     pub index: u64,
     /// Position along the dimension in the memory of the source.
     pub from: u64,
@@ -21,7 +21,8 @@ pub struct At {
     pub to: u64,
 }
 
-/// Repetition of runs of indices at equal distances: one of the two levels of a [`Family`].
+/// Repetition at equal distances of a run of indices or of a group of runs: one of the two levels
+/// of a [`Family`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Steps {
     /// Number of repetitions, at least 1.
@@ -31,7 +32,7 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// Repetition of a single run, without further runs.
+    /// No repetition: a single run.
     pub(crate) const ONCE: Self = Self {
         count: 1,
         by: At {
@@ -42,8 +43,8 @@ impl Steps {
     };
 }
 
-/// Runs of the same length that source and destination have: `outer.count` groups of `inner.count`
-/// runs.
+/// Runs of array indices, all of the same length, that source and destination rank both have:
+/// `outer.count` groups of `inner.count` runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Family {
     /// Number of indices of each run.
@@ -57,7 +58,7 @@ pub struct Family {
 }
 
 impl Family {
-    /// Return the number of indices in all runs.
+    /// Return the number of indices in all runs of the family.
     pub fn size(&self) -> u64 {
         self.len * self.runs()
     }
@@ -68,14 +69,15 @@ impl Family {
     }
 }
 
-/// Return the number of indices that are in both combs.
+/// Return the number of indices that are in both combs (sets of evenly spaced runs).
 pub fn shared_size(from: &Comb, to: &Comb) -> u64 {
     let mut size = 0;
     intersect(from, to, &mut |family| size += family.size());
     size
 }
 
-/// Return the indices that are in both combs, as families. Each index is in one family.
+/// Return the indices that are in both combs, as families of runs. Each index is in exactly one
+/// family.
 pub fn shared(from: &Comb, to: &Comb) -> Vec<Family> {
     let mut families = Vec::new();
     intersect(from, to, &mut |family| families.push(family));
@@ -98,12 +100,12 @@ fn intersect(from: &Comb, to: &Comb, emit: &mut impl FnMut(Family)) {
     }
 }
 
-/// Two combs whose runs are intersected. The fine comb has the smaller stride.
+/// Two combs (sets of evenly spaced runs) to intersect. The fine comb has the smaller stride.
 #[derive(Clone, Copy)]
 struct Pair {
     fine: UniformRuns,
     coarse: UniformRuns,
-    /// Whether the fine comb is the source.
+    /// Whether the fine comb is that of the source rank.
     fine_is_from: bool,
     /// Number of runs of the fine comb, and of the coarse comb, after which the pattern of both
     /// repeats.
@@ -113,8 +115,8 @@ struct Pair {
 
 /// Call `emit` with each family of the intersection of two combs whose runs have the same length.
 fn intersect_uniform(from: UniformRuns, to: UniformRuns, emit: &mut impl FnMut(Family)) {
-    // A single run counts as the coarsest comb; its window then selects among many runs of the
-    // other comb.
+    // Treat a comb with a single run as the coarse one, so that its run selects among many runs of
+    // the other comb.
     let reach = |runs: &UniformRuns| match runs.count {
         1 => i64::MAX,
         _ => runs.stride,
@@ -158,7 +160,8 @@ impl Pair {
             }
             let start = |i: i64| fine.start + i * fine.stride;
             let whole = |i: i64| start(i) >= low && start(i) + fine.len <= high;
-            // Indices of fine run `i` that are in the window, relative to the start of the run.
+            // Return the indices of fine run `i` that are in the window, relative to the start of
+            // the run.
             let part = |i: i64| ((low - start(i)).max(0), fine.len.min(high - start(i)));
             let (mut body, mut end) = (first, last);
             let mut group = |i, runs, part| self.group(j, times, i, runs, part, emit);
@@ -176,9 +179,9 @@ impl Pair {
         }
     }
 
-    /// Call `emit` with the families of the `runs` fine runs from `i` on in the coarse run `j`.
-    /// These repeat `times` times, as far as the fine runs exist. `part` is the interval of indices
-    /// in each run.
+    /// Call `emit` with the families of `runs` consecutive fine runs, the first of them run `i`, in
+    /// the coarse run `j`. They repeat `times` times, as far as the fine runs exist. `part` is the
+    /// interval of indices in each run.
     fn group(
         &self,
         j: i64,
@@ -190,8 +193,8 @@ impl Pair {
     ) {
         let (count, period) = (self.fine.count, self.fine_period);
         let up = |above: i64| -(-above).div_euclid(period);
-        // The repetitions in which any run of the group exists, and the repetitions among these in
-        // which all runs exist.
+        // Compute two ranges of repetitions: those in which at least one run of the group exists
+        // (`any`), and those in which all of its runs exist (`all`).
         let any = (
             up(-i - runs + 1).max(0),
             ((count - 1 - i).div_euclid(period) + 1).min(times),
@@ -216,17 +219,18 @@ impl Pair {
         (all.1..any.1).for_each(|time| one(time, 1));
     }
 
-    /// Call `emit` with the family of each distance between the starts of two overlapping runs.
+    /// For each possible distance between the starts of a fine and a coarse run that overlap, call
+    /// `emit` with the family of the shared runs.
     fn offsets(&self, common: i64, emit: &mut impl FnMut(Family)) {
         let Self { fine, coarse, .. } = *self;
         let start_distance = coarse.start - fine.start;
         let (fines, coarses) = (i128::from(self.fine_period), i128::from(self.coarse_period));
         let inverse = inverse(i128::from(fine.stride / common), fines);
-        // The smallest distance above `-coarse.len` that differs from `start_distance` by a
-        // multiple of `common`.
+        // Start with the smallest distance above `-coarse.len` that differs from `start_distance`
+        // by a multiple of `common`.
         let mut distance = 1 - coarse.len + (start_distance + coarse.len - 1).rem_euclid(common);
         while distance < fine.len {
-            // Solve i * fine.stride - j * coarse.stride = wanted.
+            // Solve i * fine.stride - j * coarse.stride = wanted for the run numbers i and j.
             let wanted = i128::from(start_distance - distance);
             let mut i = (wanted / i128::from(common) * inverse).rem_euclid(fines);
             let mut j = (i * i128::from(fine.stride) - wanted) / i128::from(coarse.stride);
@@ -245,8 +249,8 @@ impl Pair {
         }
     }
 
-    /// Return the family of the `runs` fine runs from `i` on in the coarse run `j`, with `times`
-    /// repetitions. `part` is the interval of indices in each run.
+    /// Return the family of `runs` consecutive fine runs, the first of them run `i`, in the coarse
+    /// run `j`, repeated `times` times. `part` is the interval of indices in each run.
     fn family(&self, i: i64, runs: i64, j: i64, part: (i64, i64), times: i64) -> Family {
         let Self { fine, coarse, .. } = *self;
         let index = fine.start + i * fine.stride + part.0;
@@ -254,8 +258,7 @@ impl Pair {
         let in_coarse =
             coarse.position + j * coarse.pitch + (index - coarse.start - j * coarse.stride);
         let first = self.at(index, in_fine, in_coarse);
-        // A level with one repetition has no distance to the next one; computing the distance might
-        // overflow.
+        // Do not compute the distance to the next repetition if there is none: it might overflow.
         let steps = |count: i64, by: &dyn Fn() -> At| match count {
             1 => Steps::ONCE,
             _ => Steps {

@@ -14,9 +14,9 @@ use std::sync::Arc;
 /// Processors in rows, their links to an interface, as in Figure 13, and the size of transfer units.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct IoGrid {
-    /// Number of rows of processors. Each row has whole transfer units.
+    /// Number of rows of processors. Each row holds whole transfer units.
     pub rows: u32,
-    /// Number of processors of a row. Each has a block of a transfer unit.
+    /// Number of processors of a row. Each holds one block of a transfer unit.
     pub columns: u32,
     /// Number of links to the interface, among which the columns are divided.
     pub links: u32,
@@ -70,7 +70,7 @@ pub enum IoDistributionError {
 /// A block of a transfer unit: elements that are consecutive in the array and in the memory of a rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UnitBlock {
-    /// Index in the layout of the rank that has the block.
+    /// The rank that holds the block, by its index in the layout.
     pub rank_index: u32,
     /// Number of elements of the block.
     pub elements: u64,
@@ -115,7 +115,7 @@ impl IoDistribution {
             tu,
             element,
         } = grid;
-        // With no columns, no number of links is valid either.
+        // Refuse also a grid without columns: no number of links is valid for it.
         if links == 0 || links > columns || columns % links != 0 {
             return Err(IoDistributionError::Links { links, columns });
         }
@@ -132,7 +132,8 @@ impl IoDistribution {
                 element,
             });
         }
-        // The size of a slice at one index decreases from dimension to dimension.
+        // Cut the array into blocks along the first dimension where a slice at one index fits into
+        // a block.
         let whole = Layout::whole(shape)?;
         if let Some(dim) = shape.iter().position(|&extent| extent == 0) {
             return Err(IoDistributionError::NoIndices { dim });
@@ -144,8 +145,8 @@ impl IoDistribution {
         let block = u64::try_from(block).expect("no more than the room");
         let mut dims = vec![Dim::WHOLE; shape.len()];
         let extents = if dim == 0 {
-            // A block has whole rows of the array: units are dealt cyclically to the rows of
-            // processors.
+            // Deal units cyclically to the rows of processors, since a block has whole rows of the
+            // array.
             dims[0] = Dim::cyclic(0, block);
             let all = rows.checked_mul(columns);
             all.map_or_else(|| vec![rows, columns], |all| vec![all])
@@ -180,13 +181,14 @@ impl IoDistribution {
         &self.layout
     }
 
-    /// Return the dimension along which blocks are cut. Each block has all indices of the later
-    /// dimensions.
+    /// Return the dimension along which the array is cut into blocks. Each block has all indices of
+    /// the later dimensions.
     pub fn dim(&self) -> usize {
         self.dim
     }
 
-    /// Return the number of indices that a block has in the dimension along which blocks are cut.
+    /// Return the number of indices of a block in the dimension along which the array is cut into
+    /// blocks.
     pub fn block(&self) -> u64 {
         self.block
     }
@@ -195,7 +197,7 @@ impl IoDistribution {
     /// link.
     pub fn link(&self, index: u32) -> u32 {
         let IoGrid { columns, links, .. } = self.grid;
-        // Each link has the same number of columns.
+        // Give each link the same number of neighbouring columns.
         index % columns / (columns / links)
     }
 
@@ -214,14 +216,14 @@ impl IoDistribution {
         let IoGrid { rows, columns, .. } = self.grid;
         let (shape, dim) = (self.layout.shape(), self.dim);
         let slab = size(&shape[dim + 1..]);
-        // Number of the line along the dimension in which blocks are cut, and number of the unit in
-        // the line.
+        // Find the line along the dimension that is cut into blocks, and the number of the unit in
+        // this line.
         let (line, turn) = (
             number / self.units_per_line(),
             number % self.units_per_line(),
         );
         let first = turn * self.indices_per_unit();
-        // Row of processors that has the unit.
+        // Find the row of processors that holds the transfer unit.
         let row = if dim == 0 {
             turn % u64::from(rows)
         } else {
@@ -245,7 +247,8 @@ impl IoDistribution {
         })
     }
 
-    /// Return the number of transfer units along the dimension in which blocks are cut.
+    /// Return the number of transfer units along the dimension in which the array is cut into
+    /// blocks.
     fn units_per_line(&self) -> u64 {
         self.layout.shape()[self.dim].div_ceil(self.indices_per_unit())
     }

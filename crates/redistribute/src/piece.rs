@@ -12,9 +12,9 @@ impl Section {
             .collect()
     }
 
-    /// Append the elements in a range of the section to `pieces`, as sections. Packed one after
-    /// another, they equal that range of the message. `slowest_first` lists the dimensions in the
-    /// order of the message.
+    /// Cut a range of elements out of the section, and append it to `pieces` as smaller sections.
+    /// Packed one after another, these equal that range of the message. `slowest_first` lists the
+    /// dimensions in the order of the message.
     fn piece(&self, range: Range<u64>, slowest_first: &[usize], pieces: &mut Vec<Self>) {
         let extents = self.extents();
         let sizes: Vec<u64> = slowest_first.iter().map(|&dim| extents[dim]).collect();
@@ -30,8 +30,8 @@ impl Section {
     }
 }
 
-/// Return the elements in a range of a message, as sections. `first_is_fastest` is true if the
-/// first index counts fastest in the message.
+/// Cut a range of elements out of a message, and return it as sections. `first_is_fastest` is true
+/// if the first index counts fastest in the message.
 ///
 /// Packed one after another, consecutive pieces equal the message.
 pub fn piece(sections: &[Section], range: Range<u64>, first_is_fastest: bool) -> Vec<Section> {
@@ -74,7 +74,7 @@ pub fn piece_size(sections: &[Section], most: u64, first_is_fastest: bool) -> u6
     }
 }
 
-/// Return the dimensions of a section, the slowest in the message first.
+/// Return the numbers of the dimensions of a section, the slowest in the message first.
 fn slowest_first(section: &Section, first_is_fastest: bool) -> Vec<usize> {
     let dims = 0..section.dims.len();
     if first_is_fastest {
@@ -97,7 +97,7 @@ pub fn boxes_of_range(sizes: &[u64], range: Range<u64>) -> Vec<Vec<Range<u64>>> 
     found
 }
 
-/// Call `emit` with each box of [`boxes_of_range`] that is not empty.
+/// Call `emit` with each box into which [`boxes_of_range`] divides a range, except empty ones.
 fn each_box(
     sizes: &[u64],
     range: Range<u64>,
@@ -127,8 +127,8 @@ fn each_box(
     });
 }
 
-/// Return the indices of a dimension whose positions, in the sequence of indices that both ranks
-/// have, are in `range`.
+/// Select some of the indices that both ranks have in a dimension: those whose positions in the
+/// sequence of these indices are in `range`.
 fn select(families: &[Family], range: &Range<u64>) -> Vec<Family> {
     let mut found = Vec::new();
     let mut before = 0;
@@ -181,7 +181,8 @@ fn select_in_family(family: &Family, range: Range<u64>, found: &mut Vec<Family>)
     });
 }
 
-/// Difference of one index of a run and the next.
+/// Difference between an index of a run and the next one, in the array and in the memory of both
+/// ranks.
 const ONE_INDEX: At = At {
     index: 1,
     from: 1,
@@ -190,9 +191,9 @@ const ONE_INDEX: At = At {
 
 /// The intervals, in a sequence of equal intervals, that a range covers.
 enum Covered {
-    /// This number of whole consecutive intervals.
+    /// The range covers this number of consecutive intervals completely.
     Whole(u64),
-    /// These positions of a single interval.
+    /// The range covers only these positions of a single interval.
     Part(Range<u64>),
 }
 
@@ -217,7 +218,7 @@ fn cut_evenly(range: Range<u64>, len: u64, mut emit: impl FnMut(u64, Covered)) {
     }
 }
 
-/// Return `count` repetitions with the distance `by`.
+/// Create a repetition of `count` times with the distance `by`.
 fn steps(count: u64, by: At) -> Steps {
     match count {
         1 => Steps::ONCE,

@@ -25,7 +25,7 @@ pub enum PlanError {
 /// A message of a plan, from the view of one rank: the other rank, and the size of the message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Message {
-    /// Index of the other rank in the layout of that rank.
+    /// Index of the other rank (receiver or sender) in its layout.
     pub peer: u32,
     /// Number of elements in the message.
     pub elements: u64,
@@ -79,12 +79,12 @@ impl Plan {
         Ok(Self { from, to })
     }
 
-    /// Return the layout from which the elements are sent.
+    /// Return the source layout, from which the elements are sent.
     pub fn from(&self) -> &Arc<Layout> {
         &self.from
     }
 
-    /// Return the layout in which the elements are received.
+    /// Return the destination layout, in which the elements are received.
     pub fn to(&self) -> &Arc<Layout> {
         &self.to
     }
@@ -175,8 +175,8 @@ fn section(from: &[Comb], to: &[Comb]) -> Option<Vec<Vec<Family>>> {
     Some(dims)
 }
 
-/// Return, for each rank of a layout that has elements of these parts, the index of the rank and
-/// the number of these elements.
+/// Return the ranks of a layout that have elements of these parts, each with the number of these
+/// elements.
 fn overlaps(parts: &[Vec<Comb>], layout: &Layout) -> Vec<Message> {
     let mut found: BTreeMap<u32, u64> = BTreeMap::new();
     for part in parts.iter().filter(|part| layout::size(part) > 0) {
@@ -208,11 +208,11 @@ fn overlaps(parts: &[Vec<Comb>], layout: &Layout) -> Vec<Message> {
         .collect()
 }
 
-/// Return, for each process of a grid that has elements of a part, its number and the number of
-/// these elements.
+/// Return the processes of a grid that have elements of a part, each with the number of these
+/// elements.
 fn grid_overlaps(part: &[Comb], grid: &Grid, shape: &[u64]) -> Vec<Message> {
-    // For each axis of the grid, the coordinates that have some indices of the part, and the number
-    // of these indices. A dimension that is whole at all processes contributes a factor.
+    // Find, for each axis of the grid, the coordinates that have some indices of the part, and the
+    // number of these indices. A dimension that is whole at all processes contributes a factor.
     let mut factor = 1;
     let extents = grid.extents();
     let mut axes: Vec<Vec<(u32, u64)>> = extents
@@ -239,8 +239,8 @@ fn grid_overlaps(part: &[Comb], grid: &Grid, shape: &[u64]) -> Vec<Message> {
     messages
 }
 
-/// Call `emit` with each combination of coordinates from axis `axis` on, and with its number of
-/// elements.
+/// Combine the coordinates of all axes from `axis` on: call `emit` with each combination and its
+/// number of elements.
 fn product(
     axes: &[Vec<(u32, u64)>],
     axis: usize,

@@ -42,7 +42,8 @@ pub fn spans(
     merged(found, gap)
 }
 
-/// Return the ranges of all indices of a family. `row` has the ranges of one index.
+/// Return the byte ranges of all indices of a family of runs. `row` has the byte ranges of one
+/// index.
 fn family_spans(
     family: &Family,
     end: End,
@@ -69,12 +70,12 @@ fn family_spans(
     all
 }
 
-/// Return `count` copies of the ranges of `row`, each `by` bytes after the previous copy, with
-/// small gaps merged.
+/// Return `count` copies of the byte ranges of `row`, each `by` bytes after the previous copy.
+/// Ranges with at most `gap` bytes between them are merged.
 fn repeated(row: &[Range<u64>], count: u64, by: u64, gap: u64) -> Vec<Range<u64>> {
     match row {
-        // A single range that repeats without large gaps is one range, in closed form for any
-        // count.
+        // Merge a single range that repeats without large gaps into one range, in constant time for
+        // any count.
         [one] if by <= one.end - one.start + gap => {
             iter::once(one.start..one.end + by * (count - 1)).collect()
         }

@@ -115,7 +115,7 @@
 //!
 //! This crate does not depend on any kind of machine or any engine: descriptions are plain values.
 
-// The code that `#[derive(Describe)]` generates refers to this crate by name, also within the crate.
+// Give the crate its own name: code that `#[derive(Describe)]` generates refers to it by name.
 extern crate self as isthmus_scenario;
 
 mod fields;

@@ -16,24 +16,24 @@ pub struct Watch<'s> {
     found: Vec<Finding>,
 }
 
-/// Result of the check of one field that is set at a point.
+/// Result of the check whether one field that is set has an effect at a point of the sweep.
 #[derive(Debug, Clone)]
 struct Finding {
     /// Key of the field.
     key: String,
-    /// Description of the missing effect, if the field has no effect.
+    /// Error that describes the missing effect, if the field has no effect.
     no_effect: Option<Problem>,
     /// Whether the missing effect is not an error: an override causes it, or the field comes from a preset.
     overruled: bool,
 }
 
-/// Reason why a field has no effect.
+/// Reason why a field that is set has no effect, for an error message.
 pub struct Reason<'r> {
     /// Description of the problem.
     pub problem: String,
     /// Hint for a correct value.
     pub hint: String,
-    /// Keys of the fields because of whose values the field has no effect.
+    /// Keys of the fields whose values prevent an effect.
     pub causes: &'r [&'r str],
 }
 
@@ -57,7 +57,7 @@ impl<'s> Watch<'s> {
         let Some(given) = self.settings.given(key) else {
             return;
         };
-        // A value that equals the default is never an error if the field applies.
+        // Do not report a value that equals the default, if the field applies.
         let default = self.settings.schema().default(key);
         let holds = default.is_some_and(|default| default.value == given.value)
             && self.settings.applies(&given.field);
@@ -66,7 +66,8 @@ impl<'s> Watch<'s> {
             let cause = self.settings.given(key);
             cause.is_some_and(|cause| matches!(cause.origin, Origin::Override(_)))
         };
-        // A preset may describe hardware features that the workload does not use.
+        // Accept a missing effect of a preset value: a preset may describe features that the workload does
+        // not use.
         let overruled = given.layer == Layer::Preset
             || !matches!(given.origin, Origin::Override(_))
                 && reason
@@ -86,7 +87,8 @@ impl<'s> Watch<'s> {
 pub struct Effects(BTreeMap<String, Finding>);
 
 impl Effects {
-    /// Check one more point. `look` must record all fields that may have no effect at that point.
+    /// Check one more point of the sweep. `look` records each field that may have no effect, and whether it
+    /// has one.
     pub fn note(&mut self, settings: &Settings, look: impl FnOnce(&mut Watch<'_>)) {
         let mut watch = Watch::new(settings);
         look(&mut watch);

@@ -44,7 +44,7 @@ pub struct Scenario {
     pub workload: Described,
     /// The axes of the sweep, the slowest one first; may be empty.
     pub axes: Vec<Axis>,
-    /// Quantities to measure.
+    /// Quantities to measure in each simulation.
     pub measure: Measure,
     /// Stopping rules of the simulations.
     pub stop: Stop,
@@ -68,7 +68,7 @@ pub struct Scenario {
 pub struct Point {
     /// Position of the point in the list of points; the first axis varies slowest.
     pub index: usize,
-    /// The value of each axis at the point.
+    /// The value of each axis of the sweep at the point.
     pub values: Vec<AxisValue>,
     /// The machine at this point.
     pub machine: Described,
@@ -77,7 +77,7 @@ pub struct Point {
 }
 
 impl PartialEq for Scenario {
-    /// Return whether the experiments are equal; the layout of their files does not matter.
+    /// Return whether both experiments are equal; the layout of their files does not matter.
     fn eq(&self, other: &Self) -> bool {
         self.canonical() == other.canonical()
             && self.axes == other.axes
@@ -116,7 +116,7 @@ impl Scenario {
     fn read(formats: &'static Formats, source: &Arc<Source>) -> Result<Self, Problem> {
         let root = parse_file(&source.text)?;
         let draft = Draft::read(formats, &root, &source.overrides)?;
-        // If the file without its overrides is invalid, no changes are reported.
+        // Compare the file with and without overrides. If it is invalid without them, report no changes.
         let changes = match source.overrides.is_empty() {
             true => Vec::new(),
             false => Draft::read(formats, &root, &[])
@@ -145,7 +145,7 @@ impl Scenario {
         let (points, first) = loop {
             let mut effects = Effects::default();
             let built = build_all(kind, &base, &axes, search.as_ref(), source, &mut effects)?;
-            // A field without effect because of an override counts as not set.
+            // Unset the fields that have no effect because of an override.
             let overruled = effects.overruled()?;
             if overruled.is_empty() {
                 break built;
@@ -179,7 +179,7 @@ impl Scenario {
         })
     }
 
-    /// Return the changes that overrides make to machine, workload and sweep. Because of these, title and
+    /// Return the changes that overrides make to machine, workload and sweep. After such changes, title and
     /// description may no longer be correct.
     pub fn changes(&self) -> Vec<Change> {
         self.changes.clone()
@@ -191,16 +191,17 @@ impl Scenario {
         self.points.clone()
     }
 
-    /// Return the axes of the search lines: all axes except those that set only the load.
+    /// Return the axes whose combinations are searched for saturation: all axes except those that set only
+    /// the load.
     pub fn search_axes(&self) -> Vec<Axis> {
         without_load(&self.base, &self.axes)
     }
 
-    /// Return one search line for each combination of [`search_axes`](Self::search_axes), the first axis
-    /// slowest. The result is empty without a search.
+    /// Return the searches for the saturation load ([`SearchLine`]), one for each combination of
+    /// [`search_axes`](Self::search_axes), the first axis slowest. The result is empty without a search.
     pub fn search_lines(&self) -> Vec<SearchLine> {
         match self.search {
-            // The call cannot fail, since the check of the file has built the same lines.
+            // The check of the file has built the same search lines, so `lines` cannot fail here.
             Some(_) => lines(self.kind, &self.base, &self.axes, &self.source).unwrap_or_default(),
             None => Vec::new(),
         }
@@ -224,7 +225,7 @@ impl Scenario {
         self.sweeps_faults
     }
 
-    /// Return the name of the kind of machine, the word after `machine.kind =`.
+    /// Return the name of the kind of machine: the value of `machine.kind` in the file.
     pub fn kind(&self) -> &'static str {
         self.kind.kind()
     }
@@ -358,8 +359,8 @@ fn without_load(base: &Settings, axes: &[Axis]) -> Vec<Axis> {
     axes
 }
 
-/// Result of the construction of all points: the points; and the machine and the workload of the first point,
-/// or else of the first search line.
+/// Result of the construction of all points: the points, and machine and workload of the first point or,
+/// without points, of the first search line.
 type Expanded = (Vec<Point>, (Described, Described));
 
 /// Construct and check all points and search lines, and record which fields have an effect.
@@ -426,7 +427,8 @@ fn points(
         .collect()
 }
 
-/// Return the search lines: the combinations of the axes that do not set the load.
+/// Return the search lines, one search for saturation for each combination of the axes that do not set the
+/// load.
 fn lines(
     kind: &'static Row,
     base: &Settings,

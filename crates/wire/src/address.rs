@@ -1,4 +1,4 @@
-//! Parses the addresses of hosts from text.
+//! Parser of network addresses: host and port from text.
 
 use rustix::net::netdevice::name_to_index;
 use rustix::net::{AddressFamily, SocketType, socket};

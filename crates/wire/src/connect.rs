@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Debug)]
 pub struct Remote(To);
 
-/// The kinds of addresses of servers.
+/// The address of a server, by transport: Unix socket, TCP or TLS.
 #[derive(Clone, Debug)]
 enum To {
     /// The path of a Unix socket; a path that begins with `@` is an abstract name.
@@ -98,7 +98,7 @@ impl Remote {
     }
 }
 
-/// Connect to the first of a host's addresses that accepts the connection.
+/// Look up a host and connect to the first of its addresses that accepts the connection.
 fn connect_any(to: &str, timeout: Timeout<'_>) -> Result<Transport> {
     let found = look_up(to).map_err(|error| Error::Unreachable(error.to_string()))?;
     let mut why = "the name has no address".to_owned();
@@ -119,7 +119,8 @@ fn connect_unix(path: &Path) -> io::Result<UnixStream> {
     }
 }
 
-/// Connect to an address in one attempt: repeated short attempts would never reach a distant host.
+/// Connect to a TCP address in a single attempt: repeated short attempts would never reach a
+/// distant host.
 fn connect_tcp(
     address: &SocketAddr,
     timeout: Timeout<'_>,
@@ -137,6 +138,7 @@ fn connect_tcp(
 }
 
 impl fmt::Display for Remote {
+    /// Write the address as text, such as `tcp:HOST:PORT`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             To::Unix(path) => write!(f, "unix:{}", path.display()),

@@ -16,13 +16,14 @@ pub fn wait_ready(fd: impl AsFd, flags: PollFlags, deadline: Instant) -> bool {
         match poll(&mut [PollFd::new(&fd, flags)], Some(&timespec(left))) {
             Ok(0) if Instant::now() >= deadline => return false,
             Ok(0) | Err(Errno::INTR) => {}
-            // The caller's next operation reports an error of the descriptor.
+            // Count an error as ready: the caller's next operation on the descriptor reports it.
             Ok(_) | Err(_) => return true,
         }
     }
 }
 
-/// Convert a duration to the type that `poll` takes. The maximum replaces longer ones.
+/// Convert a duration to the type that `poll` takes, or to the maximum of this type if it is
+/// longer.
 #[must_use]
 pub fn timespec(time: Duration) -> Timespec {
     Timespec {
@@ -31,7 +32,7 @@ pub fn timespec(time: Duration) -> Timespec {
     }
 }
 
-/// The reason for which a wait ended early.
+/// The reason why a wait ended before its descriptor was ready.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Expired {
     /// The timeout has expired.
@@ -60,7 +61,7 @@ impl Timeout<'static> {
         }
     }
 
-    /// Create a timeout that never expires; the end of the daemon still ends the call.
+    /// Create a timeout that never expires. The call still ends when the daemon ends.
     #[must_use]
     pub fn never() -> Self {
         Self::after(Duration::MAX)
@@ -94,7 +95,8 @@ impl<'a> Timeout<'a> {
         Self { deadline, ..self }
     }
 
-    /// Return the deadline of the next slice of waiting.
+    /// Return the end of the next slice (at most 0.1 s) of a wait, after which the caller checks
+    /// the timeout again.
     ///
     /// # Errors
     /// The timeout has expired, or the caller interrupted the wait.
@@ -110,7 +112,7 @@ impl<'a> Timeout<'a> {
         }
     }
 
-    /// Return the length of the next slice of waiting.
+    /// Return the length of the next slice (at most 0.1 s) of a wait.
     ///
     /// # Errors
     /// The timeout has expired, or the caller interrupted the wait.
@@ -125,17 +127,18 @@ impl<'a> Timeout<'a> {
         self.deadline.map_or(Duration::MAX, left)
     }
 
-    /// Return the full time of the timeout, in a form for messages.
+    /// Return the full time of the timeout, formatted for error messages.
     #[must_use]
     pub fn given(&self) -> impl fmt::Display + use<> {
         Seconds(self.given)
     }
 }
 
-/// A duration that is formatted for messages.
+/// Wrapper that formats a duration for error messages, in s or ms.
 struct Seconds(Duration);
 
 impl fmt::Display for Seconds {
+    /// Write the duration in seconds, or in milliseconds if it is below one second.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = self.0.as_secs_f64();
         match seconds >= 1.0 {
@@ -146,6 +149,7 @@ impl fmt::Display for Seconds {
 }
 
 impl fmt::Debug for Timeout<'_> {
+    /// Write the deadline, without the function that may end the wait.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Timeout")
             .field("deadline", &self.deadline)

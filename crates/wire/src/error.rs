@@ -3,19 +3,19 @@
 
 use std::io;
 
-/// The reason for which a socket, an address or a certificate cannot be used.
+/// The reason why a socket, an address or a certificate cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// An address that cannot be read or used: its text, and the reason.
     #[error("address `{0}`: {1}")]
     Address(String, String),
-    /// An invalid setting.
+    /// A setting, such as a certificate, is invalid.
     #[error("{0}")]
     Config(String),
-    /// No server can be reached at an address, for this reason.
+    /// No server can be reached at an address; the text is the reason.
     #[error("{0}")]
     Unreachable(String),
-    /// The system refused an operation: the operation, and the error.
+    /// The operating system refused an operation: its name, and the error.
     #[error("{0}: {1}")]
     System(String, #[source] io::Error),
 }
@@ -24,7 +24,8 @@ pub enum Error {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// Create an error of the system; `what` names the operation that was attempted.
+    /// Create an error from an error of the operating system; `what` names the operation that
+    /// failed.
     pub fn system(what: impl Into<String>, error: impl Into<io::Error>) -> Self {
         Self::System(what.into(), error.into())
     }

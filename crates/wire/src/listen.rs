@@ -61,6 +61,7 @@ impl Address {
 }
 
 impl fmt::Display for Address {
+    /// Write the address as text, such as `tcp:127.0.0.1:7000`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unix(path) => write!(f, "unix:{}", path.display()),
@@ -74,7 +75,7 @@ impl fmt::Display for Address {
 #[derive(Debug)]
 pub struct Listener(Kind);
 
-/// The kinds of listening sockets.
+/// A listening socket, by transport: Unix, TCP or TLS.
 #[derive(Debug)]
 enum Kind {
     Unix(
@@ -85,8 +86,8 @@ enum Kind {
     Tls(TcpListener),
 }
 
-/// The file of a Unix socket, which is removed when this is dropped unless another file has
-/// replaced it.
+/// The socket file of a listening Unix socket. Dropping this value removes the file, unless another
+/// file has replaced it.
 #[derive(Debug)]
 struct SocketFile {
     path: PathBuf,
@@ -94,9 +95,10 @@ struct SocketFile {
 }
 
 impl Drop for SocketFile {
+    /// Remove the file, unless another file has replaced it.
     fn drop(&mut self) {
         if inode(&self.path) == Some(self.inode) {
-            // The next server replaces a file that cannot be removed.
+            // Ignore a failure: the next server replaces a file that stays.
             let _ = std::fs::remove_file(&self.path);
         }
     }
@@ -160,6 +162,7 @@ impl Listener {
 }
 
 impl AsFd for Listener {
+    /// Return the descriptor of the listening socket.
     fn as_fd(&self) -> BorrowedFd<'_> {
         match &self.0 {
             Kind::Unix(listener, _) => listener.as_fd(),
@@ -184,7 +187,7 @@ pub fn bind_udp(at: SocketAddr) -> io::Result<UdpSocket> {
     UdpSocket::bind(at).map_err(advise)
 }
 
-/// Add the remedy to the error of a port that is in use.
+/// Add advice to the error that a port is in use.
 fn advise(error: io::Error) -> io::Error {
     match error.kind() {
         kind @ io::ErrorKind::AddrInUse => {
@@ -229,7 +232,7 @@ fn listen_unix(path: &Path, mode: u32) -> Result<UnixListener> {
         }
         other => refused(other),
     })?;
-    // No client can connect before the socket listens.
+    // Set the mode before the socket listens, since no client can connect until then.
     chmod(path, Mode::from_raw_mode(mode & 0o777)).map_err(refused)?;
     rustix::net::listen(&fd, 128).map_err(refused)?;
     Ok(fd.into())

@@ -24,16 +24,17 @@ pub(crate) fn start(transport: Transport) -> io::Result<Socket> {
     Ok(near.into())
 }
 
-/// One direction of a relay, with the bytes that were read and not written.
+/// One direction of a relay between two sockets, with the bytes that were read from one side and
+/// not yet written to the other.
 struct Direction {
     bytes: Vec<u8>,
-    /// Start of the range of bytes that were read and have not been written. `to` is its end.
+    /// Start, in the buffer, of the bytes that were read and not yet written. `to` is their end.
     from: usize,
     to: usize,
 }
 
 impl Direction {
-    /// Create the state of a direction without bytes.
+    /// Create the state of a direction of the relay, with an empty buffer.
     fn new() -> Self {
         Self {
             bytes: vec![0; BYTES],
@@ -76,7 +77,8 @@ impl Direction {
     }
 }
 
-/// Move bytes in both directions until one side ends.
+/// Relay bytes in both directions between the TLS connection and the plain socket, until one side
+/// ends.
 fn run(mut transport: Transport, near: &Socket) {
     let (mut inward, mut outward) = (Direction::new(), Direction::new());
     loop {
@@ -89,7 +91,8 @@ fn run(mut transport: Transport, near: &Socket) {
         };
         let sent = outward.advance(|bytes| near.read(bytes), |bytes| transport.write(bytes));
         let Some(sent) = sent.filter(|_| transport.flush().is_ok()) else {
-            // The bytes that the near side wrote before its end still go to the peer.
+            // Write the remaining bytes to the peer: those that the near side (plain socket) wrote
+            // before its end.
             let deadline = Instant::now() + LAST;
             let _ = transport.write_all(&[], deadline);
             return transport.close_gracefully(deadline);
@@ -100,7 +103,7 @@ fn run(mut transport: Transport, near: &Socket) {
     }
 }
 
-/// Wait until a direction can move bytes.
+/// Wait until one of the two directions can move bytes.
 fn sleep(transport: &Transport, near: &Socket, inward: &Direction, outward: &Direction) {
     let when = |yes: bool, flags: PollFlags| if yes { flags } else { PollFlags::empty() };
     let far_flags = when(inward.is_empty(), PollFlags::IN)
@@ -110,13 +113,13 @@ fn sleep(transport: &Transport, near: &Socket, inward: &Direction, outward: &Dir
         );
     let near_flags =
         when(outward.is_empty(), PollFlags::IN) | when(!inward.is_empty(), PollFlags::OUT);
-    // A side that waits for no event is left out: `poll` would report its end again and again.
+    // Leave out a side that waits for no event: `poll` would report its end again and again.
     let both = [(transport.as_fd(), far_flags), (near.as_fd(), near_flags)];
     let mut fds: Vec<_> = both
         .into_iter()
         .filter(|(_, flags)| !flags.is_empty())
         .map(|(fd, flags)| PollFd::from_borrowed_fd(fd, flags))
         .collect();
-    // After an interruption too, both directions are tried again.
+    // Ignore an interruption: the caller tries both directions again.
     let _ = poll(&mut fds, None);
 }

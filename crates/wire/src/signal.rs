@@ -22,7 +22,8 @@ impl Signal {
 
     /// Set the signal, which wakes a thread that polls it.
     pub fn set(&self) {
-        // Writing fails only if the counter is full, so the signal is set anyway.
+        // Ignore a failure: the write fails only if the counter is full, and then the signal is set
+        // already.
         let _ = rustix::io::write(&self.0, &1u64.to_ne_bytes());
     }
 
@@ -33,6 +34,7 @@ impl Signal {
 }
 
 impl AsFd for Signal {
+    /// Return the descriptor, which is readable while the signal is set.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }

@@ -12,7 +12,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// The result of an attempt to move bytes through a socket.
+/// The result of a non-blocking read or write of a socket.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Moved {
     /// This number of bytes moved, above 0.
@@ -42,7 +42,7 @@ impl Socket {
             is_nonblocking: AtomicBool::new(false),
         };
         if !socket.is_unix() {
-            // A failure only costs speed; statistics show it.
+            // Ignore a failure: it only costs speed, and statistics show it.
             let _ = sockopt::set_tcp_nodelay(&socket.fd, true);
             let _ = sockopt::set_tcp_congestion(&socket.fd, "cubic");
         }
@@ -90,7 +90,7 @@ impl Socket {
     /// Return whether a TCP connection that was started is established.
     ///
     /// # Errors
-    /// The reason for which the connection failed.
+    /// The reason why the connection failed.
     pub fn is_connected(&self) -> io::Result<bool> {
         let mut fds = [PollFd::new(&self.fd, PollFlags::OUT)];
         match poll(&mut fds, Some(&Timespec::default())) {
@@ -140,7 +140,7 @@ impl Socket {
         self.receive(bytes, RecvFlags::PEEK)
     }
 
-    /// Receive available bytes with these flags.
+    /// Receive available bytes with these flags of `recv`.
     fn receive(&self, bytes: &mut [u8], flags: RecvFlags) -> io::Result<Moved> {
         if bytes.is_empty() {
             return Ok(Moved::None);
@@ -173,7 +173,7 @@ impl Socket {
         self.send(&[IoSlice::new(bytes)], SendFlags::MORE)
     }
 
-    /// Send as many bytes as fit with these flags.
+    /// Send as many bytes as fit in the socket, with these flags of `send`.
     fn send(&self, parts: &[IoSlice<'_>], flags: SendFlags) -> io::Result<Moved> {
         let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL | flags;
         loop {
@@ -203,7 +203,7 @@ impl Socket {
     /// without traffic, three times, 10 s apart. With `silence_ms`, also give up a path on which
     /// bytes stay unacknowledged for this time.
     pub fn set_keepalive(&self, idle: Duration, silence_ms: Option<u32>) {
-        // A failure only delays the detection.
+        // Ignore a failure: it only delays the detection of a lost peer.
         let _ = sockopt::set_socket_keepalive(&self.fd, true);
         let _ = sockopt::set_tcp_keepidle(&self.fd, idle);
         let _ = sockopt::set_tcp_keepintvl(&self.fd, Duration::from_secs(10));
@@ -240,9 +240,9 @@ impl Socket {
         self.shutdown(Shutdown::Both);
     }
 
-    /// Close the socket in these directions.
+    /// Shut down the socket for reading, for writing, or for both.
     fn shutdown(&self, how: Shutdown) {
-        // This fails only on a socket that is closed already.
+        // Ignore a failure: only a socket that is closed already causes it.
         let _ = rustix::net::shutdown(&self.fd, how);
     }
 }
@@ -267,24 +267,28 @@ pub fn connect_udp(to: SocketAddr) -> io::Result<OwnedFd> {
 }
 
 impl AsFd for Socket {
+    /// Return the descriptor of the socket.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
 }
 
 impl From<Socket> for OwnedFd {
+    /// Convert the socket to its descriptor.
     fn from(socket: Socket) -> Self {
         socket.fd
     }
 }
 
 impl From<std::net::TcpStream> for Socket {
+    /// Convert a TCP stream of the standard library.
     fn from(stream: std::net::TcpStream) -> Self {
         Self::new(stream.into())
     }
 }
 
 impl From<std::os::unix::net::UnixStream> for Socket {
+    /// Convert a Unix stream of the standard library.
     fn from(stream: std::os::unix::net::UnixStream) -> Self {
         Self::new(stream.into())
     }

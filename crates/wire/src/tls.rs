@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// Maximum number of bytes that a TLS connection stores before they are encrypted and written.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// Return the cryptography that TLS uses.
+/// Return the provider of cryptographic algorithms for TLS.
 fn provider() -> Arc<CryptoProvider> {
     Arc::new(rustls::crypto::ring::default_provider())
 }
@@ -46,7 +46,8 @@ impl Certificate {
     /// refuse.
     pub fn load(&self) -> Result<ServerTls> {
         let refuse = |path: &Path, why: String| Error::Config(format!("{}: {why}", path.display()));
-        // Opening a FIFO would block until a process writes to it.
+        // Refuse files that are not regular: opening a FIFO would block until a process writes to
+        // it.
         for path in [&self.chain, &self.key] {
             let found = std::fs::metadata(path);
             let found = found.map_err(|error| refuse(path, error.to_string()))?;
@@ -81,14 +82,14 @@ impl Certificate {
     }
 }
 
-/// Refuse a chain whose first certificate may sign others: clients refuse it without a useful
-/// message. Other properties of the certificate are for clients to check.
+/// Refuse a certificate chain whose first certificate may sign others: clients would refuse it
+/// without a useful message. Clients check all other properties.
 fn check_end_entity(chain: &[CertificateDer<'_>]) -> std::result::Result<(), String> {
     let (Some(shown), Some(last)) = (chain.first(), chain.last()) else {
         return Ok(());
     };
     let mut roots = RootCertStore::empty();
-    // If this certificate cannot be a root, the check below still runs.
+    // Ignore a failure: if this certificate cannot be a root, the check below still runs.
     let _ = roots.add(last.clone().into_owned());
     let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider()).build();
     let name = ServerName::try_from("localhost");
@@ -119,7 +120,7 @@ impl ServerTls {
 pub struct Trust(Arc<ClientConfig>);
 
 impl Trust {
-    /// Trust the certificates in a PEM file, and those that they sign.
+    /// Load a PEM file whose certificates, and those that they sign, the client trusts.
     ///
     /// # Errors
     /// A file that cannot be read, or contains no usable certificate.
@@ -148,7 +149,8 @@ impl Trust {
     /// Create the TLS state of the client for a connection to a server, which must have a
     /// certificate for this host.
     pub(crate) fn connect(&self, host: &str) -> std::result::Result<Tls, String> {
-        // A certificate contains an address without its interface.
+        // Remove the brackets and the interface of an IPv6 address, which certificates do not
+        // contain.
         let host = host.trim_matches(['[', ']']);
         let name = host.split('%').next().unwrap_or(host).to_owned();
         let name = ServerName::try_from(name).map_err(|error| error.to_string())?;
@@ -159,6 +161,7 @@ impl Trust {
 }
 
 impl fmt::Debug for Trust {
+    /// Write only the name of the type, without the certificates.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Trust").finish_non_exhaustive()
     }
@@ -168,10 +171,11 @@ impl fmt::Debug for Trust {
 #[derive(Debug)]
 pub(crate) struct Tls(Box<Connection>);
 
-/// A socket with the traits through which rustls reads and writes.
+/// Adapter of a socket to `Read` and `Write`, through which the library rustls reads and writes it.
 struct Blocks<'a>(&'a Socket);
 
-/// Convert the result of moving bytes through a socket to that of a reader or writer.
+/// Convert the result of a socket read or write to that of `Read` or `Write`: no bytes now is
+/// `WouldBlock`, the end is 0.
 fn or_would_block(moved: Moved) -> io::Result<usize> {
     match moved {
         Moved::Some(bytes) => Ok(bytes),
@@ -181,12 +185,14 @@ fn or_would_block(moved: Moved) -> io::Result<usize> {
 }
 
 impl Read for Blocks<'_> {
+    /// Read from the socket; return `WouldBlock` if no bytes are available.
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         or_would_block(self.0.read(bytes)?)
     }
 }
 
 impl Write for Blocks<'_> {
+    /// Write to the socket; return `WouldBlock` if it is full.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self.0.write(&[IoSlice::new(bytes)])? {
             Moved::End => Err(io::ErrorKind::BrokenPipe.into()),
@@ -194,6 +200,7 @@ impl Write for Blocks<'_> {
         }
     }
 
+    /// Do nothing: writes go straight to the socket.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -224,7 +231,8 @@ impl Tls {
                 Ok(0) => return Ok(Moved::End),
                 Ok(read) => return Ok(Moved::Some(read)),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                // The protocols above TLS detect a message that was cut short.
+                // Treat a missing TLS closure as the end: the protocols above TLS detect a message
+                // that was cut short.
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                     return Ok(Moved::End);
                 }
@@ -236,7 +244,7 @@ impl Tls {
                 Err(error) => return Err(error),
             }
             let state = self.0.process_new_packets();
-            // The flush continues the handshake, or sends the peer an alert.
+            // Flush even after an error, to continue the handshake or to send the peer an alert.
             let flushed = self.flush(socket);
             if let Err(error) = state {
                 return Err(io::Error::new(io::ErrorKind::InvalidData, explain(&error)));
@@ -272,7 +280,7 @@ impl Tls {
     /// Announce to the peer that no more bytes will be written.
     pub fn close(&mut self, socket: &Socket) {
         self.0.send_close_notify();
-        // A peer that is gone does not need the announcement.
+        // Ignore a failure: a peer that is gone does not need the announcement.
         let _ = self.flush(socket);
     }
 }

@@ -36,6 +36,7 @@ pub enum Peer {
 }
 
 impl fmt::Display for Peer {
+    /// Write user and process ID of a local peer, or the address of a TCP peer.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unix { uid, pid } => write!(f, "uid {uid} pid {pid}"),
@@ -87,7 +88,7 @@ impl Transport {
         }
     }
 
-    /// Expect a TLS handshake from the peer of this connection.
+    /// Turn the connection into a TLS connection: expect a TLS handshake from the peer.
     ///
     /// # Errors
     /// TLS refuses the configuration.
@@ -129,8 +130,8 @@ impl Transport {
         }
     }
 
-    /// Give up a TCP connection on which no byte is acknowledged, or none arrives, for about this
-    /// time.
+    /// Let the system close a TCP connection on which no byte is acknowledged, or none arrives, for
+    /// about this time.
     pub fn limit_silence(&self, silence_ms: u32) {
         if !self.is_unix() {
             self.socket
@@ -138,7 +139,7 @@ impl Transport {
         }
     }
 
-    /// Return whether decrypted bytes can be read, which a `poll` of the socket does not report.
+    /// Return whether decrypted bytes wait to be read; `poll` of the socket does not report these.
     pub fn has_buffered(&mut self) -> bool {
         !self.unread.is_empty() || self.tls.as_mut().is_some_and(Tls::has_buffered)
     }
@@ -202,7 +203,7 @@ impl Transport {
         self.socket.try_clone()
     }
 
-    /// Accept as many bytes as fit. They are then written to the socket, now or by `flush`.
+    /// Write as many of the bytes as fit: to the socket now, or to a buffer that `flush` writes.
     ///
     /// # Errors
     /// As [`Transport::read`].
@@ -242,7 +243,7 @@ impl Transport {
     /// socket, which may be passed to another process.
     ///
     /// # Errors
-    /// The reason for which there is no line.
+    /// The reason why no line could be read.
     pub fn read_first_line(
         &mut self,
         limit: usize,
@@ -347,6 +348,7 @@ impl Transport {
 }
 
 impl AsFd for Transport {
+    /// Return the descriptor of the socket.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }

@@ -13,9 +13,9 @@ use rustix::fs::fstat;
 use std::io;
 use std::net::SocketAddr;
 
-/// Maximum size of a reply in bytes: a header, the socket and no extensions.
+/// Maximum size of a reply of the kernel in bytes: a header and one socket, without extensions.
 const ANSWER: usize = 512;
-/// The socket cookie of a request that matches any socket.
+/// Value of the socket cookie in a netlink request that matches any socket.
 const NO_COOKIE: [u8; 8] = [0xff; 8];
 
 /// A query to the kernel, over netlink, for the number of bytes of one TCP connection that the peer
@@ -28,7 +28,7 @@ pub struct Unacknowledged {
 }
 
 impl Unacknowledged {
-    /// Prepare the request for a connected socket.
+    /// Prepare a query about a connected socket.
     ///
     /// # Errors
     /// The socket is not connected over TCP, or the system has no `NETLINK_SOCK_DIAG`.
@@ -41,12 +41,12 @@ impl Unacknowledged {
         Ok(Self {
             kernel,
             question: question(from, to),
-            // The kernel's table of sockets has 32 bits of the inode.
+            // Keep 32 bits of the inode, as the kernel's table of sockets does.
             inode: fstat(socket)?.st_ino as u32,
         })
     }
 
-    /// Request the number of unacknowledged bytes from the kernel.
+    /// Query the kernel for the number of bytes that the peer has not acknowledged.
     ///
     /// # Errors
     /// The kernel no longer knows the connection: it is closed in both directions, or was reset.
@@ -67,7 +67,7 @@ impl Unacknowledged {
     }
 }
 
-/// Encode the request to the kernel about the connection between two addresses.
+/// Encode the netlink request to the kernel about the TCP connection between two addresses.
 fn question(from: SocketAddr, to: SocketAddr) -> Vec<u8> {
     let (family, interface_id) = match from {
         SocketAddr::V4(_) => (AF_INET, 0),
@@ -137,7 +137,7 @@ mod tests {
         let socket = Socket::new(stream.try_clone()?.into());
         let unacknowledged = Unacknowledged::of(&socket)?;
         (&stream).write_all(&[7])?;
-        // The peer closes with an unread byte, so the system resets the connection.
+        // Close the peer with an unread byte, so that the system resets the connection.
         drop(peer);
         let unknown = loop {
             if let Err(error) = unacknowledged.bytes() {

@@ -21,7 +21,7 @@ EXAMPLES = HOME / "examples"
 
 @dataclass(frozen=True)
 class Example:
-    """A scenario or notebook for learning."""
+    """An example in the package, for learning: a scenario file or a notebook."""
 
     path: Path
 

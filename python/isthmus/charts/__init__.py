@@ -17,7 +17,7 @@ from isthmus.results.series import VARIANTS, View
 __all__ = ["Chart", "Key", "Panel", "Spec", "Symbol", "Table", "chart", "charts"]
 
 _CURVES = ("latency", "response", "accepted", "residuals", "percentiles")
-"""Kinds with a curve for each series, which become unreadable with too many series."""
+"""Names of the charts with one curve per series, unreadable if there are too many series."""
 
 
 def _latency(view: View) -> Chart:
@@ -49,7 +49,7 @@ _MADE: dict[str, Callable[[View], Chart]] = {
 
 
 def chart(view: View, name: str) -> Chart:
-    """Return one chart of a run to which it applies."""
+    """Return the chart called `name`, which must apply to the run."""
     return _MADE[name](view)
 
 

@@ -27,7 +27,7 @@ from isthmus.results.shown import ROWS, at_work, compared_point, has_brackets, r
 from isthmus.wording import interval, number, unit_label, with_unit
 
 STEP = 30
-"""Height of a row in pixels."""
+"""Height of a row of bars in pixels."""
 
 
 def bandwidth(view: View) -> Chart:
@@ -73,18 +73,18 @@ def variants(view: View) -> Chart:
 
 
 def _width(view: View) -> int:
-    """Return the panel width; long row names need more."""
+    """Return the width of a panel of bars in pixels; long row names need more."""
     return 340 if max(len(s.label) for s in view.series) < 24 else 520
 
 
 def _rest(view: View) -> str:
-    """Return a note on the number of variants that are left out; an empty text if none is."""
+    """Return a note on the number of variants that the chart leaves out; empty if none is."""
     more = len(view.series) - ROWS
     return f"{more} more variants are in the table." if more > 0 else ""
 
 
 def _numbers(measure: Measure) -> list[Any]:
-    """Return the table cells of a measure: mean, ends of the interval, model value."""
+    """Return the table cells of a measure: mean, ends of the confidence interval, model value."""
     return [measure.mean, measure.low, measure.high, measure.analytic]
 
 
@@ -117,8 +117,9 @@ def _bar_values(
 
 
 def _bars(view: View, values: list[Spec], x_title: str) -> Spec:
-    """Return bars with intervals. Each bar prints its value at its end; the model's mark is above
-    it.
+    """Return the Vega-Lite specification of bars with confidence intervals.
+
+    Each bar prints its value at its end; the mark of the model's value is above it.
     """
     scales = Scales(view)
     reach = [v for row in values for v in (row.get("end"), row.get("m")) if v is not None]
@@ -151,12 +152,12 @@ def _bars(view: View, values: list[Spec], x_title: str) -> Spec:
 
 
 def _solid() -> Spec:
-    """Return the opacity of bars: pale at saturated points."""
+    """Return the encoding of the opacity of bars, which makes those of saturated points pale."""
     return {"condition": {"test": "datum.verdict == 'saturated'", "value": 0.45}, "value": 0.9}
 
 
 def _model(x: Spec, y: Spec) -> Spec:
-    """Return the mark of the model's value at the upper edge of a row, away from the text."""
+    """Return the mark for the value of the queueing model, at the upper edge of a row of bars."""
     return {
         "transform": [{"filter": "isValid(datum.m)"}],
         "mark": {
@@ -208,7 +209,7 @@ def saturation(view: View) -> Chart:
 
 
 def _brackets(view: View) -> Chart:
-    """Return the saturation brackets, a row for each series."""
+    """Return a chart of the saturation bracket of each series: a range of loads, drawn as a row."""
     found = [(s, b) for s in view.series if (b := bracket(view, s))]
     loads = [e for _, b in found for e in (b.low, b.high, b.analytic, *(b.undecided or ()))]
     top = max(e for e in loads if e is not None) * 1.25
@@ -226,7 +227,7 @@ def _brackets(view: View) -> Chart:
             "open": own.high is None or own.low is None,
             "zero": 0,
         }
-        # Without a saturated load the bracket is open, and its text is placed inside.
+        # Place the text inside of an open bracket, which has no saturated load as its upper end.
         row["end"] = brief(low if own.high is None else low + width)
         if own.undecided is not None:
             start, end = own.undecided
@@ -251,7 +252,7 @@ def _brackets(view: View) -> Chart:
 
 
 def _bracket_spec(view: View, values: list[Spec], top: float) -> Spec:
-    """Return the specification of saturation brackets in rows."""
+    """Return the Vega-Lite specification of saturation brackets in rows."""
     scales = Scales(view)
     title = with_unit(view.run.load.label, view.run.load.unit)
     x = axis("low", title, "x", domain=[0, top], tickCount=6)
@@ -288,7 +289,7 @@ def _bracket_spec(view: View, values: list[Spec], top: float) -> Spec:
 
 
 def _bracket_curves(view: View) -> Chart:
-    """Return the brackets over the x axis, a curve for each series."""
+    """Return a chart of saturation brackets over the x axis, a curve for each series."""
     scales = Scales(view)
     values, rows = [], []
     unit = view.run.load.words
@@ -407,7 +408,7 @@ def channels(view: View) -> Chart:
 def _channel_spec(
     view: View, values: list[Spec], title: str, step: int, shown: list[Series]
 ) -> Spec:
-    """Return the specification of the utilisation of channel kinds."""
+    """Return the Vega-Lite specification of the utilisation of each kind of channel."""
     scales = Scales(view, shown)
     x = axis("x", title, "x", percent=True, domain=[0, 1])
     y = rows_axis("kind")

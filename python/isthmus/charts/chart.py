@@ -41,7 +41,7 @@ class Table:
     columns: list[str]
     rows: list[list[Any]] = field(repr=False)
     points: Sequence[int] = field(default=(), repr=False)
-    """For each row, the number of the point of the run whose values it shows."""
+    """For each row of the table, the number of the simulated point whose values it shows."""
 
 
 @dataclass(frozen=True)
@@ -50,15 +50,15 @@ class Panel:
 
     title: str
     spec: Spec | None = field(repr=False)
-    """Specification that the browser draws."""
+    """Vega-Lite specification of the diagram, which the browser draws."""
     svg: str = field(default="", repr=False)
-    """Finished drawing of a network, instead of a specification."""
+    """Finished drawing of a network, used instead of `spec`."""
     note: str = ""
-    """Text below the panel."""
+    """Text that the report shows below the panel."""
     width: int = 300
-    """Minimum width in pixels."""
+    """Minimum width of the panel in pixels."""
     most: int = 0
-    """Maximum width in pixels; 0 for no limit."""
+    """Maximum width of the panel in pixels; 0 for no limit."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Chart:
     marks: list[Symbol] = field(default_factory=list)
     table: Table | None = None
     note: str = ""
-    """Further remarks, for example on data that are left out."""
+    """Remarks below the chart, for example on data that are left out."""
 
 
 def key_of(view: View, series: Series) -> Key:

@@ -14,7 +14,7 @@ from isthmus.scenes.machine import Variant
 
 
 def cube_panels(shown: Sequence[Variant], top: float) -> list[Panel]:
-    """Return panels of the PE network of each variant, then of the I/O networks."""
+    """Return panels that draw each hypercube: first all networks of PEs, then of I/O nodes."""
     cubes = [(label, p, m) for label, p, m in shown if isinstance(m, HypercubeSummary)]
     panels = [_pe_network(label, described, point, top) for label, point, described in cubes]
     return panels + [
@@ -74,6 +74,6 @@ def _links(
 
 
 def _by_dimension(label: str, network: Network, top: float, note: str) -> Panel:
-    """Return a panel of bars by dimension, for cubes that are too large to draw."""
+    """Return a panel of link utilisation by dimension, for cubes that are too large to draw."""
     parts = [Strip(f"dimension {bit}", mean, most) for bit, mean, most in network.by_dimension()]
     return strips(label, parts, top, f"{note}, by dimension{busy(network.mean)}")

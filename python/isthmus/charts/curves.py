@@ -31,7 +31,7 @@ from isthmus.scenes.curves import Curves
 from isthmus.wording import interval, number, unit_label, with_unit
 
 HEIGHT = 250
-"""Height of a panel in pixels."""
+"""Height of a panel of curves in pixels."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def latency(view: View, measures: Sequence[str] | None = None, name: str = "late
 
 
 def response(view: View) -> Chart:
-    """Return a chart of the response times that the scenario did not request."""
+    """Return a chart of those response times that are not among the requested measures."""
     return latency(view, others(view), "response")
 
 
@@ -65,8 +65,9 @@ def accepted(view: View) -> Chart:
 
 
 def residuals(view: View) -> Chart:
-    """Return a chart of the excess of the simulation over the model in percent, at stable
-    points.
+    """Return a chart of the deviation of the simulation from the queueing model.
+
+    It shows the excess in percent, at stable points.
     """
     return chart("residuals", view, scene.residuals(view), [])
 
@@ -93,7 +94,7 @@ def chart(name: str, view: View, plots: Sequence[Curves], entries: list[Symbol])
 
 
 def assembled(name: str, view: View, drawn: Sequence[Drawn], entries: list[Symbol]) -> Chart:
-    """Return a chart of panels with their table and legend."""
+    """Combine drawn panels to a chart with one table and a legend."""
     columns = ["panel", "variant", with_unit(view.x_label, view.x_unit), "verdict"]
     columns += ["value", "low", "high", "model"]
     rows = [row for each in drawn for row in each.rows]
@@ -104,7 +105,7 @@ def assembled(name: str, view: View, drawn: Sequence[Drawn], entries: list[Symbo
 
 
 def _thinned_note(longest: int) -> str:
-    """Return the note on curves with omitted points."""
+    """Return the note of a chart whose curves omit some points."""
     if longest <= MOST:
         return ""
     return (
@@ -114,7 +115,7 @@ def _thinned_note(longest: int) -> str:
 
 
 def curve_panel(view: View, plot: Curves) -> Drawn:
-    """Return a panel with a curve for each series: points, intervals and the model's curve."""
+    """Return a panel with a curve for each series: points, intervals and the curve of the model."""
     scales = Scales(view)
     cap = scene.cap_of(view, plot)
     values: list[Spec] = []
@@ -195,7 +196,7 @@ def curve_panel(view: View, plot: Curves) -> Drawn:
 
 
 def _line(dash: list[int] | None, width: float) -> Spec:
-    """Return the mark of a line with this dash and width."""
+    """Return the Vega-Lite mark of a line with this dash and width."""
     mark: Spec = {"type": "line", "strokeWidth": width, "clip": ZOOMED}
     return {**mark, "strokeDash": dash} if dash else mark
 
@@ -229,7 +230,7 @@ def _point_marks(view: View, plot: Curves, scales: Scales, both: Spec, marks_: S
 def _beyond_marks(
     plot: Curves, view: View, both: Spec, paint: Spec, test: str, shape: str, more: Spec
 ) -> Spec:
-    """Return marks for points whose value cannot be drawn."""
+    """Return marks of a shape for points without a drawable value: too large, or collapsed."""
     return {
         "transform": [{"filter": test}],
         "mark": {"type": "point", "filled": True, "shape": shape, "size": 90, "opacity": 1, **more},
@@ -289,7 +290,7 @@ def _x_value(x: float, unit: str | None) -> tuple[float | None, str]:
 
 
 def _collapsed(view: View) -> list[Spec]:
-    """Return marks for collapsed points, which have no value."""
+    """Return data rows for points at which the network collapsed, and which have no value."""
     return [
         {
             "variant": s.label,
@@ -331,13 +332,13 @@ def _rows(view: View, series: Series, plot: Curves) -> list[tuple[list[Any], int
 
 
 def _y_axis(plot: Curves, drawn: list[float]) -> Spec:
-    """Return the encoding of the y axis."""
+    """Return the Vega-Lite encoding of the y axis of a panel of curves."""
     log, zero = scene.is_log(plot, drawn), scene.from_zero(plot, drawn)
     return axis("y", plot.y_title, "y", log=log, zero=zero)
 
 
 def _x_axis(view: View, plot: Curves) -> Spec:
-    """Return the encoding of the x axis."""
+    """Return the Vega-Lite encoding of the x axis of a panel of curves."""
     title = with_unit(view.run.load.label if plot.diagonal else view.x_label, view.x_unit)
     if view.by_load or plot.diagonal:
         return axis("x", title, "x", zero=True)
@@ -345,6 +346,6 @@ def _x_axis(view: View, plot: Curves) -> Spec:
 
 
 def marks(view: View, *, model: bool = True, anywhere: bool = False) -> list[Symbol]:
-    """Return the legend of the marks that occur."""
+    """Return legend entries for those point marks that occur in the curves of a run."""
     found = scene.symbols(view, "▲", model=model, anywhere=anywhere)
     return [Symbol(words, glyph) for glyph, words in found.items()]

@@ -14,12 +14,12 @@ from isthmus.scenes.machine import Variant
 
 
 def fabric_panels(shown: Sequence[Variant], top: float) -> list[Panel]:
-    """Return a panel for each variant of a fabric; `top` is the highest utilisation of all."""
+    """Return a panel for each variant of an SCI fabric; `top` is the highest utilisation of all."""
     return [_fabric(label, m, p, top) for label, p, m in shown if isinstance(m, SciSummary)]
 
 
 def _fabric(label: str, described: SciSummary, point: PointResult, top: float) -> Panel:
-    """Return the drawing of a fabric, or bars by ring if it is large."""
+    """Return the drawing of a fabric of SCI rings, or bars by ring if it is large."""
     used = rings.used_links(described, point)
     mean = rings.mean_link(point)
     note = f"{described.fabric}, {rings.state(described)}{busy(mean)}"
@@ -27,7 +27,7 @@ def _fabric(label: str, described: SciSummary, point: PointResult, top: float) -
         by_ring = rings.by_ring(described, used)
         parts = [Strip(f"ring {r}", sum(v) / len(v), max(v)) for r, v in by_ring.items()]
         parts = parts or [Strip("mean of all rings", mean, None)]
-        # The bars of more than `ROWS` rings share a fixed total height.
+        # Let the bars of more than `ROWS` rings share a fixed total height.
         step = STEP if len(parts) <= ROWS else None
         return strips(label, parts, top, note, step=step)
     values = used or [mean] * len(described.links())
@@ -40,7 +40,7 @@ def _fabric(label: str, described: SciSummary, point: PointResult, top: float) -
 def fabric_svg(
     described: SciSummary, colours: Sequence[str], names: Sequence[str], label: str
 ) -> str:
-    """Return a drawing of a fabric, with a colour and a tooltip for each link in service."""
+    """Return the SVG drawing of a fabric of SCI rings; each link has a colour and a tooltip."""
     places = described.places
     layout = rings.Layout(places, described.rings)
     drawing = Drawing(size=340.0)

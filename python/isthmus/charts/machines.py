@@ -34,7 +34,7 @@ def machine(view: View) -> Chart:
 
 
 def _table(shown: Sequence[Variant]) -> Table:
-    """Return a table of the busiest links; `channels.parquet` lists all."""
+    """Return a table of the busiest links; the file `channels.parquet` lists all links."""
     rows, points = [], []
     for label, point, described in shown:
         links = [c for c in point.channels if c.is_link]

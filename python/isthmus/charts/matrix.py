@@ -22,19 +22,19 @@ from isthmus.scenes.matrix import PALE, QUICKER, SLOWER, below, headline, is_cle
 from isthmus.wording import interval, number, unit_label, with_unit
 
 DARK, LIGHT = "#14181d", "#fefefe"
-"""Text colours on cells, which do not follow the theme of the page."""
+"""Dark and light text colour for cells; they do not follow the theme of the page."""
 LEAST = 5
 """Minimum number of values of each field for a heat map."""
 NAMED = 14
-"""Maximum number of columns of a heat map with printed values."""
+"""Maximum number of columns of a heat map that prints values in its cells."""
 MAPS = 3
-"""Maximum number of measures with heat maps."""
+"""Maximum number of measures that are shown as heat maps."""
 
 Colour = tuple[float, float, float]
 
 
 def matrix(view: View) -> Chart:
-    """Return a panel for each variant; rows are slowed jobs, columns the jobs beside them."""
+    """Return the chart of interference: rows are slowed jobs, columns the jobs beside them."""
     found = interference(view.run)
     assert found is not None
     grid = grid_of(found)
@@ -71,7 +71,7 @@ def matrix(view: View) -> Chart:
 def _matrix_spec(found: Interference, variant: Variant) -> Spec:
     """Return the specification of the interference matrix of one variant."""
     values: list[Spec] = []
-    # Columns have the order of rows, so that "alone" is on the diagonal.
+    # Order columns like rows, so that the cells of jobs that run alone are on the diagonal.
     order = {job: n for n, job in enumerate(found.jobs)}
     sets = sorted(found.sets, key=lambda s: (len(s), [order.get(job, len(order)) for job in s]))
     for job in found.jobs:
@@ -131,7 +131,7 @@ def _matrix_spec(found: Interference, variant: Variant) -> Spec:
 
 
 def _cell(found: Interference, cell: Cell, felt: Felt) -> Spec:
-    """Return the data of a cell: mean slowdown and tail."""
+    """Return the data of a cell of the interference matrix: mean and tail slowdown of a job."""
     change = felt.mean
     clear = is_clear(felt)
     low, high = ends(found)
@@ -159,7 +159,7 @@ def _cell(found: Interference, cell: Cell, felt: Felt) -> Spec:
 
 
 def parts(colour: str) -> Colour:
-    """Return red, green and blue of ``#rrggbb``, 0 to 1."""
+    """Convert a colour ``#rrggbb`` to its red, green and blue parts, each 0 to 1."""
     red, green, blue = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
     return red, green, blue
 
@@ -203,7 +203,7 @@ def contrast(one: Colour, other: Colour) -> float:
 
 
 def ink_on(colour: Colour) -> str:
-    """Return the text colour with the higher contrast."""
+    """Return the text colour, dark or light, with the higher contrast on this colour."""
     return max(DARK, LIGHT, key=lambda ink: contrast(parts(ink), colour))
 
 
@@ -269,7 +269,7 @@ def _cells(run: RunResult, fields: tuple[int, int]) -> tuple[list[PointResult], 
 
 
 def _map_value(view: View, point: PointResult, name: str, across: int, up: int) -> Spec:
-    """Return the data of a cell of a heat map."""
+    """Return the data of the heat map cell that shows one measure at a point."""
     measure = point.measure(name)
     lost = point.verdict.verdict in ("saturated", "collapsed")
     row: Spec = {
@@ -352,7 +352,7 @@ def _map_spec(view: View, values: list[Spec], name: str, titles: list[str]) -> S
         },
     ]
     if columns <= NAMED and shown:
-        # In the reversed scale small values are bright; the text colour changes where it gets dark.
+        # Use light text on the dark end of the reversed scale, whose small values are bright.
         low, high = min(shown), max(shown)
         turn = low * (high / low) ** 0.45 if log else low + 0.45 * (high - low)
         ink = {

@@ -24,7 +24,7 @@ SHAPES = {
     "X": "M-1,-.5L-.5,-1L0,-.5L.5,-1L1,-.5L.5,0L1,.5L.5,1L0,.5L-.5,1L-1,.5L-.5,0Z",
     "p": "M0,-1L.95,-.31L.59,.81L-.59,.81L-.95,-.31Z",
 }
-"""Names in Vega of Matplotlib's markers."""
+"""Shapes of Vega for the markers of Matplotlib."""
 CROSS = SHAPES["X"]
 PAPER, INK, MUTED = "var(--paper)", "var(--ink)", "var(--muted)"
 ZOOMED = {"expr": "xd != null || yd != null"}
@@ -40,7 +40,7 @@ def colour(number: int) -> str:
 
 
 class Scales:
-    """Scales for colour, marker and dash of the series of a view."""
+    """Vega-Lite scales that give each series of a view its colour, marker and dash."""
 
     def __init__(self, view: View, shown: Sequence[Series] | None = None) -> None:
         """Define the scales for the series of a view, or only for the series in `shown`."""
@@ -55,20 +55,20 @@ class Scales:
         }
 
     def paint(self, channel: str = "color") -> Spec:
-        """Return the encoding of colour, fill or stroke by series."""
+        """Return the Vega-Lite encoding that selects a colour, fill or stroke by series."""
         return {channel: nominal("variant", self.colour)}
 
     def form(self) -> Spec:
-        """Return the encoding of the marker by series."""
+        """Return the Vega-Lite encoding that selects the marker by series."""
         return {"shape": nominal("variant", self.shape)}
 
     def line(self) -> Spec:
-        """Return the encoding of dashes by series."""
+        """Return the Vega-Lite encoding that selects the dashes of a line by series."""
         return {"strokeDash": nominal("variant", self.dash)}
 
 
 def nominal(field: str, scale: Mapping[str, Any]) -> Spec:
-    """Return the encoding of a field of words; the page draws the legend."""
+    """Return the Vega-Lite encoding of a text field by a scale; the page draws the legend."""
     return {"field": field, "type": "nominal", "scale": scale, "legend": None}
 
 
@@ -83,13 +83,13 @@ def axis(
     domain: Sequence[float] | None = None,
     **options: Any,
 ) -> Spec:
-    """Return the encoding of a numeric field along ``x`` or ``y``; `options` belong to the axis."""
+    """Return the encoding of a numeric field along an axis, ``x`` or ``y``, with axis `options`."""
     scale: Spec = {"domainRaw": {"expr": f"{which}d"}}
     if log:
         scale["type"] = "log"
         # Add a margin of a few pixels instead of rounding to decades.
         scale |= {"nice": False, "padding": 8}
-        # Grid lines at decades are stronger than those in between.
+        # Draw stronger grid lines at decades than in between.
         whole = "abs(log(datum.value) / LN10 - round(log(datum.value) / LN10)) < 1e-6"
         options = {
             "gridOpacity": {"condition": {"test": whole, "value": 1}, "value": 0.35},
@@ -108,19 +108,19 @@ def axis(
 
 
 def rows_axis(field: str, title: str | None = None, **options: Any) -> Spec:
-    """Return the encoding of a field of words along the y axis, in the order of the data."""
+    """Return the encoding of a text field along the y axis, in the order of the data."""
     look_ = {"grid": False, "ticks": False, "domain": False, **options}
     return {"field": field, "type": "nominal", "sort": None, "title": title, "axis": look_}
 
 
 def tip(fields: Sequence[tuple[str, str]]) -> Spec:
-    """Return a tooltip of fields with titles; absent fields are left out."""
+    """Return a tooltip of fields, given as (name, title); absent fields are left out."""
     fields_shown = [{"field": f, "title": t, "type": "nominal"} for f, t in fields]
     return {"tooltip": fields_shown}
 
 
 def layered(layers: list[Spec], values: list[Spec], height: Any, describe: str = "") -> Spec:
-    """Return a complete specification that fills the available width."""
+    """Return a Vega-Lite specification of layers over `values`, as wide as the page allows."""
     return {
         "description": describe,
         "width": "container",

@@ -30,7 +30,7 @@ from isthmus.scenes import nodes as scene
 from isthmus.wording import number, unit_label, with_unit
 
 EDGES = 110
-"""Maximum number of steps of a curve; more are not visible."""
+"""Maximum number of steps of a drawn survival curve; more are not visible."""
 
 
 def distribution(view: View) -> Chart:
@@ -65,7 +65,7 @@ def distribution(view: View) -> Chart:
 
 
 def thinned(edges: list[float], shares: list[float]) -> list[tuple[float, float]]:
-    """Reduce a falling curve to the steps with the largest relative falls."""
+    """Reduce a falling step curve to the steps with the largest falls."""
     pairs = list(zip(edges, shares, strict=True))
     if len(pairs) <= EDGES:
         return pairs
@@ -137,7 +137,7 @@ def nodes(view: View) -> Chart:
 
 
 def _node_spec(view: View, series: Series, point: PointResult, top: float) -> Spec:
-    """Return the specification of the bars of accepted load by node."""
+    """Return the Vega-Lite specification of bars: the accepted load of each node."""
     unit = unit_label(view.run.load.unit)
     jobs = _job_numbers(point)
     servers = set(point.servers)
@@ -202,5 +202,5 @@ def _node_spec(view: View, series: Series, point: PointResult, top: float) -> Sp
 
 
 def _job_numbers(point: PointResult) -> dict[str, int]:
-    """Return the colour number of each job, active or not."""
+    """Return the colour number of each job by name, whether it is active or not."""
     return {job.name: colour_number(n + 1) for n, job in enumerate(point.jobs)}

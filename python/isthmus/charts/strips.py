@@ -14,7 +14,7 @@ STEP = 22
 ROWS = 24
 """Maximum number of bars that have the height `STEP`."""
 HEIGHT = 520
-"""Height of all bars together if there are more."""
+"""Height in pixels of all bars together, if there are more than `ROWS`."""
 
 
 @dataclass(frozen=True)
@@ -85,5 +85,5 @@ def strips(
 
 
 def busy(mean: float | None) -> str:
-    """Return the mean utilisation of links in words."""
+    """Return the mean utilisation of links as text."""
     return "" if mean is None else f"; mean link {mean:.0%} busy"

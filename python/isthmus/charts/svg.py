@@ -12,16 +12,16 @@ Place = tuple[float, float]
 
 
 def busy_colour(share: float, top: float) -> str:
-    """Return the colour of a utilisation; `top` is the highest in the chart."""
+    """Return the colour for a link utilisation; `top` is the highest in the chart."""
     return f"var(--u{min(STEPS - 1, int(STEPS * share / top)) if top > 0 else 0})"
 
 
 @dataclass
 class Drawing:
-    """Shapes in the coordinates of the network, y upwards; `svg` fits them into a box."""
+    """An SVG drawing of a network, in coordinates with y upwards that `svg` fits into a box."""
 
     size: float = 300.0
-    """Width and height of the box in pixels."""
+    """Width and height of the drawing in pixels."""
     wide: float = 1.0
     """Ratio of horizontal to vertical scale."""
     lines: list[tuple[list[Place], str, float, str, str]] = field(default_factory=list)

@@ -49,7 +49,7 @@ _DRAWN: dict[str, Callable[..., Figure]] = {
 
 
 ALONE = ("interference", "machine")
-"""Kinds of plots that make a whole figure, with a scale beside their panels."""
+"""Names of the plots that need a whole figure, since a colour scale is beside their panels."""
 
 
 def draw(

@@ -14,7 +14,7 @@ from isthmus.wording import number, with_unit
 
 
 def bandwidth(view: View) -> Figure:
-    """Draw a panel per job and one for the I/O servers."""
+    """Draw accepted bandwidths: a panel per job, and one for the I/O servers."""
     alone = interference(view.run) is None
     return curves.bandwidth(view) if alone and view.x_axis is not None else _bars(view)
 

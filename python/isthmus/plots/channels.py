@@ -14,10 +14,10 @@ from isthmus.results.shown import compared_point
 
 
 def channels(view: View) -> Figure:
-    """Draw the mean utilisation per kind and series, with a line to the kind's busiest channel.
+    """Draw the mean utilisation per kind of channel and series, with a line to the busiest channel.
 
-    A ring marks the kind that fills first; its position is the share of time for which its fullest
-    channel is occupied.
+    An open circle marks the bottleneck, the kind that saturates first. Its position is the share of
+    time for which the busiest channel of that kind is occupied.
     """
     points = [(s, compared_point(view, s)) for s in view.series]
     kinds = list(

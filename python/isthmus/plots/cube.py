@@ -27,7 +27,7 @@ def _draw(
 
 
 def _rows(shown: Sequence[Variant]) -> int:
-    """Return the number of rows: two if any variant has an I/O network."""
+    """Return the number of rows of drawings: two if any variant has an I/O network."""
     return 1 + any(isinstance(m, HypercubeSummary) and m.has_io_network for *_, m in shown)
 
 
@@ -93,7 +93,7 @@ def _links(
 
 
 def _dimension_strip(ax: Axes, network: Network, norm: Normalize) -> None:
-    """Draw mean and busiest link of each dimension, for cubes too large to draw."""
+    """Draw mean and highest link utilisation by dimension, for cubes too large to draw."""
     for bit, mean, highest in network.by_dimension():
         ax.barh(bit, mean, color=BUSY(norm(mean)), height=0.78, zorder=2)
         if highest is not None:

@@ -53,7 +53,7 @@ def _figure(
     height: float = 3.5,
     zero: bool = False,
 ) -> Figure:
-    """Draw a panel for each element of `shown`; with a line at zero if `zero`."""
+    """Draw a panel of curves for each element of `shown`; with a line at zero if `zero`."""
     figure, axes = panels(len(shown), width, height)
     for ax, each in zip(axes, shown, strict=True):
         curve_panel(ax, view, each)
@@ -65,7 +65,7 @@ def _figure(
 
 
 def variants(view: View, names: Sequence[str]) -> Figure:
-    """Draw the measures as rows, one per series: mean, interval and model."""
+    """Draw measures as rows, one per series: mean, confidence interval and model value."""
     height = 1.3 + 0.42 * len(view.series)
     figure, axes = panels(len(names), width=4.2, height=height)
     for column, (ax, name) in enumerate(zip(axes, names, strict=True)):
@@ -227,12 +227,12 @@ def _collapses(ax: Axes, xs: Sequence[float], style: Look) -> None:
 
 
 def _columns(rows: Sequence[Sequence[Any]]) -> tuple[list[Any], list[Any]]:
-    """Return the x values and the y values of rows."""
+    """Split rows, which start with x and y, into a list of x and a list of y values."""
     return [r[0] for r in rows], [r[1] for r in rows]
 
 
 def finish(ax: Axes, view: View) -> None:
-    """Title the x axis; the load starts at zero."""
+    """Set the title and the scale of the x axis; an axis of loads starts at zero."""
     ax.set_xlabel(with_unit(view.x_label, view.x_unit))
     if view.by_load:
         ax.set_xlim(left=0)
@@ -254,6 +254,6 @@ _MARKS: dict[str, dict[str, Any]] = {
 
 
 def marks(view: View, *, model: bool = True, anywhere: bool = False) -> list[Any]:
-    """Return the legend entries of marks that occur."""
+    """Return legend entries for those point marks that occur in the curves of a run."""
     found = scene.symbols(view, "↑", model=model, anywhere=anywhere)
     return [key(words, **_MARKS[name]) for name, words in found.items()]

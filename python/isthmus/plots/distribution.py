@@ -14,7 +14,7 @@ from isthmus.wording import with_unit
 
 
 def distribution(view: View) -> Figure:
-    """Draw, per measure with a histogram, one falling curve per series, at the compared load."""
+    """Draw the survival curves of each measure with a histogram, per series, at one load."""
     names = distributions(view)
     figure, axes = panels(len(names))
     place = answer(view.run).busy_place

@@ -18,7 +18,7 @@ from isthmus.scenes import rings
 
 
 def _draw(axes: Sequence[Axes], described: SciSummary, point: PointResult, norm: Normalize) -> None:
-    """Draw a fabric with links coloured by utilisation; by ring if it is large."""
+    """Draw a fabric of SCI rings with its link utilisation; bars by ring if it is large."""
     ax = axes[0]
     used, mean = rings.used_links(described, point), rings.mean_link(point)
     if not rings.is_drawn(described):
@@ -30,7 +30,7 @@ def _draw(axes: Sequence[Axes], described: SciSummary, point: PointResult, norm:
 
 
 def panel(ax: Axes, described: SciSummary, colours: Sequence[Any]) -> None:
-    """Draw a fabric, with a colour for each link in service."""
+    """Draw a fabric of SCI rings, with a colour for each link in service."""
     places = described.places
     layout = rings.Layout(places, described.rings)
     dead = rings.arrows(layout, rings.dead_links(described))
@@ -77,7 +77,7 @@ def _arrows(
 def _strip(
     ax: Axes, described: SciSummary, used: list[float], norm: Normalize, mean: float
 ) -> None:
-    """Draw mean and range of each ring's links, for fabrics too large to draw."""
+    """Draw mean and range of the link utilisation of each ring, for fabrics too large to draw."""
     by_ring = rings.by_ring(described, used)
     spans = [[(ring, min(each)), (ring, max(each))] for ring, each in by_ring.items()]
     means = [sum(each) / len(each) for each in by_ring.values()]

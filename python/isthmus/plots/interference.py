@@ -25,11 +25,11 @@ from isthmus.wording import number
 CHANGE = LinearSegmentedColormap.from_list(
     "change", [colour for _, colour in [*QUICKER, *SLOWER[1:]]]
 )
-"""Colours from faster over no change to slower."""
+"""Colour scale for the change of a job beside others: faster, unchanged, slower."""
 
 
 def matrix(view: View) -> Plot:
-    """Draw a panel per variant: rows are the slowed jobs, columns the jobs that run beside them."""
+    """Draw the interference matrix of each variant: rows are slowed jobs, columns their peers."""
     found = interference(view.run)
     assert found is not None
     grid = grid_of(found)
@@ -97,7 +97,7 @@ def _panel(ax: Axes, found: Interference, variant: Variant, norm: TwoSlopeNorm) 
 
 
 def _box(ax: Axes, x: int, y: int, colour: object) -> None:
-    """Draw the coloured box of a cell."""
+    """Draw the coloured box of a cell of the interference matrix."""
     ax.add_patch(
         Rectangle((x - 0.48, y - 0.47), 0.96, 0.94, facecolor=colour, edgecolor="none", zorder=1)  # type: ignore[arg-type, unused-ignore]
     )
@@ -118,7 +118,7 @@ def _alone(ax: Axes, x: int, y: int, found: Interference, variant: Variant, job:
 
 
 def _cell(ax: Axes, x: int, y: int, cell: Cell, norm: TwoSlopeNorm) -> None:
-    """Draw a cell: the slowdown of a job beside others, in colour and text."""
+    """Draw a cell of the matrix: the slowdown of a job beside others, in colour and text."""
     loss = cell.felt
     if loss is None:
         return
@@ -128,7 +128,7 @@ def _cell(ax: Axes, x: int, y: int, cell: Cell, norm: TwoSlopeNorm) -> None:
     colour = tuple(1 - share * (1 - part) for part in CHANGE(norm(value))[:3])
     _box(ax, x, y, colour)
     dark = 0.299 * colour[0] + 0.587 * colour[1] + 0.114 * colour[2] < 0.55
-    # Fixed colours: the page's ink changes with its theme, but these boxes do not.
+    # Use fixed text colours, since these boxes do not change with the theme of the page.
     ink = "#fefefe" if dark else "#1c2024"
     ax.text(
         x,

@@ -18,7 +18,7 @@ from isthmus.scenes.machine import kinds_of_link
 def link_strips(
     axes: Sequence[Axes], described: MachineSummary, point: PointResult, norm: Normalize
 ) -> None:
-    """Draw mean and busiest link of each kind."""
+    """Draw the mean and the highest utilisation of each kind of link as a bar."""
     ax, means = axes[0], kinds_of_link(described, point)
     for y, each in enumerate(means):
         colour = BUSY(norm(each.utilisation))

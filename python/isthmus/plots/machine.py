@@ -52,7 +52,7 @@ def machine(view: View) -> Plot:
 
 
 def _scale(figure: Plot, grid: Any, norm: Normalize, view: View) -> None:
-    """Draw the scale of colours beside the pictures."""
+    """Draw the colour scale of the utilisation beside the pictures of machines."""
     bar = figure.colorbar(
         ScalarMappable(norm, BUSY), ax=grid, shrink=0.6, aspect=28, pad=0.015, location="right"
     )

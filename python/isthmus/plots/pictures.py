@@ -37,5 +37,5 @@ def square(across: int) -> tuple[float, float]:
 
 
 def wide(_across: int) -> tuple[float, float]:
-    """Return width and height of wide axes in inches, for networks of switches."""
+    """Return width and height in inches of axes wider than high, for networks of switches."""
     return (5.6, 3.7)

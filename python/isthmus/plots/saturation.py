@@ -14,12 +14,12 @@ from isthmus.wording import with_unit
 
 
 def saturation(view: View) -> Figure:
-    """Draw a row per series, or a curve if each series has several searches."""
+    """Draw the saturation bracket of each series, as rows or, with several searches, as curves."""
     return _rows(view) if has_brackets(view) else _curves(view)
 
 
 def _curves(view: View) -> Figure:
-    """Draw the bracket against the x axis, a curve per series."""
+    """Draw saturation brackets against the x axis, a curve per series."""
     figure, (ax,) = panels(1, width=5.4, height=4.0)
     for series in view.series:
         style = look(view, series)
@@ -50,7 +50,7 @@ def _curves(view: View) -> Figure:
 
 
 def _rows(view: View) -> Figure:
-    """Draw a row per series: the bracket and the model's value."""
+    """Draw a row per series: its saturation bracket and the value of the model."""
     rows = [(s, bracket(view, s)) for s in view.series]
     rows = [(s, b) for s, b in rows if b]
     figure, (ax,) = panels(1, width=7.2, height=1.5 + 0.48 * len(rows))

@@ -114,7 +114,7 @@ class _Cycled(Look):
 
     @property
     def colour(self) -> str:
-        """The colour at this position in matplotlib's cycle."""
+        """Colour of the series: that at its position in the colour cycle of matplotlib."""
         colours = mpl.rcParams["axes.prop_cycle"].by_key().get("color") or [INK]
         return to_hex(colours[self.number % len(colours)])
 
@@ -200,7 +200,7 @@ def _mark_columns(figure: Figure, labels: list[str]) -> int:
 
 
 def key(label: str, **style: Any) -> Line2D:
-    """Return a legend entry for a mark."""
+    """Return a legend entry for a point mark or a line of this style."""
     return Line2D([], [], label=label, **{"color": MUTED, **style})
 
 
@@ -216,7 +216,7 @@ def log_axis(axis: Any, low: float, high: float) -> None:
 
 
 def _tick(text: str, value: float) -> str:
-    """Return the text of a tick without needless decimals."""
+    """Return the number text of an axis tick without needless decimals."""
     return f"{value:,.0f}" if value >= 10 else text.rstrip("0").rstrip(".") if "." in text else text
 
 

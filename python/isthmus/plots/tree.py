@@ -23,7 +23,7 @@ from isthmus.scenes.machine import busiest_last, uses
 def _draw(
     axes: Sequence[Axes], described: FatTreeSummary, point: PointResult, norm: Normalize
 ) -> None:
-    """Draw a tree with links coloured by utilisation; by level if it is large."""
+    """Draw a fat tree with links coloured by utilisation; bars by level if it is large."""
     ax = axes[0]
     single = tree.single_links(described, point)
     if not single:

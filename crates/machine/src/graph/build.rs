@@ -57,7 +57,7 @@ fn through(circle: &[String]) -> String {
     }
 }
 
-/// A network of switches, ready for simulations, with routes of type `W`.
+/// A network of switches, ready for simulations. `W` is the type of its routes.
 #[derive(Debug)]
 pub struct Machine<W> {
     spec: GraphSpec,
@@ -65,7 +65,7 @@ pub struct Machine<W> {
     deadlock: String,
 }
 
-/// A network of switches, ready for simulations.
+/// A dragonfly or another network of switches, ready for simulations.
 #[derive(Debug, Clone)]
 pub enum Built {
     /// A network of any form except a dragonfly, with a table of routes.

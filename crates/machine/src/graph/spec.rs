@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// Topology of the switches, with the routing of packets.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Shape {
-    /// Switches in any form.
+    /// A network of switches whose topology and routing can be chosen.
     Switches {
         /// Connections between the switches.
         form: Form,
@@ -53,7 +53,7 @@ impl Shape {
         }
     }
 
-    /// Return the signal delays of the two kinds of links between switches, in ascending order.
+    /// Return the smallest and the largest signal delay of links between switches.
     pub fn delays(&self) -> [Time; 2] {
         match *self {
             Self::Switches { delay, .. } => [delay, delay],
@@ -71,7 +71,7 @@ impl Shape {
 pub enum Routing {
     /// One shortest route per pair of nodes. Layers of virtual channels break dependency cycles.
     Minimal,
-    /// One of the shortest routes that lead up a tree, then down.
+    /// For each pair of nodes, one of the shortest routes that lead up a tree of switches, then down.
     UpDown,
     /// Only the routes that this table lists.
     Table(Arc<Routes>),

@@ -30,10 +30,10 @@ pub enum MachineError {
         /// Bandwidth of a lane.
         bandwidth: isthmus_units::Bandwidth,
     },
-    /// A kind of channel has no lanes.
+    /// A kind of channel, such as the links between PEs, has no lanes (parallel channels).
     #[error("channels of kind {kind} have 0 lanes")]
     NoLanes {
-        /// Name of the kind of channel.
+        /// Name of the kind of channel, such as the links between PEs.
         kind: &'static str,
     },
     /// A fault names a node or link that does not exist.
@@ -90,10 +90,10 @@ pub struct Machine {
     io_faults: CubeFaults,
     /// Whether each PE works; empty if all PEs work.
     alive: Vec<bool>,
-    /// I/O node to which each PE sends requests: its server, or the nearest one if the server's PE has
-    /// failed. `None` for failed PEs.
+    /// For each PE, the I/O node to which it sends requests: its server, or the nearest one if the server's
+    /// PE has failed. `None` for failed PEs.
     asks: Vec<Option<u32>>,
-    /// I/O node that serves the requests to each I/O node: the same one, or a substitute if it has failed.
+    /// For each I/O node, the I/O node that serves its requests: itself, or a substitute if it has failed.
     attends: Vec<u32>,
     /// Working PEs that each I/O node serves: the PEs assigned to it, and those of failed I/O nodes that it
     /// replaces.
@@ -161,7 +161,7 @@ impl Machine {
         &self.layout
     }
 
-    /// Return the PEs that have an I/O node, and the assignment of PEs to I/O nodes.
+    /// Return the placement of the I/O nodes: the PEs that have one, and the I/O node that serves each PE.
     pub fn placement(&self) -> &Placement {
         &self.placement
     }
@@ -231,7 +231,7 @@ impl Machine {
         self.asks[pe as usize].expect("a working PE")
     }
 
-    /// Return the I/O node that serves a PE, or `None` if the PE has failed.
+    /// Return the working I/O node that serves the requests of a PE, or `None` if the PE has failed.
     pub fn serves(&self, pe: u32) -> Option<u32> {
         self.asks[pe as usize].map(|asked| self.attends(asked))
     }
@@ -243,8 +243,7 @@ impl Machine {
         self.attends[io_node as usize]
     }
 
-    /// Return whether there are requests that reach a failed I/O node and that its PE forwards to another I/O
-    /// node.
+    /// Return whether the PEs of failed I/O nodes forward requests to other I/O nodes.
     pub fn redirects(&self) -> bool {
         let asked = self.asks.iter().flatten();
         asked.into_iter().any(|&node| self.attends(node) != node)
@@ -255,7 +254,7 @@ impl Machine {
         &self.clients[io_node as usize]
     }
 
-    /// Return the PE of an I/O node.
+    /// Return the PE to which an I/O node is attached.
     #[inline]
     pub fn pe_of(&self, io_node: u32) -> u32 {
         self.placement.io_nodes()[io_node as usize]
@@ -301,7 +300,7 @@ impl Machine {
     }
 }
 
-/// Return the placement of the I/O nodes that the description requests.
+/// Compute the placement of the I/O nodes that the description requests.
 fn place(cube: Hypercube, spec: &PlacementSpec) -> Result<Placement, PlacementError> {
     match spec {
         PlacementSpec::Hamming => Placement::hamming(cube),

@@ -10,9 +10,9 @@ pub(crate) struct Faulted {
     pub io_routes: Option<FaultyCube>,
     pub io_faults: CubeFaults,
     pub alive: Vec<bool>,
-    /// I/O node to which each PE sends requests; `None` for a failed PE.
+    /// For each PE, the I/O node to which it sends requests; `None` for a failed PE.
     pub asks: Vec<Option<u32>>,
-    /// I/O node that serves the requests to each I/O node; a substitute for a failed one.
+    /// For each I/O node, the I/O node that serves its requests: itself, or a substitute if it has failed.
     pub attends: Vec<u32>,
 }
 
@@ -20,9 +20,9 @@ pub(crate) struct Faulted {
 pub(crate) struct Left {
     pe_faults: CubeFaults,
     io_link_faults: CubeFaults,
-    /// Whether each PE works.
+    /// For each PE, whether it works.
     pub alive: Vec<bool>,
-    /// I/O nodes that do not work.
+    /// I/O nodes that do not work, by number.
     silent: Vec<u32>,
 }
 
@@ -40,7 +40,8 @@ impl Left {
         };
         let pe_faults = CubeFaults::new(cube, &faults.pes, &faults.links)?;
         connected("PE", &pe_faults)?;
-        // The I/O router of a failed I/O node still works (section 3.2).
+        // Add only failed links: the I/O router of a failed I/O node still forwards (section 3.2 of the
+        // paper).
         let io_link_faults = CubeFaults::new(io_cube, &[], &faults.io_links)?;
         connected("I/O", &io_link_faults)?;
         let alive: Vec<bool> = cube.nodes().map(|pe| !pe_faults.is_failed(pe)).collect();

@@ -4,11 +4,11 @@ use isthmus_kernel::Cycles;
 use isthmus_workload::{Demand, Outstanding};
 use std::collections::VecDeque;
 
-/// Demands of one PE: the number of demands under way, and the waiting demands.
+/// Demands (messages or I/O operations) of one PE: the number under way, and the queue of waiting ones.
 #[derive(Debug, Clone, Default)]
 struct PeGate {
     under_way: u32,
-    /// Waiting demands, each with its arrival time.
+    /// Queue of waiting demands, each with its arrival time.
     waiting: VecDeque<(Cycles, Demand)>,
 }
 
@@ -16,12 +16,12 @@ struct PeGate {
 #[derive(Debug, Clone)]
 pub(crate) struct Gate {
     outstanding: Outstanding,
-    /// Waiting demands of each PE and the number under way; empty without a limit.
+    /// For each PE, the waiting demands and the number under way; empty without a limit.
     pe_gates: Vec<PeGate>,
 }
 
 impl Gate {
-    /// Return a gate for `pes` PEs that have no demands yet.
+    /// Create the gate for `pes` PEs that have no demands yet.
     pub fn new(outstanding: Outstanding, pes: u32) -> Self {
         let pe_gates = match outstanding {
             Outstanding::AtMost(_) => pes as usize,
@@ -33,7 +33,8 @@ impl Gate {
         }
     }
 
-    /// Return whether the gate needs a call of [`end`](Self::end) for every demand that ends.
+    /// Return whether the gate limits the demands under way, and so needs a call of [`end`](Self::end) for
+    /// each that ends.
     #[inline]
     pub fn counts(&self) -> bool {
         !self.pe_gates.is_empty()

@@ -39,25 +39,25 @@ struct Message {
     open: u64,
 }
 
-/// Sender and receiver of a worm.
+/// Sender and receiver of a worm (a message of the wormhole network).
 #[derive(Debug, Clone, Copy)]
 enum Leg {
-    /// From PE to PE.
+    /// The worm travels from a PE to a PE.
     Between { from: u32, to: u32 },
-    /// To or from an I/O node.
+    /// The worm travels to or from an I/O node.
     Io(Step),
 }
 
-/// Event for which an errand (a transfer unit under way) waits.
+/// Event for which a transfer unit under way (an errand) waits.
 #[derive(Debug, Clone, Copy)]
 enum Stage {
-    /// Time at which the errand's message is handed to the network.
+    /// The transfer unit waits for the time at which its message is handed to the network.
     Hand,
-    /// Time to send the errand's worm.
+    /// The transfer unit waits for the time at which its worm is sent.
     Send,
-    /// Arrival of the tail of the errand's worm.
+    /// The transfer unit waits for the arrival of the tail of its worm.
     Arrive,
-    /// End of the write of the errand's data to the device.
+    /// The transfer unit waits until a storage device has stored its data.
     Store,
 }
 
@@ -67,13 +67,13 @@ struct Errand {
     message: MessageId,
     stage: Stage,
     leg: Leg,
-    /// Data of the unit in bytes, even while a request for it travels.
+    /// Data of the transfer unit in bytes, even while only a request for it travels.
     bytes: u64,
-    /// Cycle in which the first worm with data of the unit started.
+    /// Cycle in which the first worm with data of the transfer unit started.
     started: Cycles,
 }
 
-/// One replication: a machine, its jobs and every message under way.
+/// One replication of a simulation: a hypercube, its jobs and every message under way.
 #[derive(Debug)]
 pub struct JobsSimulation {
     engine: Engine<ErrandId>,
@@ -123,7 +123,7 @@ impl JobsSimulation {
         let streams = Streams::new(seed, replication);
         let clock = machine.clock();
         let tick = clock.cycle().expect("a cycle of whole picoseconds");
-        // Every I/O node needs a device, since it may replace a failed server.
+        // Give a device to every I/O node, since each may replace a failed server.
         let all = Layout {
             servers: (pes..pes + io_nodes).collect(),
             jobs: Vec::new(),
@@ -164,14 +164,18 @@ impl JobsSimulation {
 }
 
 impl Replication for JobsSimulation {
+    /// Return the present cycle of the engine.
     fn now(&self) -> Cycles {
         self.engine.now()
     }
 
+    /// Return the number of incomplete messages, plus the number of their transfer units under way.
     fn under_way(&self) -> u64 {
         (self.state.messages.len() + self.state.errands.len()) as u64
     }
 
+    /// Run the engine up to cycle `until` or until the observer has finished. Return whether any message is
+    /// under way.
     fn run_until<O: Observer>(&mut self, observer: &mut O, until: Cycles) -> bool {
         let state = &mut self.state;
         self.engine
@@ -183,10 +187,12 @@ impl Replication for JobsSimulation {
         self.under_way() > 0
     }
 
+    /// Return the phases and messages of jobs that have started and not ended.
     fn open(&self) -> Open {
         self.state.jobs.open(self.engine.now())
     }
 
+    /// Reset the counters of channels and storage devices.
     fn restart_counts(&mut self) {
         let now = self.engine.now();
         self.engine.channels_mut().count(now);
@@ -196,6 +202,7 @@ impl Replication for JobsSimulation {
         }
     }
 
+    /// Return the counts of the storage devices since the last reset; empty without devices.
     fn counted_behind(&self) -> Vec<StationCount> {
         let now = self.engine.now();
         let stores = self.state.stores.as_ref();
@@ -204,7 +211,7 @@ impl Replication for JobsSimulation {
 }
 
 impl State {
-    /// Start the messages that the jobs have generated.
+    /// Start the messages that the jobs have generated since the last call.
     fn begin(&mut self, engine: &mut Engine<ErrandId>) {
         let mut starting = std::mem::take(&mut self.starting);
         self.jobs.pass_on(|&demand| starting.push(demand));
@@ -269,7 +276,7 @@ impl State {
     fn follow(&mut self, engine: &mut Engine<ErrandId>, errand: Errand, leg: Leg, time: Cycles) {
         let stage = Stage::Send;
         let at = time + self.machine.startup();
-        // The latency of read data counts from the first worm that carries it.
+        // Keep the start of the first worm that carries data, from which the latency of read data counts.
         let started = match leg {
             Leg::Between { .. } | Leg::Io(Step::Reply { .. }) => at,
             Leg::Io(_) => errand.started,
@@ -339,8 +346,10 @@ struct Driver<'a, O> {
 }
 
 impl<O: Observer> Handler for Driver<'_, O> {
+    /// Data that the engine returns with each event: the number of the transfer unit under way (errand).
     type Tag = ErrandId;
 
+    /// Handle a timer: the event for which a transfer unit waited has occurred.
     fn timer(&mut self, engine: &mut Engine<ErrandId>, timer: u32) {
         let number = ErrandId::new(timer);
         let errand = self.state.errands[number];
@@ -376,6 +385,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
         self.state.wait(engine, delivered.tail, arriving);
     }
 
+    /// Return whether the observer has finished, so that the run may end.
     #[inline]
     fn finished(&self) -> bool {
         self.observer.finished()

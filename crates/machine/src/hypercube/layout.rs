@@ -4,31 +4,31 @@ use crate::hypercube::spec::Lanes;
 use isthmus_topology::{Hypercube, IncompleteHypercube};
 use isthmus_wormhole::ChannelId;
 
-/// Kinds of channels, with the letter of Fig. 2 of the hypercube paper.
+/// Kinds of channels of a hypercube; letters are the numbers of lanes in Fig. 2 of the hypercube paper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ChannelKind {
-    /// From a PE to its router (k lanes).
+    /// Channel from a PE to its router (k lanes).
     PeInject,
-    /// From a router to its PE (k lanes).
+    /// Channel from a router to its PE (k lanes).
     PeEject,
-    /// From a PE router to a neighbouring PE router.
+    /// Channel from a PE router to a neighbouring PE router.
     Link,
-    /// From a PE router to its I/O node (m lanes).
+    /// Channel from a PE router to its I/O node (m lanes).
     IoNodeIn,
-    /// From an I/O node to its PE router (m lanes).
+    /// Channel from an I/O node to its PE router (m lanes).
     IoNodeOut,
-    /// From an I/O node to its I/O router (r lanes).
+    /// Channel from an I/O node to its I/O router (r lanes).
     IoInject,
-    /// From an I/O router to its I/O node (r lanes).
+    /// Channel from an I/O router to its I/O node (r lanes).
     IoEject,
-    /// From an I/O router to a neighbouring I/O router (b lanes).
+    /// Channel from an I/O router to a neighbouring I/O router (b lanes).
     IoLink,
-    /// From an I/O router to its PE router (n lanes).
+    /// Channel from an I/O router to its PE router (n lanes).
     IoToPe,
 }
 
 impl ChannelKind {
-    /// All kinds of channels, in the order of their numbers.
+    /// All kinds of channels, in the order in which channels are numbered.
     pub const ALL: [Self; 9] = [
         Self::PeInject,
         Self::PeEject,
@@ -68,12 +68,13 @@ pub struct ChannelName {
     pub to: u32,
 }
 
-/// Numbers of all channels of a machine: one block per kind, in the order of [`ChannelKind::ALL`].
+/// Numbering of all channels of a machine: one block of numbers per kind of channel, in the order of
+/// [`ChannelKind::ALL`].
 #[derive(Debug, Clone)]
 pub struct Layout {
     pub(crate) cube: Hypercube,
     pub(crate) io_cube: IncompleteHypercube,
-    /// First number of each kind's block, and the end of the last block.
+    /// First number of the block of each kind of channel, and the end of the last block.
     first: [ChannelId; 10],
     lanes: [u32; 9],
 }
@@ -123,12 +124,12 @@ impl Layout {
         self.first[kind as usize] + index
     }
 
-    /// Return the range of numbers of the channels of a kind.
+    /// Return the range of the numbers of all channels of this kind.
     pub fn of_kind(&self, kind: ChannelKind) -> std::ops::Range<ChannelId> {
         self.first[kind as usize]..self.first[kind as usize + 1]
     }
 
-    /// Return the number of lanes of each channel of a kind.
+    /// Return the number of lanes of a channel of this kind.
     pub fn lanes(&self, kind: ChannelKind) -> u32 {
         self.lanes[kind as usize]
     }

@@ -12,7 +12,7 @@ mod faulted;
 mod gate;
 // Simulation of jobs.
 mod jobs;
-// Numbers of the channels.
+// Numbering of the channels.
 mod layout;
 // Events that a simulation reports.
 mod observe;

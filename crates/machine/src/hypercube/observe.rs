@@ -3,13 +3,13 @@
 use isthmus_kernel::Cycles;
 use isthmus_wormhole::ChannelId;
 
-/// Kinds of messages (section 4.3 of the hypercube paper).
+/// Classes of messages in the network (section 4.3 of the hypercube paper).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Class {
-    /// From a PE to a PE.
+    /// A message from a PE to a PE.
     PePe,
-    /// Request of a PE to the I/O node that serves it.
+    /// Request message of a PE to the I/O node that serves it.
     Request,
     /// From a PE to the I/O node that serves it: a write request and its data in one message.
     Write,
@@ -26,7 +26,7 @@ pub enum Class {
 }
 
 impl Class {
-    /// All classes of messages, in the order of results.
+    /// All classes of messages, in the order in which results list them.
     pub const ALL: [Self; 8] = [
         Self::PePe,
         Self::Request,
@@ -53,7 +53,7 @@ impl Class {
     }
 }
 
-/// Kinds of I/O demands.
+/// Types of I/O operations that PEs demand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Operation {
@@ -70,7 +70,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// All kinds of I/O demands, in the order of results.
+    /// All kinds of I/O demands, in the order in which results list them.
     pub const ALL: [Self; 5] = [
         Self::Read,
         Self::Write,
@@ -91,24 +91,26 @@ impl Operation {
     }
 }
 
-/// The two flows of traffic; a growing backlog of either shows saturation.
+/// The two flows of traffic, messages between PEs and I/O demands. A growing backlog of either shows
+/// saturation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Flow {
-    /// PE-PE messages.
+    /// Messages between PEs.
     Messages,
     /// I/O demands, each from its request to the arrival of its last data.
     Io,
 }
 
-/// A message whose head has reached its receiver. Simulations report these in the order of arrival.
+/// Report that the head of a message has reached its receiver. Simulations report these in the order of
+/// arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Leg {
     /// Kind of the message.
     pub class: Class,
     /// Number of the message.
     pub number: u64,
-    /// Cycle in which the message first requested a channel: generation plus start-up.
+    /// Cycle in which the message first requested a channel: its generation plus the start-up time.
     pub ready: Cycles,
     /// Cycle in which the message was granted its first channel.
     pub granted: Cycles,
@@ -136,10 +138,10 @@ impl Leg {
     }
 }
 
-/// An I/O demand that is complete.
+/// Report of an I/O demand that is complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completed {
-    /// Kind of the demand.
+    /// Type of the I/O operation that was demanded.
     pub operation: Operation,
     /// Network share of the response in cycles: the sum of the header latencies along the slowest
     /// chain of consecutive messages.
@@ -151,7 +153,7 @@ pub struct Completed {
     pub time: Cycles,
 }
 
-/// A message that starts to request channels, reported for tests and traces.
+/// Report of a message that starts to request channels, for tests and traces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Started<'a> {
     /// Number of the message.
@@ -168,7 +170,7 @@ pub struct Started<'a> {
     pub cause: Option<u64>,
 }
 
-/// Receiver of the events of a simulation. The methods are called very often.
+/// Receiver of the events that a simulation reports. Its methods are called very often.
 pub trait Observer {
     /// Handle the generation of a demand by a PE.
     fn offered(&mut self, flow: Flow, time: Cycles);
@@ -179,7 +181,7 @@ pub trait Observer {
     /// Handle the completion of an I/O demand.
     fn completed(&mut self, completed: &Completed);
 
-    /// Return whether the run may end.
+    /// Return whether the observer has seen enough, so that the run may end.
     fn finished(&self) -> bool;
 
     /// Handle the start of a message. Does nothing by default.

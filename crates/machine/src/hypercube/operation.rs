@@ -6,7 +6,7 @@ use isthmus_kernel::{Cycles, id};
 use isthmus_wormhole::ChannelId;
 
 id! {
-    /// Index of an I/O demand under way.
+    /// Index of an I/O demand (such as a file read) under way.
     pub(crate) struct OpenId;
     /// Index of an errand: a message of an I/O demand under way.
     pub(crate) struct ErrandId;
@@ -66,23 +66,23 @@ impl Step {
 /// Event for which an errand (a message of an I/O demand) waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// Time to send the errand's message.
+    /// The message waits for the time at which it is sent.
     Send,
-    /// Arrival of the tail of the errand's message at an I/O node.
+    /// The message waits for the arrival of its tail at an I/O node.
     Arrive,
-    /// End of the write of the errand's data to the device.
+    /// The message waits until a storage device has stored its data.
     Store,
 }
 
-/// One message of an I/O demand: its purpose and the state of its chain.
+/// One message of an I/O demand: its purpose, and the state of its chain of consecutive messages.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Errand {
     pub open: OpenId,
     pub stage: Stage,
     pub step: Step,
-    /// Number of blocks requested or carried.
+    /// Number of disk blocks that the message requests or carries.
     pub blocks: u32,
-    /// Sum of the header latencies of the errand's chain so far, in cycles.
+    /// Sum of the header latencies of this message and of those before it in its chain, in cycles.
     pub network: Cycles,
     /// Whether the message carries data rather than a request.
     pub data: bool,

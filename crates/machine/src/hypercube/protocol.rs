@@ -11,7 +11,7 @@ use isthmus_wormhole::Engine;
 use std::sync::Arc;
 
 impl<O: Observer> Driver<'_, O> {
-    /// Start an I/O demand of `pe` that arrived in cycle `asked`.
+    /// Start an I/O demand that `pe` generated in cycle `asked`.
     #[cold]
     pub(crate) fn io_demand(
         &mut self,
@@ -89,7 +89,7 @@ impl<O: Observer> Driver<'_, O> {
         }
     }
 
-    /// Start the message of an I/O demand that an errand describes now.
+    /// Start the message that an errand (state of a message of an I/O demand) describes.
     fn send(&mut self, engine: &mut Engine<Tag>, index: ErrandId) {
         let state = &mut *self.state;
         let errand = state.errands[index];
@@ -197,7 +197,7 @@ impl<O: Observer> Driver<'_, O> {
             }
             Operation::Broadcast | Operation::Scatter => self.locate_data(engine, errand, node),
             Operation::Gather => {
-                // Blocks are collected at the I/O node that serves the PE of the demand.
+                // Collect the blocks at the I/O node that serves the PE of the demand.
                 let pe = state.open[errand.open].pe;
                 let to = state.machine.attends(state.machine.asks(pe));
                 if to == node {
@@ -225,7 +225,7 @@ impl<O: Observer> Driver<'_, O> {
         let stream = state.io_nodes[node as usize].stream();
         let holder = match state.traffic.locate(node, count, stream) {
             Location::Local => node,
-            // The devices of a failed I/O node are reached through its substitute.
+            // The substitute of a failed I/O node accesses its devices.
             Location::Remote(other) => state.machine.attends(other),
         };
         if holder == node {
@@ -324,7 +324,7 @@ impl<O: Observer> Driver<'_, O> {
             })
             .collect();
         if node == root {
-            // The root sends directly to working I/O nodes that are not in the tree.
+            // Add the working I/O nodes outside of the tree, to which the root sends directly.
             next.extend(
                 (0..machine.placement().io_node_count())
                     .filter(|&other| machine.attends(other) == other && tree.step(other).is_none())
@@ -341,7 +341,7 @@ impl<O: Observer> Driver<'_, O> {
             self.part_done(engine, &errand, time);
             return;
         }
-        // The chain that arrived here splits into these messages.
+        // Replace the chain of messages that ended here by one chain for each of these messages.
         let state = &mut *self.state;
         let open = &mut state.open[errand.open];
         open.parts = open.parts + next.len() as u32 - 1;

@@ -18,7 +18,8 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tag {
     pub class: Class,
-    /// Number of the sending PE of a PE-PE message; of any other message the index of its errand.
+    /// For a PE-PE message the number of the sending PE, for any other message the index of its errand (step
+    /// of an I/O demand).
     pub value: u32,
 }
 
@@ -29,11 +30,11 @@ pub(crate) struct Lengths {
     pub request: u32,
     pub block: u32,
     pub block_bytes: u64,
-    /// Largest number of blocks of one I/O message; larger files are split into several messages.
+    /// Maximum number of blocks in an I/O message; larger files are split into several messages.
     pub split: u32,
 }
 
-/// One replication: a machine, its traffic and everything under way.
+/// One replication of a simulation: a hypercube, its traffic and everything under way.
 #[derive(Debug, Clone)]
 pub struct Simulation {
     engine: Engine<Tag>,
@@ -43,10 +44,10 @@ pub struct Simulation {
     disks_before: Vec<DiskCount>,
 }
 
-/// Busy times of channels and disks in an interval.
+/// Busy times of all channels and disks in an interval of simulated time.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Held {
-    /// Length of the interval in cycles.
+    /// Length of the measured interval in cycles.
     pub cycles: Cycles,
     /// Busy cycles of each channel, summed over its lanes.
     pub channels: Vec<u64>,
@@ -54,14 +55,14 @@ pub struct Held {
     pub disks: Vec<DiskCount>,
 }
 
-/// Counts of a disk: its busy time, its requests and their service time.
+/// Counters of a disk: busy time, number of requests, and service time of the requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DiskCount {
     /// Number of cycles in which the disk was busy.
     pub cycles: u64,
     /// Number of requests that have arrived at the disk, including waiting ones.
     pub requests: u64,
-    /// Service time of these requests, in cycles.
+    /// Service time of all requests that have arrived at the disk, in cycles.
     pub asked: u64,
 }
 
@@ -75,7 +76,7 @@ impl DiskCount {
         }
     }
 
-    /// Return the counts since `before`, earlier counts of the same disk.
+    /// Return the difference to `before`, earlier counts of the same disk.
     fn since(self, before: &Self) -> Self {
         Self {
             cycles: self.cycles - before.cycles,
@@ -124,7 +125,7 @@ impl Simulation {
             split: traffic.file_blocks_split.max(1),
         };
         let gate = match traffic.arrival {
-            // A closed loop has its own limit.
+            // Do not limit a closed loop here: it already limits the demands of each PE.
             Arrival::Closed { .. } => Gate::new(Outstanding::Unlimited, pes),
             _ => Gate::new(traffic.outstanding, pes),
         };
@@ -159,7 +160,7 @@ impl Simulation {
         &self.state.machine
     }
 
-    /// Return the present cycle: the one of the latest event.
+    /// Return the present cycle: the cycle of the latest event.
     pub fn now(&self) -> Cycles {
         self.engine.now()
     }
@@ -227,8 +228,10 @@ pub(crate) struct Driver<'a, O> {
 }
 
 impl<O: Observer> Handler for Driver<'_, O> {
+    /// Data that the engine returns with each event: the class of the message, and its sender or errand.
     type Tag = Tag;
 
+    /// Handle a timer: a new demand of a PE, the end of a demand, or the next step of an I/O demand.
     #[inline]
     fn timer(&mut self, engine: &mut Engine<Tag>, timer: u32) {
         let pes = self.state.pes;
@@ -241,6 +244,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
         }
     }
 
+    /// Handle the arrival of a message's head: report it, and continue its I/O demand if it has one.
     #[inline]
     fn delivered(&mut self, engine: &mut Engine<Tag>, delivered: &Delivered<Tag>) {
         self.state.delivered += 1;
@@ -261,11 +265,13 @@ impl<O: Observer> Handler for Driver<'_, O> {
         }
     }
 
+    /// Report to the observer that a message was granted a channel of its path.
     #[inline]
     fn granted(&mut self, number: u64, hop: u32, time: Cycles) {
         self.observer.granted(number, hop, time);
     }
 
+    /// Return whether the observer has finished, so that the run may end.
     #[inline]
     fn finished(&self) -> bool {
         self.observer.finished()
@@ -281,7 +287,8 @@ impl<O: Observer> Driver<'_, O> {
         let mut demand = state.traffic.demand(pe);
         let flow = match &mut demand {
             Demand::Message { to } => {
-                // No message goes to a failed PE. The loop ends, because at least two PEs work.
+                // Choose another destination while the chosen PE has failed. The loop ends, because at least
+                // two PEs work.
                 while !state.machine.is_alive(*to) {
                     *to = state.traffic.receiver(pe);
                 }

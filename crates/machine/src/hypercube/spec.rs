@@ -29,11 +29,11 @@ pub enum PlacementSpec {
     List(Vec<u32>),
 }
 
-/// Whether requests to the disk of an I/O node wait for each other.
+/// Model of the disk of an I/O node: requests queue for it, or all are served at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Service {
-    /// Access times are pure delays, as in the hypercube paper.
+    /// All requests are served at once: disk access times are pure delays, as in the hypercube paper.
     Delay,
     /// Cache misses queue for the single disk of the I/O node, first come, first served.
     Queue,
@@ -50,7 +50,7 @@ pub struct DeviceSpec {
     pub cache_hit_rate: f64,
     /// The disk behind the cache.
     pub disk: DiskSpec,
-    /// Whether requests to a disk wait for each other.
+    /// Whether requests to the same disk wait for each other.
     pub service: Service,
 }
 
@@ -134,22 +134,22 @@ impl HypercubeSpec {
     }
 }
 
-/// Split of the messages of jobs into worms.
+/// Parameters for the split of job messages into worms (messages of the wormhole network).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transfer {
-    /// Largest data of one worm, 1 B or more (Table 1: files of more than 128 KiB are broken up).
+    /// Maximum data of one worm, 1 byte or more (Table 1: files of more than 128 KiB are split).
     pub unit: Bytes,
     /// Limit on the transfer units of one message that are under way, 1 or more.
     pub worms: u32,
-    /// Length of a request.
+    /// Length of a request message.
     pub request: Bytes,
 }
 
-/// Jobs on a hypercube.
+/// Workload of jobs on a hypercube, and the split of their messages into worms.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JobsOnCube {
-    /// The jobs; their servers are the I/O nodes.
+    /// The jobs, whose servers are the I/O nodes.
     pub jobs: JobsTraffic,
-    /// Split of their messages into worms.
+    /// Split of the messages of jobs into worms.
     pub transfer: Transfer,
 }

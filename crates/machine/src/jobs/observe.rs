@@ -3,7 +3,7 @@
 use isthmus_kernel::Cycles;
 use isthmus_workload::jobs::Phase;
 
-/// A packet that has arrived: data or a server's answer to a write.
+/// Report of a packet that has arrived: data, or a server's answer to a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packet {
     /// Index of the packet's job in the list of all jobs.
@@ -14,7 +14,7 @@ pub struct Packet {
     pub from: u32,
     /// Node at which the packet has arrived.
     pub to: u32,
-    /// Bytes of data, without padding.
+    /// Bytes of data in the packet, without padding.
     pub bytes: u64,
     /// Time from the packet's start on the link of its source to the arrival of its tail at the destination, in
     /// ticks.
@@ -23,7 +23,7 @@ pub struct Packet {
     pub answer: bool,
 }
 
-/// Data of a message that a server's device has stored, with a confirmation to the client.
+/// Report of data that a server's device has stored, and that the server confirms to the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stored {
     /// Index of the message's job in the list of all jobs.
@@ -34,19 +34,20 @@ pub struct Stored {
     pub bytes: u64,
 }
 
-/// A message that is complete.
+/// Report of a message of a job that is complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completed {
     /// Index of the message's job in the list of all jobs.
     pub job: u32,
-    /// Time from generation to completion in ticks, including the wait for other messages of its process.
+    /// Time from generation to completion of the message in ticks, including the wait for other messages of
+    /// its process.
     pub response: Cycles,
     /// Time from the handover to the network interface to completion, in ticks. Includes the server's
     /// device.
     pub network: Cycles,
 }
 
-/// Receiver of the events of a simulation. The methods are called very often.
+/// Receiver of the events that a simulation reports. Its methods are called very often.
 pub trait Observer {
     /// Handle the generation of a message by a process of `job`.
     fn offered(&mut self, job: u32);
@@ -64,6 +65,6 @@ pub trait Observer {
     /// Handle the end of a phase at all processes of a job. Does nothing by default.
     fn phase(&mut self, _phase: &Phase) {}
 
-    /// Return whether the run may end.
+    /// Return whether the observer has seen enough, so that the run may end.
     fn finished(&self) -> bool;
 }

@@ -11,15 +11,17 @@ use std::collections::BinaryHeap;
 /// Number of messages of a process that are reported to the observer between two checks whether it has finished.
 const REPORTED_AT_ONCE: u64 = 1 << 16;
 
-/// Number of messages of a process that were reported as offered, and its job.
+/// A process: its job, and the number of its messages that were reported to the observer as offered
+/// (generated).
 #[derive(Debug, Clone, Copy)]
 struct Reported {
     messages: u64,
     job: u32,
 }
 
-/// A process and a time at or before its next message. Order for a max-heap: the earliest is the greatest.
-/// The order at equal times has no effect, because no message completes between these reports.
+/// Entry of a queue of processes, each with a time at or before its next message. The earliest entry is the
+/// greatest, for a max-heap. The order at equal times has no effect, because no message completes between
+/// these reports.
 #[derive(Debug, Clone, Copy)]
 struct Due {
     time: Cycles,
@@ -27,18 +29,21 @@ struct Due {
 }
 
 impl Ord for Due {
+    /// Compare in reverse order of time, so that a max-heap returns the earliest entry first.
     fn cmp(&self, other: &Self) -> Ordering {
         other.time.cmp(&self.time)
     }
 }
 
 impl PartialOrd for Due {
+    /// Compare like `cmp`: in reverse order of time.
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
 impl PartialEq for Due {
+    /// Return whether both entries have the same time.
     fn eq(&self, other: &Self) -> bool {
         self.time == other.time
     }
@@ -51,20 +56,20 @@ impl Eq for Due {}
 pub struct Open {
     /// The unfinished phases, with the present time as their end.
     pub phases: Vec<Phase>,
-    /// Job and age of each message of a closed loop. The age counts from generation, in ticks.
+    /// For each incomplete message of a closed loop, its job and its age: the ticks since its generation.
     pub messages: Vec<(u32, Cycles)>,
 }
 
-/// Messages of all jobs, and the number of them that has been reported.
+/// Messages of all jobs, and the number of them that was reported to the observer.
 ///
-/// Calling contract: call [`begin`](Self::begin) once. The simulation calls
-/// [`handed`](Self::handed), [`arrived`](Self::arrived) and [`completed`](Self::completed) as
-/// [`JobsSource`] requires, then [`report_phases`](Self::report_phases), and offers
-/// the messages of [`pass_on`](Self::pass_on) to the engine.
+/// Calling contract: call [`begin`](Self::begin) once. The simulation calls [`handed`](Self::handed),
+/// [`arrived`](Self::arrived) and [`completed`](Self::completed) as [`JobsSource`] requires, then
+/// [`report_phases`](Self::report_phases), and offers the messages of [`pass_on`](Self::pass_on) to the
+/// engine.
 #[derive(Debug)]
 pub(crate) struct Jobs {
     source: JobsSource,
-    /// Whether any process may have several messages under way.
+    /// Whether any process of any job may have several messages under way.
     several: bool,
     /// Number of messages of each process that were reported to the observer.
     reported: Vec<Reported>,
@@ -76,7 +81,7 @@ pub(crate) struct Jobs {
 }
 
 impl Jobs {
-    /// Return the jobs of `traffic` on the nodes of `layout`, with times in ticks of this length.
+    /// Create the jobs that `traffic` describes on the nodes of `layout`, with times in ticks of this length.
     pub fn new(traffic: &JobsTraffic, layout: &Layout, tick: Time, streams: Streams) -> Self {
         let source = JobsSource::new(traffic, layout, tick, streams);
         let processes = source.processes();
@@ -106,14 +111,15 @@ impl Jobs {
         self.open_loops = open.map(|process| Due { time: 0, process }).collect();
     }
 
-    /// Call `offer` for each message that the source has generated.
+    /// Call `offer` for each generated message that was not passed on yet.
     #[inline]
     pub fn pass_on(&mut self, offer: impl FnMut(&Demand)) {
         self.demands.iter().for_each(offer);
         self.demands.clear();
     }
 
-    /// Return whether the source requires [`handed`](Self::handed) for each message of the demand's process.
+    /// Return whether the process of `demand` may have several messages under way, so that
+    /// [`handed`](Self::handed) must be called for each.
     #[inline]
     pub fn several(&self, demand: &Demand) -> bool {
         self.several && self.source.several(demand.process)
@@ -125,7 +131,7 @@ impl Jobs {
         self.several && self.source.in_order(demand.process)
     }
 
-    /// Handle a message that has been handed over. Required where [`several`](Self::several) is true.
+    /// Handle the handover of a message to the network. Required where [`several`](Self::several) is true.
     #[inline]
     pub fn handed(&mut self, time: Cycles, demand: &Demand) {
         self.source.handed(time, demand, &mut self.demands);
@@ -145,7 +151,7 @@ impl Jobs {
         self.source.completed(time, demand, &mut self.demands);
     }
 
-    /// Report the phases that have ended.
+    /// Report to the observer the phases of jobs that have ended.
     #[inline]
     pub fn report_phases<O: Observer>(&mut self, observer: &mut O) {
         for phase in self.source.ended_phases() {
@@ -153,7 +159,7 @@ impl Jobs {
         }
     }
 
-    /// Report the messages that this process and all open loops have generated by `now`.
+    /// Report to the observer the messages that this process and all open loops have generated by `now`.
     #[inline]
     pub fn report_offered<O: Observer>(&mut self, process: u32, now: Cycles, observer: &mut O) {
         if self
@@ -197,15 +203,16 @@ impl Jobs {
         self.report(process, asked, observer);
     }
 
-    /// Report the first `asked` messages of a process, except those that are already reported. Return false if
-    /// the observer finished before the last of them.
+    /// Report to the observer that a process has generated `asked` messages so far; skip those already
+    /// reported. Return false if the observer finished before the last of them.
     #[inline]
     fn report<O: Observer>(&mut self, process: u32, asked: u64, observer: &mut O) -> bool {
         let Reported { messages, job } = &mut self.reported[process as usize];
         while *messages < asked {
             observer.offered(*job);
             *messages += 1;
-            // An observer may end a run while a process generates very many messages at once.
+            // Check the observer now and then: it may end the run while a process generates very many
+            // messages at once.
             if messages.is_multiple_of(REPORTED_AT_ONCE) && observer.finished() {
                 return false;
             }
@@ -238,12 +245,15 @@ mod tests {
     struct Offered([u64; 2]);
 
     impl Observer for Offered {
+        /// Count a message that a job has offered.
         fn offered(&mut self, job: u32) {
             self.0[job as usize] += 1;
         }
+        /// Ignore the arrival of a packet.
         fn packet(&mut self, _: &Packet) {}
+        /// Ignore the completion of a message.
         fn completed(&mut self, _: &Completed) {}
-        /// Return whether the run may end, because the observer has finished.
+        /// Return false: this observer never ends a run.
         fn finished(&self) -> bool {
             false
         }
@@ -302,7 +312,7 @@ mod tests {
             let mut asked =
                 |of: std::ops::Range<u32>| of.map(|p| all.asked_by(p, now)).sum::<u64>();
             assert_eq!(seen.0, [asked(0..4), asked(4..8)], "at {now}");
-            // Each of the four processes of the job sends three messages at 0, 2, 4 us and so on.
+            // Expect that each of the four processes of the job sends three messages at 0, 2, 4 us and so on.
             assert_eq!(seen.0[1], 12 * (now / 2_000 + 1));
         }
         assert!(seen.0[0] > 20, "some 40 in 10 us: {}", seen.0[0]);

@@ -11,9 +11,9 @@ use std::collections::VecDeque;
 /// served in the order of the calls. A demand starts when one of these methods returns it.
 #[derive(Debug)]
 pub(crate) struct Turns {
-    /// State of the server on each node; unused for nodes that are not servers.
+    /// For each node, the state of the I/O server on it; unused for nodes that are not servers.
     servers: Vec<Server>,
-    /// Whether the demands of each job go to servers.
+    /// For each job, whether its messages go to I/O servers.
     to_servers: Vec<bool>,
 }
 
@@ -25,8 +25,8 @@ struct Server {
 }
 
 impl Turns {
-    /// Return idle servers on a machine of `nodes` nodes, or `None` if each server serves all its requests at
-    /// once.
+    /// Create idle servers on a machine of `nodes` nodes. Return `None` if each server serves all its
+    /// requests at once.
     pub fn new(traffic: &JobsTraffic, layout: &Layout, nodes: u32) -> Option<Self> {
         let jobs = traffic.jobs.iter();
         (traffic.serve == Serve::One).then(|| Self {

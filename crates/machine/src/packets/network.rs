@@ -32,18 +32,18 @@ pub enum NetworkError {
     },
 }
 
-/// Links, switches and interfaces, in the engine's units.
+/// Parameters of links, switches and interfaces, in the units of time and length of the packet engine.
 #[derive(Debug, Clone)]
 pub struct Network {
     spec: NetworkSpec,
-    /// Greatest common divisor of all times of the description.
+    /// Unit of time of the engine: the greatest common divisor of all times of the description.
     tick: Time,
-    /// Transmission time of a byte on a link.
+    /// Time to transmit one byte over a link.
     byte: Time,
 }
 
 impl Network {
-    /// Return the network of links, switches and interfaces that `spec` describes.
+    /// Convert the description `spec` of links, switches and interfaces.
     ///
     /// # Errors
     /// If parameters contradict one another, or values are out of the engine's range.
@@ -51,7 +51,7 @@ impl Network {
         Self::with_delays(spec, &[])
     }
 
-    /// Return the network that `spec` describes, with these signal delays of links.
+    /// Convert the description `spec` for a network whose links have these signal delays.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -115,7 +115,7 @@ impl Network {
     pub(crate) fn rules(&self, queues: u32, classes: u32) -> Rules {
         let spec = &self.spec;
         let (nic, ticks) = (&spec.nic, |time| self.ticks(time));
-        // The lengths were checked when the machine was built.
+        // Convert a length; it fits, since lengths were checked when the machine was built.
         let bytes = |length: Bytes| u32::try_from(length.get()).unwrap_or(u32::MAX);
         let mut rules = Rules {
             byte: ticks(self.byte),

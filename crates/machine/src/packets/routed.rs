@@ -43,7 +43,7 @@ pub enum RoutedError {
 /// Maximum number of switches of a dependency cycle that an error message lists.
 const NAMED_MAX: usize = 12;
 
-/// Return the numbers of the first switches of a cycle, as words of an error message.
+/// Return the numbers of the first switches of a cycle, as text of an error message.
 fn list_switches(switches: &[u32]) -> String {
     let some = switches.iter().take(NAMED_MAX).map(u32::to_string);
     let some: Vec<String> = some.collect();
@@ -162,7 +162,7 @@ pub fn follow_all<W: Routes>(
     to: u32,
     [first, next]: [u32; 2],
 ) -> impl Iterator<Item = Vec<(Run, u16)>> {
-    // The middle of part `index` of the range of random numbers, divided into `parts`.
+    // Return the middle of part `index` of the range of random numbers, which is divided into `parts` parts.
     let number = |index: u32, parts: u32| {
         let width = u64::MAX / u64::from(parts);
         width * u64::from(index) + width / 2
@@ -173,7 +173,7 @@ pub fn follow_all<W: Routes>(
     })
 }
 
-/// Return the route of a packet for these random numbers: one for the injection, and one for all links.
+/// Return the route of a packet, given its random numbers: one for the injection, and one for all links.
 fn walk<W: Routes>(routes: &W, from: u32, to: u32, [first, next]: [u64; 2]) -> Vec<(Run, u16)> {
     let mut header = Header {
         from,
@@ -197,14 +197,16 @@ fn walk<W: Routes>(routes: &W, from: u32, to: u32, [first, next]: [u64; 2]) -> V
     route
 }
 
-/// A network without packets, which adaptive choices of routes can query for loads.
+/// View of a network without packets: adaptive routing that asks for the load of a link gets 0.
 struct Idle;
 
 impl LocalView for Idle {
+    /// Return the bytes that a link has in flight: always 0.
     fn occupied(&self, _: u32) -> u64 {
         0
     }
 
+    /// Return the bytes that wait for a group of parallel links: always 0.
     fn waiting(&self, _: u32) -> u64 {
         0
     }

@@ -11,7 +11,7 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 use isthmus_workload::jobs::{Demand, Layout, Operation};
 use std::sync::Arc;
 
-/// One replication: a network, its jobs and everything under way.
+/// One replication of a simulation: a packet network, its jobs and everything under way.
 #[derive(Debug)]
 pub struct Simulation<W: Routes> {
     engine: Engine<Demand, W>,
@@ -22,11 +22,11 @@ pub struct Simulation<W: Routes> {
 #[derive(Debug)]
 struct State {
     jobs: Jobs,
-    /// Number of the queue that each process uses in the interface of its node.
+    /// For each process, the number of the queue that it uses in the network interface of its node.
     queues: Vec<u32>,
-    /// Storage devices of the servers.
+    /// Storage devices of the I/O servers; `None` if they have no devices.
     devices: Option<ServerDevices>,
-    /// Queues of servers that serve one request at a time.
+    /// Queues of I/O servers that serve one request at a time; `None` if servers serve all requests at once.
     turns: Option<Turns>,
     /// Number of incomplete messages that are not in the engine: messages that wait for their server,
     /// and arrived messages whose completion is due later.
@@ -36,13 +36,13 @@ struct State {
     acknowledged: bool,
 }
 
-/// Storage devices of servers, and the servers' answers when a device has stored a write.
+/// Storage devices of I/O servers, and the answers that servers send when a device has stored a write.
 #[derive(Debug)]
 struct ServerDevices {
     stores: JobStores,
     /// Number of the queue in a server's interface for the server's answers.
     queue: u32,
-    /// Length of an answer in bytes.
+    /// Length of an answer to a write in bytes.
     bytes: u64,
 }
 
@@ -120,14 +120,18 @@ impl<W: Routes> Simulation<W> {
 }
 
 impl<W: Routes> Replication for Simulation<W> {
+    /// Return the present tick of the engine.
     fn now(&self) -> Cycles {
         self.engine.now()
     }
 
+    /// Return the number of incomplete messages, in the engine and outside of it.
     fn under_way(&self) -> u64 {
         self.engine.open() + self.state.outside_engine
     }
 
+    /// Run the engine up to tick `until` or until the observer has finished. Return whether any message is
+    /// under way.
     fn run_until<O: Observer>(&mut self, observer: &mut O, until: Cycles) -> bool {
         let mut driver = Driver {
             state: &mut self.state,
@@ -141,10 +145,12 @@ impl<W: Routes> Replication for Simulation<W> {
         self.under_way() > 0
     }
 
+    /// Return the phases and messages of jobs that have started and not ended.
     fn open(&self) -> Open {
         self.state.jobs.open(self.engine.now())
     }
 
+    /// Reset the counters of links, interfaces and storage devices.
     fn restart_counts(&mut self) {
         self.engine.count_from_now();
         let now = self.engine.now();
@@ -153,6 +159,7 @@ impl<W: Routes> Replication for Simulation<W> {
         }
     }
 
+    /// Return the counts of the storage devices since the last reset; empty without devices.
     fn counted_behind(&self) -> Vec<StationCount> {
         let devices = self.state.devices.as_ref();
         let now = self.engine.now();
@@ -160,7 +167,8 @@ impl<W: Routes> Replication for Simulation<W> {
     }
 }
 
-/// Return the engine's message for a job's message, sent through this queue of the interface.
+/// Convert a job's message to a message of the packet engine, sent through this queue of the network
+/// interface.
 fn message(demand: &Demand, queue: u32) -> Message<Demand> {
     Message {
         from: demand.from,
@@ -247,11 +255,13 @@ trait MessageSink {
 }
 
 impl MessageSink for Offers<Demand> {
+    /// Offer a message to the engine from within a handler of its events.
     #[inline]
     fn offer(&mut self, time: Cycles, message: Message<Demand>) {
         self.offer(time, message);
     }
 
+    /// Set a timer of the engine from within a handler of its events.
     #[inline]
     fn remind(&mut self, time: Cycles, node: u32, demand: Demand) {
         self.remind(time, node, demand);
@@ -259,10 +269,12 @@ impl MessageSink for Offers<Demand> {
 }
 
 impl<W: Routes> MessageSink for Engine<Demand, W> {
+    /// Offer a message to the engine from outside of its handlers.
     fn offer(&mut self, time: Cycles, message: Message<Demand>) {
         isthmus_kernel::Engine::offer(self, time, message);
     }
 
+    /// Set a timer of the engine from outside of its handlers.
     fn remind(&mut self, time: Cycles, node: u32, demand: Demand) {
         self.remind(time, node, demand);
     }
@@ -342,6 +354,7 @@ impl State {
 }
 
 impl<O: Observer> Handler for Driver<'_, O> {
+    /// Data that the engine returns with each event of a message: the job's message.
     type Tag = Demand;
 
     /// Return the time at which the device has read the requested data.
@@ -351,6 +364,8 @@ impl<O: Observer> Handler for Driver<'_, O> {
         done.unwrap_or(time)
     }
 
+    /// Handle the arrival of the last data of a message: report it, and complete the message now or at its
+    /// acknowledgement.
     fn delivered(&mut self, delivery: &Delivery<Demand>, offers: &mut Offers<Demand>) {
         let demand = &delivery.message.tag;
         if self.state.devices.is_some() && self.handle_device_write(delivery, offers) {
@@ -377,8 +392,8 @@ impl<O: Observer> Handler for Driver<'_, O> {
         jobs.arrived(delivery.arrived, demand);
         if completed > delivery.arrived && (waits || jobs.in_order(demand)) {
             *outside_engine += u64::from(waits);
-            // For messages that wait for a server, timers at a client mark handovers. So completions use the
-            // server's node.
+            // Set the timer for the completion at the server's node if messages wait for servers: timers at
+            // clients then mark handovers.
             let node = if waits { demand.to } else { demand.from };
             offers.remind(completed, node, *demand);
             self.report_and_offer(delivery.arrived, offers);
@@ -387,6 +402,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
         }
     }
 
+    /// Handle the handover of a message to its interface, after which its process may generate the next one.
     #[inline]
     fn generated(&mut self, time: Cycles, message: &Message<Demand>, offers: &mut Offers<Demand>) {
         let (demand, state) = (&message.tag, &mut *self.state);
@@ -408,6 +424,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
         self.complete(time, &demand, offers);
     }
 
+    /// Report the arrival of a packet to the observer, unless it is the request of a read.
     #[inline]
     fn packet(&mut self, packet: &PacketSeen<'_, Demand>) {
         if !packet.request {
@@ -423,6 +440,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
         }
     }
 
+    /// Return whether the observer has finished, so that the run may end.
     #[inline]
     fn finished(&self) -> bool {
         self.observer.finished()

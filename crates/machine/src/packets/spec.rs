@@ -28,22 +28,24 @@ pub enum Switching {
     },
 }
 
-/// Age of a packet, for switches that serve the oldest packet first.
+/// Measure of the age of a packet, for switches that serve the oldest packet first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Age {
-    /// Time since [`Readings::age_from`], up to a limit. Packets beyond the limit have equal ages.
+    /// The age counts from the event [`Readings::age_from`], up to a limit. Packets beyond the limit have
+    /// equal ages.
     Saturating {
         /// Largest age that packets can have.
         limit: Time,
     },
-    /// Time since [`Readings::age_from`], without a limit.
+    /// The age counts from the event [`Readings::age_from`], without a limit.
     Unlimited,
-    /// Time since the packet's request for an output of the switch, without a limit. [`Readings`] have no
-    /// effect on it.
+    /// The age counts from the packet's request for an output of the present switch, without a limit.
+    /// [`Readings`] have no effect on it.
     PerSwitch,
 }
 
-/// Choices where the QsNET paper, or data sheets of other fabrics, can be read in more than one way.
+/// Modelling choices where the QsNET paper, or data sheets of other fabrics, can be read in more than one
+/// way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Readings {
     /// Event from which the age of a packet counts.
@@ -71,7 +73,7 @@ pub struct Nic {
     pub dma_period: Time,
     /// Additional time between packets for each block of `padding` bytes.
     pub dma_block: Time,
-    /// Delay of a busy DMA engine for each packet that the node receives.
+    /// Time by which each packet that the node receives delays the sending DMA engine, if it is busy.
     pub receive_delay: Time,
     /// Time from the handover of a message to its first packet.
     pub software_latency: Time,
@@ -81,7 +83,8 @@ pub struct Nic {
     pub dma_slice: u32,
 }
 
-/// Additional time of packets that have waited long: an empirical reading of section 4.3 of the QsNET paper.
+/// Penalty of packets that have waited long: extra time on their last link (a reading of section 4.3 of the
+/// QsNET paper).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LatePackets {
     /// Age beyond which a packet is late.
@@ -103,7 +106,7 @@ pub struct NetworkSpec {
     pub switching: Switching,
     /// Measure of the age of a packet, for switches that serve the oldest packet first.
     pub age: Age,
-    /// Choices where the sources of this model can be read in more than one way.
+    /// Modelling choices where the sources of this model can be read in more than one way.
     pub readings: Readings,
     /// Properties of the network interfaces.
     pub nic: Nic,

@@ -34,7 +34,7 @@ pub enum MachineError {
     Engine(#[from] isthmus_sci::Error),
 }
 
-/// Return the numbers of the first nodes of a list, as words of an error message.
+/// Return the numbers of the first nodes of a list, as text of an error message.
 fn listed(nodes: &[u32]) -> String {
     let mut words: Vec<String> = nodes.iter().take(8).map(u32::to_string).collect();
     if nodes.len() > words.len() {
@@ -57,12 +57,13 @@ pub struct Machine {
     interfaces: isthmus_sci::Fabric,
 }
 
-/// Lengths of the packets of one transaction in symbols, without the idle that follows each.
+/// Lengths of the request and response packet of a transaction in symbols, without the idle symbol after
+/// each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lengths {
-    /// Length of the request.
+    /// Length of the request packet in symbols.
     pub request: u32,
-    /// Length of the response; `None` for a move, which has no response.
+    /// Length of the response packet in symbols; `None` for a move, which has no response.
     pub response: Option<u32>,
 }
 
@@ -130,13 +131,14 @@ impl Machine {
         self.clock.cycles_exact(time).round() as Cycles
     }
 
-    /// Return the length of a send packet with `payload` of data, in symbols, without the idle that follows.
+    /// Return the length of a send packet with `payload` of data, in symbols, without the idle symbol that
+    /// follows.
     pub fn send_symbols(&self, payload: Bytes) -> u32 {
         self.clock
             .flits(Bytes::new(self.spec.overhead.get() + payload.get()))
     }
 
-    /// Return the length of an echo in symbols, without the idle that follows.
+    /// Return the length of an echo in symbols, without the idle symbol that follows.
     pub fn echo_symbols(&self) -> u32 {
         self.clock.flits(self.spec.echo)
     }

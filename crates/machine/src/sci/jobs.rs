@@ -42,9 +42,9 @@ struct Tag {
 /// Kind of a packet, or of a timer of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TagKind {
-    /// The first request of a message.
+    /// Packet: the first request of a message.
     First,
-    /// A later request of a message.
+    /// Packet: a later request of a message.
     Request,
     Response,
     /// Timer: all data of a write has arrived.
@@ -77,7 +77,7 @@ struct Message {
     ready: Option<Cycles>,
 }
 
-/// One replication: a fabric, its jobs and every packet under way.
+/// One replication of a simulation: an SCI fabric, its jobs and every packet under way.
 #[derive(Debug)]
 pub struct JobsSimulation {
     rings: Rings<Tag>,
@@ -94,9 +94,10 @@ struct State {
     messages: Slab<MessageId, Message>,
     /// Buffer for messages that are passed on to the engine; empty between calls.
     starting: Vec<Demand>,
-    /// Storage devices of the servers.
+    /// Storage devices of the I/O servers; `None` if they have no devices.
     stores: Option<JobStores>,
-    /// Requests that arrived at a server with a device in this cycle, each with the server's node.
+    /// Requests that have arrived in this cycle at servers with storage devices, each with the node of its
+    /// server.
     at_servers: Vec<(u32, Tag)>,
 }
 
@@ -134,7 +135,8 @@ impl JobsSimulation {
         Self::begin(machine, transfer, traffic, layout, of_run, true)
     }
 
-    /// Return a simulation of the fabric at cycle 0 that has the first messages of all jobs, on either engine.
+    /// Return a simulation of the fabric at cycle 0, with the first messages of all jobs, on one of the two
+    /// SCI engines.
     fn begin(
         machine: Arc<Machine>,
         transfer: Transfer,
@@ -185,14 +187,18 @@ impl JobsSimulation {
 }
 
 impl Replication for JobsSimulation {
+    /// Return the present cycle of the engine.
     fn now(&self) -> Cycles {
         self.rings.now()
     }
 
+    /// Return the number of incomplete messages.
     fn under_way(&self) -> u64 {
         self.state.messages.len() as u64
     }
 
+    /// Run until cycle `until`, the collapse of the fabric, or the end by the observer. Return whether any
+    /// message is under way.
     fn run_until<O: Observer>(&mut self, observer: &mut O, until: Cycles) -> bool {
         while self.rings.stall().is_none()
             && !observer.finished()
@@ -209,10 +215,12 @@ impl Replication for JobsSimulation {
         self.under_way() > 0
     }
 
+    /// Return the phases and messages of jobs that have started and not ended.
     fn open(&self) -> Open {
         self.state.jobs.open(self.now())
     }
 
+    /// Reset the counters of links and storage devices.
     fn restart_counts(&mut self) {
         self.rings.restart_counts();
         let now = self.now();
@@ -221,6 +229,7 @@ impl Replication for JobsSimulation {
         }
     }
 
+    /// Return the counts of the storage devices since the last reset; empty without devices.
     fn counted_behind(&self) -> Vec<StationCount> {
         let stores = self.state.stores.as_ref();
         stores.map_or_else(Vec::new, |stores| stores.counted(self.now()))
@@ -280,8 +289,8 @@ impl State {
         (self.router).packet(demand.to, demand.from, Class::Response, symbols, tag)
     }
 
-    /// Return the length in symbols of a packet of a transaction that moves `bytes` bytes; `carries_it`
-    /// states whether this packet carries these bytes.
+    /// Return the length in symbols of a packet of a transaction that moves `bytes` bytes; `carries_it` is
+    /// true for the request of a write and the response of a read, which carry these bytes.
     fn symbols(&self, bytes: u64, carries_it: bool) -> u32 {
         let blocks = bytes.next_multiple_of(BLOCK);
         let data = match carries_it {
@@ -459,10 +468,13 @@ impl<O: Observer> Driver<'_, O> {
 }
 
 impl<O: Observer> Handler for Driver<'_, O> {
+    /// Data that the engine returns with each event of a packet or a timer.
     type Tag = Tag;
 
     const REMINDED: bool = true;
 
+    /// Handle the handover of a packet to its interface: after the first request of a message, its process
+    /// may continue.
     fn generated(&mut self, _: u32, time: Cycles, tag: Tag, offers: &mut Offers<Tag>) {
         if tag.kind != TagKind::First {
             return;
@@ -474,6 +486,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
         }
     }
 
+    /// Handle the arrival of a packet: a request or a response of a transaction.
     fn delivered(&mut self, delivery: &Delivery<Tag>, offers: &mut Offers<Tag>) {
         match delivery.tag.kind {
             TagKind::First | TagKind::Request => self.request_arrived(delivery, offers),
@@ -508,6 +521,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
         self.report_and_offer(offers);
     }
 
+    /// Return whether the observer has finished, so that the run may end.
     #[inline]
     fn finished(&self) -> bool {
         self.observer.finished()

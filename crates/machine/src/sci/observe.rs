@@ -2,7 +2,8 @@
 
 use isthmus_kernel::Cycles;
 
-/// A request that was accepted at its target. A move counts as a request.
+/// Report of a request packet that its target has accepted. A move (write without response) counts as a
+/// request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
     /// Node that sent the request.
@@ -16,11 +17,11 @@ pub struct Arrival {
     pub links: u32,
     /// Number of times that the request changed rings.
     pub ring_changes: u32,
-    /// Number of times that the request was refused and sent again.
+    /// Number of times that a full queue refused the request, so that it was sent again.
     pub retries: u32,
 }
 
-/// Receiver of the events of a simulation. The methods are called very often.
+/// Receiver of the events that a simulation reports. Its methods are called very often.
 pub trait Observer {
     /// Handle the generation of a transaction by a node.
     fn offered(&mut self, node: u32);
@@ -35,6 +36,6 @@ pub trait Observer {
     /// Handle the drop of a transaction that found no free slot at its source.
     fn dropped(&mut self, node: u32);
 
-    /// Return whether the run may end.
+    /// Return whether the observer has seen enough, so that the run may end.
     fn finished(&self) -> bool;
 }

@@ -14,14 +14,15 @@ pub struct LinkUse {
     pub echo: u64,
 }
 
-/// Engine of SCI rings: event-driven, or symbol by symbol as flow control with go bits requires.
+/// One of the two engines of SCI rings: event-driven, or symbol by symbol as flow control with go bits
+/// requires.
 #[derive(Debug)]
 enum AnyEngine<T> {
     Event(Box<event::Engine<T>>),
     Symbol(Box<symbol::Engine<T>>),
 }
 
-/// Evaluate the same expression for either engine.
+/// Evaluate an expression on the engine in use, whichever variant of [`AnyEngine`] it is.
 macro_rules! either {
     ($any:expr, $engine:ident => $value:expr) => {
         match $any {
@@ -71,12 +72,12 @@ impl<T: Copy> Rings<T> {
         either!(&mut self.engine, engine => engine.offer(time, packet));
     }
 
-    /// Return the present cycle.
+    /// Return the present cycle of the engine.
     pub fn now(&self) -> Cycles {
         either!(&self.engine, engine => engine.now())
     }
 
-    /// Return the number of packets under way.
+    /// Return the number of packets that are in the network or wait for it.
     pub fn under_way(&self) -> u64 {
         either!(&self.engine, engine => engine.under_way())
     }
@@ -98,7 +99,7 @@ impl<T: Copy> Rings<T> {
 
     /// Check whether the fabric has collapsed.
     fn check_for_stall(&mut self) {
-        // Long-travelling packets without mutually waiting queues are not a collapse.
+        // Require that queues wait for one another: packets that only travel for long are not a collapse.
         let stalled = either!(&self.engine, engine => engine.stalled(self.patience));
         self.stall = stalled.filter(|stall| !stall.nodes.is_empty());
         if self.stall.is_none() {

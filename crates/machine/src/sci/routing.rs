@@ -16,7 +16,7 @@ pub(super) struct Router {
 }
 
 impl Router {
-    /// Return a router that uses the stream "route" of each node.
+    /// Create a router that draws its choices from the random stream "route" of each node.
     pub fn new(machine: Arc<Machine>, streams: Streams) -> Self {
         Self {
             route_streams: (0..machine.fabric().node_count())
@@ -32,7 +32,7 @@ impl Router {
         &self.machine
     }
 
-    /// Return a packet from one node to another, on one of the routes that the routing allows.
+    /// Create a packet from one node to another, on one of the routes that the routing allows.
     #[inline]
     pub fn packet<T>(
         &mut self,

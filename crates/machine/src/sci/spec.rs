@@ -11,13 +11,14 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum CutOff {
-    /// Report such nodes as an error of the description.
+    /// Report nodes without a path as an error of the description.
     Refuse,
-    /// These nodes neither send nor receive. The largest connected part stays in service.
+    /// Leave nodes without a path out: they neither send nor receive. The largest connected part stays in
+    /// service.
     LeaveOut,
 }
 
-/// Slots of the queues of one interface, in packets.
+/// Capacities of the queues of one interface, in packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Queues {
     /// Slots of each input queue.
@@ -35,7 +36,7 @@ pub struct SciSpec {
     pub shape: Shape,
     /// Rule by which packets choose among the shortest paths.
     pub routing: Routing,
-    /// Failed nodes and links.
+    /// Failed nodes and links of the fabric.
     pub faults: Faults,
     /// Treatment of nodes that faults disconnect.
     pub cut_off: CutOff,
@@ -93,7 +94,7 @@ impl SciSpec {
 /// Length in bytes of the shortest data block of IEEE 1596; longer blocks are multiples of it.
 pub const BLOCK: u64 = 16;
 
-/// Split of the messages of jobs into transactions.
+/// Parameters for the split of job messages into SCI transactions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transfer {
     /// Maximum data of one transaction, 1 to 256 bytes (IEEE 1596).
@@ -104,11 +105,11 @@ pub struct Transfer {
     pub transactions: u32,
 }
 
-/// Jobs on an SCI fabric.
+/// Workload of jobs on an SCI fabric, and the split of their messages into transactions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JobsOnRings {
     /// The jobs and their I/O servers.
     pub jobs: JobsTraffic,
-    /// Split of their messages into transactions.
+    /// Split of the messages of jobs into transactions.
     pub transfer: Transfer,
 }

@@ -8,14 +8,14 @@ use std::collections::BTreeSet;
 /// A hyper-rectangle: an interval of indices in each dimension.
 #[derive(Clone, PartialEq, Eq, Debug, Hash)]
 pub struct Block {
-    /// The first index in each dimension.
+    /// First index of the box in each dimension.
     pub from: Vec<u64>,
-    /// The end (exclusive) in each dimension.
+    /// End (exclusive) of the indices of the box in each dimension.
     pub to: Vec<u64>,
 }
 
 impl Block {
-    /// Return the indices of the box in each dimension, as a part of a layout.
+    /// Return the box as a part of a layout: its indices in each dimension.
     pub(super) fn part(&self) -> Part {
         let dims = self.from.iter().zip(&self.to);
         dims.map(|(&from, &to)| Comb::run(from, to)).collect()
@@ -55,7 +55,7 @@ impl Block {
         None
     }
 
-    /// Return the first element that is in both boxes; `None` if there is none.
+    /// Return the index of the first element that is in both boxes; `None` if no element is.
     fn first_shared(&self, other: &Self) -> Option<Vec<u64>> {
         let mut index = Vec::new();
         for dim in 0..self.from.len() {
@@ -69,14 +69,15 @@ impl Block {
     }
 }
 
-/// The boxes of each rank. No two boxes have a common element.
+/// Layout in boxes (hyper-rectangles): the boxes of each rank. No two boxes have a common element.
 #[derive(Clone, PartialEq, Eq, Debug, Hash)]
 pub struct Boxes {
     blocks: Vec<Vec<Block>>,
 }
 
 impl Boxes {
-    /// Create boxes of which exactly one has each element of the array.
+    /// Create a layout in boxes, after a check that each element of the array is in exactly one
+    /// box.
     pub(super) fn new(shape: &[u64], blocks: Vec<Vec<Block>>) -> Result<Self, LayoutError> {
         let boxes = Self::partial(shape, blocks)?;
         match boxes.first_missing(shape) {
@@ -85,7 +86,8 @@ impl Boxes {
         }
     }
 
-    /// Create boxes of which at most one has each element of the array.
+    /// Create a layout in boxes, after a check that each element of the array is in at most one
+    /// box.
     pub(super) fn partial(shape: &[u64], blocks: Vec<Vec<Block>>) -> Result<Self, LayoutError> {
         if blocks.is_empty() || blocks.len() as u64 > super::RANKS_MAX {
             return Err(LayoutError::BoxRanks {
@@ -115,7 +117,7 @@ impl Boxes {
         Ok(Self { blocks })
     }
 
-    /// Return the first element, in row-major order, that is in no box.
+    /// Return the index of the first element, in row-major order, that is in no box.
     pub(super) fn first_missing(&self, shape: &[u64]) -> Option<Vec<u64>> {
         let filled = || {
             self.blocks
@@ -123,8 +125,8 @@ impl Boxes {
                 .flatten()
                 .filter(|block| !block.is_empty())
         };
-        // Since no two boxes share elements, the sum of their sizes shows whether an element is
-        // missing.
+        // Sum the sizes of all boxes: since no two share elements, the sum shows whether an element
+        // is missing.
         let held: u128 = filled().map(|block| u128::from(block.size())).sum();
         let is_whole = held == u128::from(shape.iter().product::<u64>());
         let missing = || first_missing_from(shape, &filled().collect::<Vec<_>>(), 0);
@@ -141,7 +143,7 @@ impl Boxes {
         &self.blocks[rank as usize]
     }
 
-    /// Return the boxes of each rank, in the order of the ranks.
+    /// Iterate over the ranks in order, with the list of boxes of each.
     pub(crate) fn all(&self) -> impl Iterator<Item = &[Block]> {
         self.blocks.iter().map(Vec::as_slice)
     }
@@ -150,7 +152,8 @@ impl Boxes {
 /// A box, with the index of its rank and its own index at that rank.
 type NamedBlock<'b> = ((usize, usize), &'b Block);
 
-/// An element, and rank and index of two boxes that have it.
+/// The index of an array element, and the two boxes that contain it: for each its rank and its
+/// index at that rank.
 type SharedElement = (Vec<u64>, [(usize, usize); 2]);
 
 /// Return two boxes that share elements, and the first element that they share. The search is a
@@ -164,7 +167,7 @@ fn overlap(blocks: &[NamedBlock<'_>]) -> Option<SharedElement> {
     let sweep_dim = (0..dims).max_by_key(|&dim| distinct_starts(dim))?;
     let mut order: Vec<usize> = (0..blocks.len()).collect();
     order.sort_by_key(|&number| blocks[number].1.from[sweep_dim]);
-    // Boxes that the sweep has entered, ordered by their ends.
+    // Boxes that the sweep along a dimension has entered and not left, ordered by their ends.
     let mut open: BTreeSet<(u64, usize)> = BTreeSet::new();
     for number in order {
         let (name, block) = blocks[number];

@@ -12,7 +12,7 @@ pub enum LayoutError {
     /// The array has [`super::ELEMENTS_MAX`] elements or more.
     #[error("an array has fewer than 2^62 elements")]
     TooManyElements,
-    /// The process grid has distributions for another number of dimensions than the array has.
+    /// The process grid distributes another number of dimensions than the array has.
     #[error(
         "{given} dimensions are distributed, but the array has {wanted}: give one distribution for each"
     )]
@@ -52,7 +52,7 @@ pub enum LayoutError {
     AxisTwice {
         /// Number of the axis of the grid.
         axis: usize,
-        /// The two dimensions that are distributed over the axis.
+        /// The two dimensions of the array that are distributed over the same axis.
         dims: [usize; 2],
     },
     /// The size of blocks is 0.
@@ -74,7 +74,7 @@ pub enum LayoutError {
         /// Number of coordinates of the axis of the grid.
         over: u32,
     },
-    /// The first block is at a coordinate beyond the axis.
+    /// The coordinate that should have the first block is beyond the end of its axis.
     #[error(
         "the first block of dimension {dim} is at coordinate {first}, but the axis has {over}: coordinates \
          count from 0"
@@ -82,7 +82,7 @@ pub enum LayoutError {
     Source {
         /// Number of the dimension of the array.
         dim: usize,
-        /// The coordinate of the first block.
+        /// The coordinate that should have the first block.
         first: u32,
         /// Number of coordinates of the axis of the grid.
         over: u32,

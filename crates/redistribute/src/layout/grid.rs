@@ -6,7 +6,8 @@ use super::{Part, RANKS_MAX};
 use crate::comb::Comb;
 use std::sync::Arc;
 
-/// Upper bound of the indices in one round of blocks over all coordinates of an axis.
+/// Upper bound of the number of indices in one round of blocks: one block for each coordinate of an
+/// axis.
 const ROUND: u128 = 1 << 63;
 
 /// Order in which the processes of a grid are numbered.
@@ -163,7 +164,7 @@ impl Grid {
         Ok(())
     }
 
-    /// Return the part of the array that process `number` has.
+    /// Return the part of the array that process `number` holds.
     pub(super) fn part(&self, shape: &[u64], number: u32) -> Part {
         let at = self.coordinates(number);
         let combs =
@@ -171,8 +172,8 @@ impl Grid {
         combs.collect()
     }
 
-    /// Return the indices of dimension `dim` at coordinate `at` of its axis; all indices if it has
-    /// no axis.
+    /// Return the array indices of dimension `dim` that processes at coordinate `at` of its axis
+    /// hold; all indices if the dimension has no axis.
     pub(crate) fn comb(&self, shape: &[u64], dim: usize, at: u32) -> Comb {
         let extent = shape[dim];
         let Some((axis, spread)) = &self.dims[dim].0 else {
@@ -193,8 +194,8 @@ impl Grid {
         }
     }
 
-    /// Return the coordinate of a process along the axis of dimension `dim`; 0 if that has no axis.
-    /// `at` are the coordinates of the process.
+    /// Return the coordinate of a process along the axis of the grid over which dimension `dim` is
+    /// distributed; 0 without such an axis. `at` are the coordinates of the process.
     pub(crate) fn coordinate_for(&self, dim: usize, at: &[u32]) -> u32 {
         (self.dims[dim].0.as_ref()).map_or(0, |(axis, _)| at[*axis])
     }
@@ -221,7 +222,8 @@ impl Grid {
         number
     }
 
-    /// Return the axes, from the one whose coordinate counts fastest.
+    /// Return the axes of the grid in the order in which process numbers count through them, the
+    /// fastest first.
     fn axes_from_fastest(&self) -> Box<dyn Iterator<Item = usize>> {
         let axes = 0..self.extents.len();
         match self.order {
@@ -241,7 +243,7 @@ impl Grid {
             .collect()
     }
 
-    /// Return the number of processes that have the same elements as any process, including itself.
+    /// Return the number of processes that share each element: 1 without replication.
     pub(super) fn replicas(&self) -> u64 {
         let free = self.free_axes();
         free.iter()

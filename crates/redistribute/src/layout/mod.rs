@@ -27,11 +27,12 @@ pub const ELEMENTS_MAX: u64 = 1 << 62;
 pub struct Layout {
     shape: Vec<u64>,
     form: Form,
-    /// For each rank of the layout, its number in the program; `None` if it is the same in both.
+    /// For each rank of the layout, its number in the parallel program; `None` if all numbers equal
+    /// the indices.
     ranks: Option<Vec<u32>>,
 }
 
-/// Description of the parts of all ranks.
+/// Form of a layout: a process grid or boxes, from which the parts of all ranks follow.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Form {
     Grid(Grid),
@@ -81,7 +82,7 @@ impl Layout {
         Ok(Self::of_boxes(shape, Boxes::partial(shape, blocks)?))
     }
 
-    /// Return a layout with these boxes.
+    /// Create a layout from boxes that are already checked.
     fn of_boxes(shape: &[u64], boxes: Boxes) -> Self {
         Self {
             form: Form::Boxes(boxes),
@@ -142,12 +143,13 @@ impl Layout {
         }
     }
 
-    /// Return the number in the program of rank `index` of the layout.
+    /// Convert the index of a rank in the layout to the number of the rank in the parallel program.
     pub fn rank(&self, index: u32) -> u32 {
         (self.ranks.as_ref()).map_or(index, |ranks| ranks[index as usize])
     }
 
-    /// Return the index in the layout of the rank with this number in the program, if there is one.
+    /// Convert the number of a rank in the parallel program to its index in the layout; `None` if
+    /// the layout does not contain the rank.
     pub fn index_of(&self, rank: u32) -> Option<u32> {
         match &self.ranks {
             None => (u64::from(rank) < self.rank_count()).then_some(rank),
@@ -171,7 +173,7 @@ impl Layout {
         self.parts(index).iter().map(|part| size(part)).sum()
     }
 
-    /// Return the number of ranks that have each element.
+    /// Return the number of ranks that have a copy of each element: 1 without replication.
     pub fn replicas(&self) -> u64 {
         match &self.form {
             Form::Grid(grid) => grid.replicas(),
@@ -217,7 +219,7 @@ fn check_shape(shape: &[u64]) -> Result<(), LayoutError> {
     }
     let mut elements = 1_u64;
     for &extent in shape {
-        // An extent of 0 counts as 1, so that products of some of the extents are bounded as well.
+        // Count an extent of 0 as 1, so that products of some of the extents are bounded as well.
         let product = elements
             .checked_mul(extent.max(1))
             .filter(|&all| all < ELEMENTS_MAX);

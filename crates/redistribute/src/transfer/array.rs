@@ -3,7 +3,7 @@
 use super::TransferError;
 use crate::comb::Comb;
 
-/// Order of the elements of an array in memory.
+/// Order of the elements of an array in memory: row-major or column-major.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Order {
     /// Row-major order, as in C: the last index counts fastest.
@@ -58,7 +58,7 @@ pub(super) struct ArrayName {
 }
 
 impl ArrayName {
-    /// Return the name of the array of a part, without a rank.
+    /// Create the name of the array of a part, without a rank.
     pub fn new(side: &'static str, part: usize) -> Self {
         Self {
             side,
@@ -75,7 +75,7 @@ impl ArrayName {
         }
     }
 
-    /// Return an error about this array.
+    /// Create an error that names this array.
     fn error(&self, problem: String) -> TransferError {
         TransferError::Array {
             side: self.side,
@@ -90,7 +90,7 @@ impl ArrayName {
         self.error("it is missing".to_owned())
     }
 
-    /// Check that the strides have `dims` dimensions.
+    /// Check that there is one stride for each of the `dims` dimensions.
     pub fn check_dims(&self, dims: usize, strides: &[u64]) -> Result<(), TransferError> {
         if strides.len() == dims {
             return Ok(());

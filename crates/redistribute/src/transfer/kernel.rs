@@ -10,7 +10,7 @@ pub struct Runs {
     pub to_step: usize,
 }
 
-/// Runs from one source, with the position of the first run's destination.
+/// Runs of bytes to copy from one source, with their position in the destination.
 pub struct SourceRuns<'a> {
     pub runs: Runs,
     /// The bytes of the source, from the first run on.
@@ -20,7 +20,7 @@ pub struct SourceRuns<'a> {
 }
 
 impl SourceRuns<'_> {
-    /// Return the position after the last byte that is written.
+    /// Return the position in the destination after the last byte that the copy writes.
     pub fn end(&self) -> usize {
         self.to + (self.runs.count - 1) * self.runs.to_step + self.runs.len
     }
@@ -46,7 +46,7 @@ pub fn interleave(sides: &[SourceRuns<'_>], to: &mut [u8]) {
     if sides.iter().any(|side| side.runs.len != len) {
         return round_robin(sides, to, copy_by_lines);
     }
-    // Runs of a constant length are copied in registers.
+    // Choose a copy function by the length of runs: those of a constant length copy in registers.
     match len {
         1 => round_robin(sides, to, copy_fixed::<1>),
         2 => round_robin(sides, to, copy_fixed::<2>),
@@ -76,7 +76,7 @@ fn round_robin(sides: &[SourceRuns<'_>], to: &mut [u8], one: impl Fn(&[u8], &mut
     }
 }
 
-/// Copy `LEN` bytes. The last argument is not used.
+/// Copy `LEN` bytes, a length known at compile time. The last argument is not used.
 #[inline(always)]
 fn copy_fixed<const LEN: usize>(from: &[u8], to: &mut [u8], _: usize) {
     let from: &[u8; LEN] = from[..LEN].try_into().expect("a slice of this length");

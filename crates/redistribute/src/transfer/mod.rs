@@ -21,7 +21,7 @@ pub enum TransferError {
     /// The number of ranks is not the number of ranks of the layout.
     #[error("{side}: arrays of {given} ranks, but the layout has {wanted}")]
     Ranks {
-        /// The side with the error: `from` or `to`.
+        /// The side of the transfer with the error: `from` or `to`.
         side: &'static str,
         /// Number of ranks that the caller passed.
         given: usize,
@@ -31,13 +31,13 @@ pub enum TransferError {
     /// The number of arrays of a rank is not the number of its parts.
     #[error("{side}: rank {rank} has {given} arrays, but {wanted} parts of the layout")]
     Parts {
-        /// The side with the error: `from` or `to`.
+        /// The side of the transfer with the error: `from` or `to`.
         side: &'static str,
         /// Index of the rank in its layout.
         rank: u32,
         /// Number of arrays that the caller passed.
         given: usize,
-        /// Number of parts of the rank in the layout.
+        /// Number of arrays that the rank must have: one per part in the layout.
         wanted: usize,
     },
     /// An array is too short for its part of the layout, or two of its elements share bytes.
@@ -46,7 +46,7 @@ pub enum TransferError {
         .rank.map(|rank| format!(" of rank {rank}")).unwrap_or_default()
     )]
     Array {
-        /// The side with the error: `from` or `to`.
+        /// The side of the transfer with the error: `from` or `to`.
         side: &'static str,
         /// Index of the rank in its layout; `None` if the call concerns a single rank.
         rank: Option<u32>,
@@ -60,7 +60,7 @@ pub enum TransferError {
     Message {
         /// Size of the message in bytes.
         given: usize,
-        /// Size in bytes of the elements of its sections.
+        /// Size in bytes of the elements that the message must contain.
         wanted: u64,
     },
     /// The threads could not be started.

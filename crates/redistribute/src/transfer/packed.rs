@@ -13,16 +13,16 @@ use crate::plan::Section;
 pub struct Packing {
     /// Size of an element in bytes.
     pub element: u64,
-    /// Order of the elements in the message. The order of the arrays is the fastest.
+    /// Order of the elements in the message. Packing is fastest if the arrays have the same order.
     pub order: Order,
 }
 
-/// Source of the elements that a rank receives from one rank.
+/// Source of the elements that a rank receives from one rank: a message, or its own arrays.
 #[derive(Clone, Copy, Debug)]
 pub enum Source<'a> {
     /// A message that [`Packing::pack`] made of the same sections.
     Message(&'a [u8]),
-    /// The parts of the receiving rank itself.
+    /// Arrays of the receiving rank itself, from which elements are copied without a message.
     Arrays(&'a [Array<'a>]),
 }
 
@@ -140,7 +140,7 @@ impl Packing {
 pub enum Side<'a> {
     /// An array without gaps, for a part with these extents.
     Array(&'a [u64], Order),
-    /// A message with the elements in this order.
+    /// A message without gaps, with the elements in this order.
     Message(Order),
 }
 
@@ -160,8 +160,8 @@ pub fn runs(section: &Section, element: u64, from: Side<'_>, to: Side<'_>) -> Ve
     Walk::new(&dims, element, &from_strides, &to_strides).runs()
 }
 
-/// Return the families of a section with the positions of one side in a message, where runs follow
-/// one another without gaps. `set` sets the position of this side.
+/// Return the families of a section with new positions for one side: those in a message, where runs
+/// follow one another without gaps. `set` sets the position of this side.
 fn in_message(section: &Section, set: impl Fn(At, u64) -> At) -> Vec<Vec<Family>> {
     let dims = section.dims.iter().map(|families| {
         let mut before = 0;

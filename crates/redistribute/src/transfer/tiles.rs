@@ -27,7 +27,7 @@ struct Tile<'a> {
 }
 
 /// Fill each destination array from its sources, with this number of threads. `Walks` lists the
-/// runs to copy.
+/// runs of bytes to copy.
 pub(super) fn fill(
     fillings: Vec<(&mut ArrayMut<'_>, Walks<'_>)>,
     element: u64,
@@ -74,8 +74,8 @@ fn fill_tile(tile: Tile<'_>, all: &[Walks<'_>]) {
     interleaved.sort_by_key(|interleaved| interleaved.to);
     let mut left = interleaved.as_slice();
     while let [first, behind @ ..] = left {
-        // Runs that start before the end of the group and have the same step are interleaved with
-        // the group.
+        // Find the runs to interleave with the group: they start before its end and have the same
+        // step.
         let between = behind
             .iter()
             .take_while(|other| other.to < first.end() && other.runs.to_step == first.runs.to_step);
@@ -85,7 +85,8 @@ fn fill_tile(tile: Tile<'_>, all: &[Walks<'_>]) {
     }
 }
 
-/// Return the number of indices of a tile, if one index has `stride` bytes.
+/// Return the number of indices of the slowest dimension that a tile has, if one index has `stride`
+/// bytes.
 fn rows(stride: u64) -> u64 {
     (TILE_BYTES / stride).max(1)
 }
@@ -96,7 +97,7 @@ fn rows(stride: u64) -> u64 {
 /// array.
 fn tile_ranges(mut ranges: Vec<Range<u64>>, rows: u64) -> Vec<Range<u64>> {
     ranges.sort_unstable_by_key(|range| range.start);
-    // One tile over neighbouring ranges costs less than one tile for each range.
+    // Merge neighbouring ranges: one tile for all costs less than one tile for each.
     let ranges = merged(ranges, rows).into_iter();
     let each = ranges.flat_map(|range| {
         let lows = range.clone().step_by(rows as usize);
@@ -105,7 +106,7 @@ fn tile_ranges(mut ranges: Vec<Range<u64>>, rows: u64) -> Vec<Range<u64>> {
     each.collect()
 }
 
-/// Append the tiles of an array to `tiles`, each with the bytes of its index range.
+/// Cut the bytes of an array into tiles by their index ranges, and append these to `tiles`.
 fn cut<'a>(
     bytes: &'a mut [u8],
     stride: u64,
@@ -116,7 +117,8 @@ fn cut<'a>(
     let (mut left, mut before) = (bytes, 0);
     for Range { start, end } in tile_ranges {
         let (_, from) = left.split_at_mut(((start - before) * stride) as usize);
-        // The data of the last index may end before the start of a further index.
+        // Limit the size of the tile: the data of the last index may end before the start of a
+        // further index.
         let size = ((end - start) * stride).min(from.len() as u64);
         let (bytes, behind) = from.split_at_mut(size as usize);
         (left, before) = (behind, end);
@@ -171,15 +173,15 @@ mod tests {
             let elements = 1_u64 << exponent;
             let over = |dim| Layout::grid(&[elements], Grid::new(&[16], &[dim])).unwrap();
             assert_eq!(tiles_of(over(Dim::block(0)), Order::C), of_piece);
-            // Between the elements of a rank are those of 15 other ranks. Blocks start and end at
-            // any position in a tile.
+            // Interleave the elements of a rank with those of 15 other ranks. Blocks start and end
+            // at any position in a tile.
             let cyclic = tiles_of(over(Dim::cyclic(0, 100)), Order::C);
             assert!(
                 (16 * of_piece..=16 * of_piece + 1).contains(&cyclic),
                 "{cyclic}"
             );
-            // Arrays with rows of 1,024 elements, of which a rank has 256 consecutive ones, and
-            // arrays with columns of the same lengths.
+            // Check arrays with rows of 1,024 elements, of which a rank has 256 consecutive ones,
+            // and arrays with columns of the same lengths.
             for (order, shape) in [
                 (Order::C, [elements >> 10, 1024]),
                 (Order::F, [1024, elements >> 10]),
@@ -188,7 +190,7 @@ mod tests {
                 let layout = Layout::grid(&shape, grid).unwrap();
                 assert_eq!(tiles_of(layout, order), 4 * of_piece);
             }
-            // Elements at both ends of an array have no tiles in between.
+            // Receive elements only at both ends of an array: no tiles lie in between.
             let ends = [0, elements - PIECE / 2].map(|from| Block {
                 from: vec![from],
                 to: vec![from + PIECE / 2],

@@ -4,7 +4,8 @@ use super::kernel::{Runs, copy};
 use crate::family::{At, Family, Steps};
 use std::ops::Range;
 
-/// The runs of a section between two arrays, in the order of their destinations.
+/// Iteration over the contiguous runs of bytes of a section that are copied from one array to
+/// another, in the order of their destinations.
 #[derive(Clone, Debug)]
 pub(super) struct Walk {
     /// Size in bytes of the unit of copying: an element, or all dimensions that are whole on both sides.
@@ -15,7 +16,8 @@ pub(super) struct Walk {
     slowest: usize,
 }
 
-/// A dimension of a walk: its families, and its strides in both arrays.
+/// One dimension of a walk through the runs of a section: its families of indices, and its strides
+/// in both arrays.
 #[derive(Clone, Debug)]
 struct DimWalk {
     families: Vec<Family>,
@@ -48,8 +50,8 @@ impl Walk {
             })
             .collect();
         along.sort_by_key(|dim| std::cmp::Reverse(dim.to));
-        // Dimensions with a single index have the stride of an element, and may come before the
-        // only dimension with several indices.
+        // Skip dimensions with a single index in the search for the slowest one: they may have the
+        // same stride as the only dimension with several indices.
         let stays = |family: &Family| family.len == 1 && family.runs() == 1 && family.first.to == 0;
         let widest = along.first().map_or(0, |dim| dim.to);
         let slowest = along
@@ -62,8 +64,8 @@ impl Walk {
             slowest: slowest.unwrap_or(0),
         };
         walk.merge_dims();
-        // If the dimension has been merged into the unit, it had index 0, as all dimensions before
-        // it.
+        // Limit `slowest` to the dimensions that are left: if it was merged into the unit of
+        // copying, it had index 0.
         walk.slowest = walk.slowest.min(walk.dims.len().saturating_sub(1));
         walk
     }
@@ -91,8 +93,8 @@ impl Walk {
         }
     }
 
-    /// Return the position after the last byte that is read, and after the last byte that is
-    /// written.
+    /// Return two positions: that after the last byte read from the source, and that after the last
+    /// byte written to the destination.
     pub fn ends(&self) -> (u64, u64) {
         let mut ends = (self.unit as u64, self.unit as u64);
         for dim in &self.dims {
@@ -106,7 +108,8 @@ impl Walk {
         ends
     }
 
-    /// Return the range of positions in the destination along the slowest dimension.
+    /// Return the range of indices in the destination array, along the slowest dimension, that the
+    /// walk writes.
     pub fn index_range(&self) -> Range<u64> {
         let families = || self.dims[self.slowest].families.iter();
         let first = families().map(|family| family.first.to).min();
@@ -148,8 +151,8 @@ impl Walk {
         self.visit_dim(0, Some(slowest), (0, 0), emit);
     }
 
-    /// Call `emit` with the runs from dimension `number` on. `at` is the position in source and
-    /// destination, and `clip` the range of the slowest dimension.
+    /// Visit the runs of dimension `number` and of all faster ones, and call `emit` with them. `at`
+    /// is the position in source and destination, and `clip` the range of the slowest dimension.
     fn visit_dim(
         &self,
         number: usize,
@@ -241,8 +244,8 @@ fn each_runs(family: &Family, clip: Option<(u64, u64)>, emit: &mut impl FnMut(Ev
         from_step: inner.by.from,
         to_step: inner.by.to,
     };
-    // Without a range to clip to, the runs of one level are evenly spaced, so one call of `emit`
-    // reports them all.
+    // Report all runs of a level in one call of `emit` if there is no range to clip to: they are
+    // evenly spaced.
     let Some((low, high)) = clip else {
         if inner.count == 1 {
             return emit(EvenRuns {
@@ -289,7 +292,7 @@ fn each_runs(family: &Family, clip: Option<(u64, u64)>, emit: &mut impl FnMut(Ev
                 run += 1;
                 continue;
             }
-            // All runs in the range are whole, except perhaps the last.
+            // Report all whole runs in the range at once; only the last run may be cut off.
             let is_last_cut = to + (last - 1 - run) * inner.by.to + family.len > high;
             let count = last - run - u64::from(is_last_cut);
             emit(EvenRuns {

@@ -54,13 +54,15 @@ pub(crate) struct SearchTable {
     pub(crate) resolution: f64,
 }
 
-/// The lowest and the highest offered load of a search. The type of a load depends on the kind of machine.
+/// The lowest and the highest offered load of a search. A load is a rate of messages or a bandwidth, as the
+/// kind of machine (hypercube, SCI and so on) requires.
 pub(crate) struct Ends {
     pub(crate) from: Value,
     pub(crate) to: Value,
 }
 
 impl Describe for Ends {
+    /// Add the descriptions of the fields `from` and `to` of the table `path` to `rows`.
     fn rows(path: &str, rows: &mut Rows) {
         for (name, meaning) in [
             (
@@ -74,6 +76,7 @@ impl Describe for Ends {
         }
     }
 
+    /// Return the values of the fields `from` and `to` of the table `path`.
     fn read(settings: &Settings, path: &str) -> Self {
         let end = |name| settings.value(&at(path, name)).clone();
         Self {

@@ -78,28 +78,28 @@ pub enum StopRule {
     },
 }
 
-/// Part of a run to discard at its start, by the word of `stop.warmup`.
+/// Warm-up: the part of a run to discard at its start, as the field `stop.warmup` selects it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Describe)]
 pub enum Warmup {
-    /// The truncation point of MSER-5.
+    /// Discard everything before the truncation point that the MSER-5 rule finds.
     Mser5,
-    /// A fixed number of messages (section 5 of the hypercube paper: 50,000).
+    /// Discard a fixed number of messages (section 5 of the hypercube paper: 50,000).
     Fixed {
         /// Messages to discard at the start of a run.
         #[describe(key = "warmup_messages", label = "warm-up", holds = Whole::new(0, MESSAGES_MAX), of_kind)]
         messages: u64,
     },
-    /// Nothing: all observations count from the start of the run.
+    /// Discard nothing: observations count from the start of the run.
     None,
 }
 
-/// Method for confidence intervals.
+/// Method to compute confidence intervals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Intervals {
-    /// Means of independent replications.
+    /// Compute intervals from the means of independent replications.
     Replications,
-    /// Means of batches within a run.
+    /// Compute intervals from the means of batches within a run.
     BatchMeans,
 }
 
@@ -116,10 +116,10 @@ pub struct Verdict {
 
 /// Maximum number of messages that a field accepts.
 const MESSAGES_MAX: u64 = 1_000_000_000_000;
-/// Type of fields that hold a number of messages.
+/// Type of scenario fields whose value is a number of messages: parser and valid range.
 const MESSAGES: Whole = Whole::new(1, MESSAGES_MAX);
 
-/// The fields of each stopping rule, by the word of the field `stop.rule`.
+/// Scenario file fields of each stopping rule. The value of the field `stop.rule` selects the rule.
 #[derive(Describe)]
 enum RuleTable {
     Precision {
@@ -152,15 +152,17 @@ enum RuleTable {
     },
 }
 
-/// Conversion of the fields of the stopping rule. If the file does not name the measures, they follow from
-/// the named tables.
+/// Conversion of the stopping rule from the fields of the file. Without a list of measures, the rule checks
+/// one measure of each named table, such as a job.
 impl Selector for StopRule {
     const WORDS: &'static [&'static str] = RuleTable::WORDS;
 
+    /// Add the descriptions of the fields of all stopping rules to `rows`.
     fn rows(path: &str, selector: &str, rows: &mut Rows) {
         RuleTable::rows(path, selector, rows);
     }
 
+    /// Return the stopping rule that the field `selector` names, with the values of its fields.
     fn read(settings: &Settings, path: &str, selector: &str) -> Self {
         match RuleTable::read(settings, path, selector) {
             RuleTable::Fixed {
@@ -192,7 +194,8 @@ pub fn messages_most(settings: &Settings) -> Option<(&'static str, u64)> {
     }
 }
 
-/// Return the default measures of the stopping rule: the same quantity of each named table.
+/// Return the measures that the stopping rule checks by default: for each named table, such as a job, one
+/// measure `NAME.MEASURE`.
 fn of_named_tables(settings: &Settings) -> Vec<String> {
     let schema = settings.schema();
     let measures = schema.named().into_iter().flat_map(|named| {
@@ -212,7 +215,7 @@ pub(crate) fn check(settings: &Settings, stop: &Stop) -> Result<(), Problem> {
         ));
     }
     let (key, messages) = match &stop.rule {
-        // For a fixed time, the number of messages is not known in advance.
+        // Skip the check: with a fixed time, the number of messages is not known in advance.
         StopRule::FixedTime { .. } => return Ok(()),
         StopRule::Fixed { messages } => ("stop.messages", *messages),
         StopRule::Precision { of, .. } if of.is_empty() => {

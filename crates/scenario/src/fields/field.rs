@@ -9,10 +9,9 @@ use std::sync::Arc;
 pub enum Default {
     /// No default: the field must be set.
     Required,
-    /// A fixed value, as TOML.
+    /// A fixed default value, as TOML text.
     Value(&'static str),
-    /// A word that follows from other fields: from the first of them that is set, or else from the word of
-    /// one field.
+    /// A word that depends on which other fields are set, or else on the value of one field.
     Following(Following),
     /// A value that depends on other fields, described in words.
     Derived(&'static str),
@@ -23,8 +22,8 @@ pub enum Default {
 }
 
 impl Default {
-    /// Return a default word that follows from the fields `given` if one is set, or else from the word of the
-    /// field `selector`.
+    /// Return a default that depends on other fields: the word paired with the first field of `given` that is
+    /// set, or else the word that `words` pairs with the value of the field `selector`.
     pub fn following(
         given: &[(&str, &'static str)],
         selector: &str,
@@ -39,14 +38,14 @@ impl Default {
     }
 }
 
-/// Rule by which a default word follows from other fields.
+/// Rule that determines a default word from other fields.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Following {
-    /// Fields, each with the word that follows if this field is set. The first field that is set decides.
+    /// Keys of fields, each with the default word if this field is set. The first field that is set decides.
     pub given: Vec<(String, &'static str)>,
-    /// The field whose word decides if none of the fields in `given` is set.
+    /// Key of the field whose value determines the default if no field of `given` is set.
     pub selector: String,
-    /// Pairs of a word of the selector and the default word that follows from it.
+    /// Pairs of a value of the field `selector` and the default word for this value.
     pub words: &'static [(&'static str, &'static str)],
 }
 
@@ -54,9 +53,9 @@ pub struct Following {
 /// `choices`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Only {
-    /// Key of the field whose word decides.
+    /// Key of the field whose value decides whether the dependent field has an effect.
     pub selector: String,
-    /// Words with which the dependent field has an effect.
+    /// Values of the field `selector` with which the dependent field has an effect.
     pub choices: Vec<&'static str>,
 }
 
@@ -65,7 +64,7 @@ pub struct Only {
 pub struct Field {
     /// The dotted key, such as `machine.lanes.pe`.
     pub key: Arc<str>,
-    /// Type of the field's values.
+    /// Type of the field's values: parser, range and description.
     pub holds: &'static dyn AnyType,
     /// Value or effect if the file leaves the field out.
     pub default: Default,
@@ -118,7 +117,7 @@ impl Field {
         self
     }
 
-    /// Declare these fields as alternatives for the same quantity.
+    /// Declare that the fields `alternatives` set the same quantity as this field.
     pub fn instead_of(mut self, alternatives: &[&str]) -> Self {
         self.alternatives = alternatives.iter().map(|&key| key.to_owned()).collect();
         self
@@ -130,22 +129,22 @@ impl Field {
         self
     }
 
-    /// Return the field with another default.
+    /// Return the field description with another default.
     pub fn by_default(self, default: Default) -> Self {
         Self { default, ..self }
     }
 
-    /// Return the field with values of another type.
+    /// Return the field description with another type of values.
     pub fn holding(self, holds: &'static dyn AnyType) -> Self {
         Self { holds, ..self }
     }
 
-    /// Return the field with another description.
+    /// Return the field description with another text for the reference.
     pub fn meaning(self, meaning: &'static str) -> Self {
         Self { meaning, ..self }
     }
 
-    /// Set the example value, as written in a file.
+    /// Set the example value of the field, as written in a file.
     pub fn such_as(mut self, example: &'static str) -> Self {
         self.example = Some(example);
         self

@@ -6,8 +6,8 @@ use crate::fields::schema::Schema;
 
 impl Formats {
     /// Return the inconsistencies in the field descriptions of all kinds of machine, one line each:
-    /// references to fields or words that do not exist, and tables in several pieces. The author of a kind of
-    /// machine should test that the result is empty.
+    /// references to fields or words that do not exist, and tables whose fields are not contiguous. The
+    /// author of a kind of machine should test that the result is empty.
     pub fn flaws(&'static self) -> Vec<String> {
         let mut flaws = Vec::new();
         for schema in self.schemas() {
@@ -28,7 +28,7 @@ impl Formats {
 /// each table once. Add inconsistencies to `flaws`.
 fn check_pieces(schema: &Schema, flaws: &mut Vec<String>) {
     let mut tables: Vec<&str> = Vec::new();
-    // The canonical form writes the fields that a shorthand sets, not the shorthand.
+    // Skip shorthand fields: the canonical form of a file contains the fields that they set instead.
     let written = schema.fields().iter().filter(|field| field.sets.is_empty());
     for field in written {
         let table = field.key.rsplit_once('.').map_or("", |(table, _)| table);

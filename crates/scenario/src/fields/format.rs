@@ -11,9 +11,9 @@ use crate::no_effect::Watch;
 use crate::sweep::failures::{Asked, Failures};
 use crate::value::described::{Described, Description};
 
-/// Scenario file format of one kind of machine.
+/// Scenario file format of one kind of machine, such as hypercubes: its fields and their conversion.
 pub trait Format: 'static {
-    /// The word after `machine.kind =` in a file.
+    /// Name of the kind of machine: the value of `machine.kind` in a scenario file.
     const NAME: &'static str;
     /// Name of this form of file in the reference. Several formats may describe one kind of machine. If one
     /// of them has named tables, it is the format of files that contain such tables; the first format is that
@@ -39,7 +39,8 @@ pub trait Format: 'static {
     /// The same errors as [`machine`](Self::machine).
     fn work(settings: &Settings, machine: &Self::Machine) -> Result<Self::Work, Problem>;
 
-    /// Report which fields of machine and workload that may have no effect have one at a point.
+    /// Record in `_watch`, for one point of a sweep, which fields of machine and workload have no effect
+    /// there because of the values of others.
     fn watch(_watch: &mut Watch<'_>, _machine: &Self::Machine, _work: &Self::Work) {}
 
     /// Report the fields outside of `[machine]` and `[workload]` that have no effect on any machine of this
@@ -62,19 +63,20 @@ pub trait Format: 'static {
 /// Type-erased form of a [`Format`]: the scenario file format of one kind of machine.
 #[derive(Debug, Clone, Copy)]
 pub struct Row {
-    /// Names and tables of the form of file.
+    /// The form of scenario file that the format describes: names and field descriptions.
     pub(crate) files: Form,
-    /// Function [`Format::machine`] of the format.
+    /// Pointer to the function [`Format::machine`] of the format, with types erased.
     pub(crate) machine: fn(&Settings) -> Result<Described, Problem>,
-    /// Function that returns machine and workload, by [`Format::machine`] and [`Format::work`].
+    /// Pointer to a function that returns machine and workload: [`Format::machine`] and [`Format::work`] of
+    /// the format.
     pub(crate) build: fn(&Settings) -> Result<(Described, Described), Problem>,
-    /// Function [`Format::watch`] of the format.
+    /// Pointer to the function [`Format::watch`] of the format, with types erased.
     pub(crate) watch: fn(&mut Watch<'_>, &Described, &Described),
-    /// Function [`Format::watch_rules`] of the format.
+    /// Pointer to the function [`Format::watch_rules`] of the format, with types erased.
     pub(crate) watch_rules: fn(&mut Watch<'_>),
-    /// Function [`Format::derived`] of the format.
+    /// Pointer to the function [`Format::derived`] of the format, with types erased.
     pub(crate) derived: fn(&Described) -> Vec<(&'static str, String)>,
-    /// Function [`Format::failures`] of the format.
+    /// Pointer to the function [`Format::failures`] of the format, with types erased.
     pub(crate) failures: fn(&Described, &Asked) -> Option<Failures>,
 }
 
@@ -100,12 +102,12 @@ impl Row {
         }
     }
 
-    /// Return the word after `machine.kind =` in a file.
+    /// Return the name of the kind of machine: the value of `machine.kind` in a scenario file.
     pub const fn kind(&self) -> &'static str {
         self.files.kind
     }
 
-    /// Return the unique name of this form of file in the reference.
+    /// Return the unique name of this scenario file format in the reference of all fields.
     pub const fn form(&self) -> &'static str {
         self.files.name
     }

@@ -26,7 +26,7 @@ pub struct Formats {
 }
 
 impl Formats {
-    /// Return the registry of these kinds of machine, in the order of the reference.
+    /// Create the registry from the formats of all kinds of machine, in the order of the reference.
     pub fn new(rows: Vec<Row>) -> Self {
         let mut names: Vec<&'static str> = Vec::new();
         for row in &rows {
@@ -42,12 +42,12 @@ impl Formats {
         }
     }
 
-    /// Return all forms of file, of all kinds of machine.
+    /// Return all forms of scenario file: for each kind of machine those with and without named tables.
     pub(crate) fn forms(&'static self) -> impl Iterator<Item = &'static Form> {
         self.rows.iter().map(|row| &row.files)
     }
 
-    /// Return the format of files of the form `form`.
+    /// Return the format of scenario files of the form `form`.
     pub(crate) fn row(&'static self, form: &Form) -> &'static Row {
         let row = self.rows.iter().find(|row| row.form() == form.name);
         row.unwrap_or_else(|| unreachable!("{} is no form of these", form.name))
@@ -88,7 +88,8 @@ impl Formats {
             .cloned()
     }
 
-    /// Return whether the registry has another form of file for the same kind of machine before `form`.
+    /// Return whether an earlier form of scenario file in the registry is for the same kind of machine as
+    /// `form`.
     pub(crate) fn is_second(&self, form: &Form) -> bool {
         let first = self.rows.iter().find(|row| row.files.kind == form.kind);
         first.is_some_and(|first| first.files.name != form.name)
@@ -110,7 +111,7 @@ impl Formats {
         )
     }
 
-    /// Return the descriptions of the fields of a form of file: those before its named tables, and those
+    /// Return the field descriptions of a form of scenario file: those before its named tables, and those
     /// after them.
     fn fields_of(&'static self, form: &'static Form) -> (Vec<Field>, Vec<Field>) {
         let mut before = Rows::of::<HeadTable>("");
@@ -125,7 +126,7 @@ impl Formats {
         (before, after.collect())
     }
 
-    /// Return a form of file, with the keys of all fields that its files may have.
+    /// Return a form of scenario file, with the keys of all fields that its files may have.
     fn keys(&'static self, form: &'static Form) -> FormKeys {
         let (before, after) = self.fields_of(form);
         let rows = before.into_iter().chain(form.named_rows(ANY)).chain(after);

@@ -16,9 +16,10 @@ pub trait Describe: Sized {
     fn read(settings: &Settings, path: &str) -> Self;
 }
 
-/// An enum whose word selects further fields of the file. Implement this trait with `#[derive(Describe)]`.
+/// A choice in the scenario file, as an enum: the field names a variant, whose own fields then apply.
+/// Implement this trait with `#[derive(Describe)]`.
 pub trait Selector: Sized {
-    /// The words of the variants, in the order of the reference.
+    /// The names of the variants in a scenario file, in the order of the reference.
     const WORDS: &'static [&'static str];
     /// Add the descriptions of the fields that apply only to some words of the field `selector`.
     fn rows(path: &str, selector: &str, rows: &mut Rows);
@@ -129,8 +130,8 @@ pub fn read_if_any<T: Describe>(settings: &Settings, path: &str) -> Option<T> {
     settings.has_table(path).then(|| T::read(settings, path))
 }
 
-/// Panic because `word` is not the word of any variant of the field `selector`. The check of the field
-/// excludes this.
+/// Panic because `word` names no variant of the choice that the field `selector` makes. An earlier check of
+/// the field excludes this.
 pub fn no_word<T>(selector: &str, word: &str) -> T {
     unreachable!("{word} is none of the words of {selector}")
 }

@@ -27,11 +27,11 @@ pub(crate) struct Schema {
     named_at: usize,
     /// The names of the named tables in the file.
     names: Vec<String>,
-    /// The keys that files of each form may have.
+    /// For each form of scenario file, the keys that its files may have.
     of_forms: Arc<[FormKeys]>,
 }
 
-/// A form of file, and the keys of all fields that its files may have.
+/// A form of scenario file, and the keys of all fields that its files may have.
 pub(crate) type FormKeys = (&'static Form, Vec<Arc<str>>);
 
 impl Schema {
@@ -167,7 +167,7 @@ impl Schema {
     pub(crate) fn kinds_with(&self, path: &str) -> Vec<&'static str> {
         let mut kinds = Vec::new();
         for form in self.with(path) {
-            // Several forms of file may belong to one kind.
+            // List each kind once, although several forms of file may belong to it.
             if !kinds.contains(&form.kind) {
                 kinds.push(form.kind);
             }

@@ -9,9 +9,9 @@ use crate::value::{Choice, Value};
 /// One form of scenario file, for one kind of machine.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Form {
-    /// The word after `machine.kind =` in a file.
+    /// Name of the kind of machine: the value of `machine.kind` in a file.
     pub(crate) kind: &'static str,
-    /// Unique name of this form in the reference.
+    /// Unique name of this form of scenario file in the reference.
     pub(crate) name: &'static str,
     /// Descriptions of the fields of files of this form.
     pub(crate) tables: Tables,
@@ -24,8 +24,8 @@ impl Form {
         named.flat_map(|named| named.rows(name)).collect()
     }
 
-    /// Complete the description of a field that the files of all kinds of machine share, such as its default,
-    /// for this form.
+    /// Complete the description of a field that all kinds of machine share: add the parts that this form of
+    /// file defines, such as the default.
     pub(crate) fn own(&'static self, row: Field) -> Field {
         match &*row.key {
             "search.over" => row
@@ -46,11 +46,12 @@ pub struct Tables {
     pub workload: fn() -> Vec<Field>,
     /// Description of the named tables in `[workload]`, such as jobs, if any.
     pub named: Option<Named>,
-    /// Function that completes a shared field whose default is [`OfKind`](Default::OfKind).
+    /// Function that completes the description of a shared field whose default is
+    /// [`OfKind`](Default::OfKind).
     pub own: fn(Field) -> Field,
     /// Description of the fields that set the offered load.
     pub loads: Loads,
-    /// Presets that files may name, if any.
+    /// Presets (named sets of values) that files may use, if any.
     pub presets: Option<&'static Presets>,
     /// Description of an axis over failures of the machine, if this kind of machine supports it.
     pub faults: Option<&'static Faults>,
@@ -77,7 +78,7 @@ pub struct Loads {
 /// Error of a conversion: the reason why the value of a field is not an offered load.
 #[derive(Debug)]
 pub struct NoLoad {
-    /// Description of the problem.
+    /// Description of the problem with the value.
     pub problem: &'static str,
     /// Hint for a correct value.
     pub hint: &'static str,
@@ -86,7 +87,7 @@ pub struct NoLoad {
 /// An offered load as it is written in a file: the field that sets it, and the value of this field.
 #[derive(Debug)]
 pub struct LoadValue {
-    /// Key of the field.
+    /// Dotted key of the field, such as `workload.rate`.
     pub key: &'static str,
     /// Value of the field, as written in a file.
     pub written: String,
@@ -97,7 +98,7 @@ pub struct LoadValue {
 pub struct Presets {
     /// Key of the field that names a preset.
     pub key: &'static str,
-    /// All presets of the kind of machine.
+    /// All presets of this kind of machine.
     pub rows: &'static [Preset],
 }
 
@@ -113,7 +114,7 @@ pub struct Preset {
 /// Value of one field in a preset, with its source.
 #[derive(Debug)]
 pub struct PresetValue {
-    /// Key of the field.
+    /// Dotted key of the field, such as `workload.rate`.
     pub key: &'static str,
     /// Value of the field, as written in a file.
     pub value: &'static str,

@@ -10,9 +10,9 @@ const PARTS_MAX: usize = 32;
 pub(crate) struct Assignment {
     /// Parts of the key, which dots separate: at least one, and none of them empty.
     pub(crate) path: Vec<String>,
-    /// The value as written.
+    /// The value after `=`, as the user wrote it.
     pub(crate) text: String,
-    /// The value as TOML. Text that is not TOML counts as text without quotation marks.
+    /// The value after `=`, parsed as TOML. If it is not TOML, it is a text without quotation marks.
     pub(crate) node: Node,
 }
 

@@ -241,7 +241,7 @@ fn parse_override(
     if is_words(formats, &key) && !matches!(entry.node.tree, Tree::Text(_)) {
         entry.node.tree = Tree::Text(value);
     }
-    // A variant of a sweep may be an empty table. Any other empty table is probably a mistake.
+    // Refuse an empty table as a probable mistake, unless it is a variant of a sweep.
     let in_sweep = path[0] == "sweep";
     if is_empty_table(&entry.node) || (!in_sweep && has_empty_table(&entry.node)) {
         return Err(Problem::new(

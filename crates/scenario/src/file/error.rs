@@ -71,6 +71,7 @@ impl ScenarioError {
 }
 
 impl fmt::Display for ScenarioError {
+    /// Write the error as one line: location, field, problem and hint.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {
             Place::File { name, line, .. } => {
@@ -104,11 +105,12 @@ impl std::error::Error for ScenarioError {}
 /// errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// No particular location: the value is a default, or the error concerns the file as a whole.
+    /// The origin is no particular location: the value is a default, or the error concerns the file as a
+    /// whole.
     Whole,
-    /// The file, at this byte offset.
+    /// The value is in the file, at this byte offset.
     File(usize),
-    /// The override at this position in the list of overrides.
+    /// The value is in the override at this position in the list of overrides.
     Override(usize),
 }
 
@@ -150,7 +152,7 @@ impl Problem {
         Self { line, ..self }
     }
 
-    /// Return the problem with another field as its field.
+    /// Return the problem about another field.
     pub(crate) fn of(self, field: impl Into<String>) -> Self {
         let field = field.into();
         Self { field, ..self }
@@ -200,7 +202,7 @@ impl Source {
                 Place::Override { text, line }
             }
         };
-        // The function `shown` already shortens values. This also shortens keys, labels and long lists.
+        // Shorten long keys, labels and lists in the message; the function `shown` already shortens values.
         let [field, problem, hint] =
             [problem.field, problem.problem, problem.hint].map(|text| cut(&text, PART_MAX));
         ScenarioError {

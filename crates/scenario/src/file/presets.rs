@@ -12,7 +12,7 @@ use crate::file::tree::parse_value;
 use crate::sweep::axis::Axis;
 
 impl Preset {
-    /// Return the values of the preset as values of fields.
+    /// Parse the values of the preset, and return them as values of their fields.
     fn settings(&self, settings: &Settings, origin: Origin) -> Result<Vec<Setting>, Problem> {
         let setting = |value: &PresetValue| {
             let field = settings.schema().field(value.key);

@@ -11,17 +11,17 @@ use std::sync::Arc;
 /// The layer that sets the value of a field. A value from a later layer replaces a value from an earlier one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Layer {
-    /// The default value of the field.
+    /// Lowest layer: the default value of the field.
     Default,
-    /// The preset that the file names.
+    /// The preset (named set of values) that the file names.
     Preset,
-    /// The scenario file.
+    /// The scenario file itself.
     File,
     /// An override `key=value`.
     Override,
     /// An axis of the sweep.
     Axis,
-    /// The search, which sets the load.
+    /// The search for the saturation load, which sets the load.
     Search,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct Credit {
 }
 
 impl PartialEq for Setting {
-    /// Return whether keys and values are equal; their origins do not matter.
+    /// Return whether both settings have the same key and value; their origins do not matter.
     fn eq(&self, other: &Self) -> bool {
         self.field.key == other.field.key && self.written == other.written
     }

@@ -155,7 +155,8 @@ impl Settings {
         (!only.choices.contains(&word.as_str())).then_some((only, word, layer))
     }
 
-    /// Return the word that the field `key` holds, and the layer that sets the word.
+    /// Return the value of the field `key` as text, and the layer (default, file, override and so on) that
+    /// sets it.
     fn word(&self, key: &str) -> (String, Layer) {
         let setting = self.setting(key);
         match setting.and_then(|own| Some((own.value.as_::<String>()?, own.layer))) {
@@ -195,8 +196,8 @@ impl Settings {
         for field in self.schema.fields().iter().filter(|f| which(&f.key)) {
             match self.set.get(&field.key) {
                 Some(setting) => match self.violated_condition(field) {
-                    // A later layer has set the field that the condition names, so this value is only
-                    // ignored.
+                    // Ignore this value without an error, since a later layer changed the field that the
+                    // condition names.
                     Some((.., layer)) if layer > setting.layer => {}
                     Some((only, word, _)) => return Err(self.no_effect(field, only, &word)),
                     None => {}

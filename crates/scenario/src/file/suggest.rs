@@ -10,7 +10,7 @@ pub fn closest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) ->
     for candidate in candidates {
         let letters = candidate.chars().count();
         let limit = allowed.min(letters.saturating_sub(1));
-        // Each additional letter counts as a typing error, so very long words need no comparison.
+        // Skip the comparison with a much shorter word: each additional letter counts as a typing error.
         if length > letters + limit {
             continue;
         }

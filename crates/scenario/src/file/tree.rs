@@ -7,7 +7,7 @@ use toml::de::{DeTable, DeValue};
 /// A TOML value and its origin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
-    /// The value without its origin.
+    /// The TOML value itself, without its origin.
     pub tree: Tree,
     /// Offset of the value in the file, or the override that contains it.
     pub origin: Origin,
@@ -18,28 +18,28 @@ pub struct Node {
 pub enum Tree {
     /// A table, with its entries in the order of the text.
     Table(Vec<Entry>),
-    /// A list.
+    /// A TOML array.
     Array(Vec<Node>),
-    /// A text.
+    /// A TOML string.
     Text(String),
-    /// A whole number.
+    /// A TOML integer.
     Integer(i64),
-    /// Any other number.
+    /// A TOML floating-point number.
     Float(f64),
-    /// `true` or `false`.
+    /// A TOML boolean.
     Flag(bool),
-    /// A date or a time.
+    /// A TOML date or time, as text.
     Date(String),
 }
 
 /// A key of a table, with its origin and its value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
-    /// The key.
+    /// Name of the entry in its table.
     pub key: String,
     /// Offset of the key in the file, or the override that contains it.
     pub key_origin: Origin,
-    /// The value of the key.
+    /// Value of the entry.
     pub node: Node,
 }
 
@@ -67,13 +67,12 @@ impl Node {
         }
     }
 
-    /// Return a problem with this value. It does not name a field.
+    /// Create a problem (an error without location) about this value. It does not name a field.
     pub fn problem(&self, problem: impl Into<String>, hint: impl Into<String>) -> Problem {
         Problem::new("", self.origin, problem, hint)
     }
 
-    /// Return the problem that a value of another type, named by `expected`, is expected instead of this
-    /// value.
+    /// Create the problem that this value has the wrong type; `expected` names the right type.
     pub fn unexpected(&self, expected: &str, hint: impl Into<String>) -> Problem {
         let problem = format!("{} where {expected} is expected", self.describe());
         self.problem(problem, hint)

@@ -55,7 +55,7 @@ impl Formats {
             let own = |form: &'static Form| info_of(form.name, &form.own(field.clone()));
             self.forms().map(own).collect()
         };
-        // All forms of file of one kind of machine have the same machine fields.
+        // Take only the first form of file of each kind of machine: all forms have the same machine fields.
         let firsts = || self.forms().filter(|form| !self.is_second(form));
         let machines = firsts().flat_map(|form| {
             let rows = (form.tables.machine)().into_iter();
@@ -74,7 +74,7 @@ impl Formats {
     }
 }
 
-/// Return the rows of the reference for an axis over failures.
+/// Return the rows of the field reference (documentation) for an axis over failures of the machine.
 fn failures(form: &Form) -> Vec<FieldInfo> {
     let of_axis = |faults: &'static Faults| {
         let axis = FieldInfo {
@@ -102,7 +102,7 @@ fn info_of(form: &str, field: &Field) -> FieldInfo {
     }
 }
 
-/// Return a row of the reference for a group of fields, such as any axis.
+/// Return a row of the field reference (documentation) for a group of fields, such as any axis.
 fn row(key: &str, holds: &str, default: &str, range: &str, meaning: &str) -> FieldInfo {
     FieldInfo {
         key: key.to_owned(),
@@ -162,7 +162,7 @@ pub(crate) fn in_words(following: &Following) -> String {
     given.chain(clauses).collect::<Vec<_>>().join("; ")
 }
 
-/// Return the rows of the reference for the axes in `[sweep]`.
+/// Return the rows of the field reference (documentation) for the axes in `[sweep]`.
 fn sweep_reference() -> Vec<FieldInfo> {
     let any = "any machine or workload field but machine.kind";
     let mut rows = vec![

@@ -46,7 +46,7 @@ impl Formats {
         json!({
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "title": "Scenario of isthmus",
-            // Editors support alternatives, but few support conditions.
+            // Use alternatives, which editors support; few support conditions.
             "oneOf": forms.collect::<Vec<_>>(),
             "$defs": definitions,
         })
@@ -113,7 +113,7 @@ impl OfFile<'_> {
             "description": format!("{}.", kind_field.meaning),
             "const": form.kind,
         });
-        // An axis may set a required field or a selector, so files with a sweep skip the conditions.
+        // Skip the conditions in files with a sweep: an axis may set a required field or a selector.
         file["if"] = json!({"required": ["sweep"]});
         file["else"] = json!({"allOf": conditions(form, &self.rows)});
         file

@@ -277,7 +277,7 @@ fn read_variant(schema: &Arc<Schema>, key: &str, item: &Node) -> Result<AxisValu
             }
         }
     }
-    // The combined values are only checked for contradictions and not used.
+    // Combine all values of the variant only to check them for contradictions.
     let mut together = Settings::new(schema.clone());
     for setting in &settings {
         together.put(setting).map_err(|problem| {

@@ -197,7 +197,8 @@ pub(crate) fn resolve(
         } = failures.ok_or_else(too_many)?;
         any_part |= single > 0;
         states.retain(|state| state.runs);
-        // If a machine cannot be built, the construction of its point reports the reason.
+        // A state without live nodes means that the machine cannot be built; the construction of its point
+        // reports why.
         unbuilt |= states.iter().any(|state| state.live == 0);
         room = room.checked_sub(states.len()).ok_or_else(too_many)?;
         found.push((values, states));
@@ -217,7 +218,7 @@ pub(crate) fn resolve(
     let merged = merged_axes(&machines, &found);
     let mut values = Vec::new();
     for (machine, states) in &found {
-        // Of an axis that is not merged, only the first value is used.
+        // Merged axes contribute all of their values, other axes only the first one.
         let first =
             |(axis, at): (usize, &AxisValue)| merged[axis] || *at == machines[axis].values[0];
         if machine.iter().enumerate().all(first) {
@@ -305,7 +306,7 @@ fn set_accompanying_fields(
     Ok(())
 }
 
-/// Return the axes at the positions `places`.
+/// Return the axes at these positions in the list.
 fn axes_at(axes: &[Axis], places: &[usize]) -> Vec<Axis> {
     places.iter().map(|&place| axes[place].clone()).collect()
 }

@@ -7,7 +7,8 @@ use crate::value::Choice;
 /// Word that requests the failures of every part that can fail, one at a time.
 pub const SINGLE: &str = "single";
 
-/// Request to a kind of machine to list the possible failures of a machine.
+/// Parameters of a request to list the possible failures of a machine: the parts that may fail, the number of
+/// pairs, and a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asked {
     /// Word for the parts that may fail: [`SINGLE`] for all, or another word that the kind of machine
@@ -15,7 +16,7 @@ pub struct Asked {
     pub of: &'static str,
     /// Number of pairs of failures to sample at random. If no more pairs exist, all are used.
     pub doubles: u64,
-    /// Seed of the random sample.
+    /// Seed of the random sample of pairs of failures.
     pub seed: u64,
     /// Maximum number of states (the machine without and with failures) that the caller accepts.
     pub most: usize,
@@ -24,9 +25,9 @@ pub struct Asked {
 /// The possible failures of a machine, and the state of the machine after each.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failures {
-    /// Number of single failures that have different effects.
+    /// Number of failures of one part that have different effects.
     pub single: usize,
-    /// Number of pairs of these single failures.
+    /// Number of pairs of single failures that have different effects.
     pub pairs: u64,
     /// The state without a failure, then the states after single failures, then those after the sampled
     /// pairs.
@@ -36,7 +37,7 @@ pub struct Failures {
 /// State of a machine after the failure of one part, of two parts, or of none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct State {
-    /// The failed part as a value of the axis, such as `link 0-1`.
+    /// Label of the state in plots and tables: the failed part, such as `link 0-1`.
     pub label: String,
     /// The failed part with its effect, such as `link 0-1 (stops ring 0)`.
     pub words: String,
@@ -59,16 +60,16 @@ pub struct Part {
     pub which: Which,
 }
 
-/// A failed part, as an entry in a list of failed parts.
+/// A failed node or link, as an entry in a list of failed parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Which {
-    /// The number of a node.
+    /// A failed node, by its number.
     Node(u32),
-    /// The numbers of the nodes at both ends of a link.
+    /// A failed link, by the numbers of the nodes at its ends.
     Link(u32, u32),
 }
 
-/// Description of an axis over failures for one kind of machine.
+/// Properties of an axis over failures for one kind of machine: its words, and the fields that it also sets.
 #[derive(Debug, Clone, Copy)]
 pub struct Faults {
     /// The words that an axis over failures may have: [`SINGLE`], and words for subsets of the parts.
@@ -80,7 +81,7 @@ pub struct Faults {
 /// The options of an axis over failures, as the scenario file states them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Wanted {
-    /// Word for the parts that may fail.
+    /// Word that selects the parts that may fail.
     pub(crate) of: &'static str,
     /// Number of pairs of failures to sample at random.
     pub(crate) doubles: u64,

@@ -4,7 +4,7 @@ use crate::file::error::{Origin, Problem};
 use crate::file::settings::Settings;
 use crate::sweep::axis::{Axis, AxisValue};
 
-/// Maximum number of points of a sweep, and of search lines.
+/// Maximum number of points of a sweep, and of its searches for the saturation load.
 pub const POINTS_MAX: usize = 10_000;
 
 /// Return the number of combinations of the values of the axes.

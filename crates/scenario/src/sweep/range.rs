@@ -26,7 +26,7 @@ pub(crate) fn number(setting: &Setting, unit: Option<&str>) -> Option<f64> {
             return number.parse().ok();
         }
     }
-    // Rounding removes errors of the conversion, so that 0.3 stays 0.3 in another unit.
+    // Round away errors of the unit conversion, so that 0.3 stays 0.3 in another unit.
     Some(rounded(amount.number / amount.dimension.of_unit(unit)?, 12))
 }
 

@@ -19,9 +19,9 @@ pub struct Search {
     /// Key of the load field that the file names: `workload.rate`, `workload.interarrival` or
     /// `workload.load`.
     pub over: String,
-    /// The lowest load to try.
+    /// The lowest offered load that the search tries.
     pub low: f64,
-    /// The highest load to try, above the lowest.
+    /// The highest offered load that the search tries, above the lowest.
     pub high: f64,
     /// The unit of `low` and `high`: `/ms`, `GB/s` or `MB/s`.
     pub unit: &'static str,
@@ -67,7 +67,7 @@ pub(crate) fn build(settings: &Settings, table: SearchTable) -> Result<Search, P
 /// load along it.
 #[derive(Debug, Clone)]
 pub struct SearchLine {
-    /// Position of this line in the list of all search lines.
+    /// Position of this search line in the list of all search lines.
     pub index: usize,
     /// The values of the axes of [`Scenario::search_axes`](crate::Scenario::search_axes).
     pub values: Vec<AxisValue>,

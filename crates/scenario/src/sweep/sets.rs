@@ -6,7 +6,8 @@ use crate::file::suggest::closest;
 use crate::file::tree::{Node, Tree, shown};
 use crate::value::SET_WORDS;
 
-/// Return the sets for which `word` stands, as lists of names in the order of the file. Errors name no field.
+/// Expand `word` to the sets of names for which it stands, as lists in the order of the file. Errors name no
+/// field.
 ///
 /// `"alone"` stands for each name by itself. `"pairs"` stands for each name by itself, then each pair. Both
 /// end with the set of all names, unless the list includes it already.

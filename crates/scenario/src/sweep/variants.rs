@@ -115,8 +115,8 @@ impl Scenario {
         canonical::write(&base, &axes, |_| true)
     }
 
-    /// Return the names of the parts in which this scenario differs from `other`, of these: loads, stopping
-    /// rule, verdict and seed.
+    /// Return which of these parts differ between this scenario and `other`: loads, stopping rule, verdict,
+    /// seed.
     pub fn differs_from(&self, other: &Self) -> Vec<&'static str> {
         let rules = |table: &'static str| {
             let mut fields = self.base.schema().fields().iter();
@@ -136,7 +136,8 @@ impl Scenario {
         .collect()
     }
 
-    /// Return the offered loads of the load axis, or else the load of the first variant.
+    /// Return the offered loads of the scenario: those of the load axis, or else the load of the first
+    /// variant.
     fn given_loads(&self) -> Vec<toml::Value> {
         if let Some(axis) = self.axes.iter().find(|axis| self.is_load(&axis.key)) {
             let settings = axis.settings();
@@ -149,8 +150,8 @@ impl Scenario {
 }
 
 impl Variant {
-    /// Return the key of the first field that is set and whose key begins with one of `starts`, in the order
-    /// of the reference.
+    /// Return the key of the first field, in the order of the reference, that is set and whose key begins
+    /// with one of `starts`.
     pub fn given(&self, starts: &[&str]) -> Option<&str> {
         let mut fields = self.settings.schema().fields().iter();
         let is_one = |field: &&Arc<Field>| {

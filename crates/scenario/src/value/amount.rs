@@ -13,13 +13,13 @@ pub enum Dimension {
     Grid,
     /// A plain number or a share.
     Number,
-    /// Time, in ps.
+    /// A time, in picoseconds.
     Time,
-    /// Data, in B.
+    /// An amount of data, in bytes.
     Data,
-    /// Bandwidth, in bit/s.
+    /// A bandwidth, in bit/s.
     Bandwidth,
-    /// A rate, in 1/s.
+    /// A rate of events, per second.
     Rate,
 }
 
@@ -64,7 +64,7 @@ pub struct Amount {
 }
 
 impl Amount {
-    /// Return the amount for the number of nodes of a grid with one dimension.
+    /// Return an amount that is the number of nodes of a grid with one dimension.
     pub fn of_grid(nodes: u32) -> Self {
         Self {
             number: nodes.into(),

@@ -12,6 +12,7 @@ pub trait Description: Any + fmt::Debug + Send + Sync {
 }
 
 impl<T: Any + fmt::Debug + PartialEq + Send + Sync> Description for T {
+    /// Downcast `other` to the type of this value, and compare.
     fn equals(&self, other: &dyn Any) -> bool {
         other.downcast_ref() == Some(self)
     }
@@ -43,12 +44,14 @@ impl Described {
 }
 
 impl PartialEq for Described {
+    /// Return whether both values have the same type and are equal.
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0) || self.0.equals(&*other.0)
     }
 }
 
 impl fmt::Debug for Described {
+    /// Write the value in the debug format of its own type.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }

@@ -12,7 +12,7 @@ use isthmus_units::{Bandwidth, Bytes, Rate, Time};
 /// A Rust type of field values, with the default type (parser and description) of such fields in the scenario
 /// file.
 pub trait Held: Description {
-    /// The default type of fields with values of this Rust type.
+    /// The default type (parser and description) of scenario fields with values of this Rust type.
     const TYPE: &'static dyn AnyType;
 }
 

@@ -19,14 +19,17 @@ pub const SET_WORDS: &[&str] = &["alone", "pairs"];
 pub struct Nodes;
 
 impl ValueType for Nodes {
+    /// Rust type of the parsed value: the node numbers.
     type Held = Vec<u32>;
 
+    /// Return the description of this type of field values: name, example, valid range and JSON Schema.
     fn describe(&self) -> TypeInfo {
         let json = json::list(&json::node(), 0);
         let expected = "a list of node numbers";
         TypeInfo::new(expected, "[0, 7]", "node numbers, none twice", json)
     }
 
+    /// Parse a list of distinct node numbers.
     fn read(&self, node: &Node) -> Result<Vec<u32>, Problem> {
         distinct(node.items(self)?, node_number, |&node| node, u32::to_string)
     }
@@ -39,8 +42,10 @@ pub struct Links {
 }
 
 impl ValueType for Links {
+    /// Rust type of the parsed value: the links, as pairs of node numbers.
     type Held = Vec<(u32, u32)>;
 
+    /// Return the description of this type of field values: name, example, valid range and JSON Schema.
     fn describe(&self) -> TypeInfo {
         let range = match self.directed {
             false => "pairs of neighbouring nodes, none twice",
@@ -51,6 +56,7 @@ impl ValueType for Links {
         TypeInfo::new(expected, "[[0, 1], [4, 6]]", range, json::list(&pair, 0))
     }
 
+    /// Parse a list of distinct links, each a pair of node numbers.
     fn read(&self, node: &Node) -> Result<Vec<(u32, u32)>, Problem> {
         let link = |item: &Node| match &item.tree {
             Tree::Array(ends) if ends.len() == 2 => {
@@ -71,8 +77,10 @@ impl ValueType for Links {
 pub struct Percentiles;
 
 impl ValueType for Percentiles {
+    /// Rust type of the parsed value: the percentiles.
     type Held = Vec<f64>;
 
+    /// Return the description of this type of field values: name, example, valid range and JSON Schema.
     fn describe(&self) -> TypeInfo {
         let one = json!({"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 100});
         let range = "between 0 and 100, both excluded; none twice";
@@ -80,6 +88,7 @@ impl ValueType for Percentiles {
         TypeInfo::new("a list of percentiles", "[50, 90, 99]", range, json).units("%")
     }
 
+    /// Parse a list of distinct percentiles.
     fn read(&self, node: &Node) -> Result<Vec<f64>, Problem> {
         let (min, max) = (0.0, 100.0);
         let percentile = |item: &Node| {
@@ -90,7 +99,8 @@ impl ValueType for Percentiles {
             let problem = format!("{percentile} is no percentile");
             Err(item.problem(problem, "give numbers between 0 and 100"))
         };
-        // Positive numbers have the same order as their bits.
+        // Compare percentiles by their bits: positive floating-point numbers have the same order as their
+        // bits.
         let bits = |percentile: &f64| percentile.to_bits();
         distinct(node.items(self)?, percentile, bits, f64::to_string)
     }
@@ -105,8 +115,10 @@ pub struct Measures {
 }
 
 impl ValueType for Measures {
+    /// Rust type of the parsed value: the names of the measures.
     type Held = Vec<String>;
 
+    /// Return the description of this type of field values: name, example, valid range and JSON Schema.
     fn describe(&self) -> TypeInfo {
         let first = if self.named { json::NAME } else { "[a-z0-9_]+" };
         let json = json::list(&json::text(&format!(r"{first}(\.[a-z0-9_]+)*")), 0);
@@ -114,6 +126,7 @@ impl ValueType for Measures {
         TypeInfo::new("a list of measures", self.example, range, json)
     }
 
+    /// Parse a list of distinct names of measures.
     fn read(&self, node: &Node) -> Result<Vec<String>, Problem> {
         let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
         let part = |part: &str| !part.is_empty() && part.chars().all(good);
@@ -142,8 +155,10 @@ impl ValueType for Measures {
 pub struct NameSet;
 
 impl ValueType for NameSet {
+    /// Rust type of the parsed value: the names.
     type Held = Vec<String>;
 
+    /// Return the description of this type of field values: name, example, valid range and JSON Schema.
     fn describe(&self) -> TypeInfo {
         let words = alternatives(SET_WORDS);
         let range = format!("names of jobs, none twice; as an axis also {words}");
@@ -154,6 +169,7 @@ impl ValueType for NameSet {
         }
     }
 
+    /// Parse a list of distinct names of named tables.
     fn read(&self, node: &Node) -> Result<Vec<String>, Problem> {
         let name = |item: &Node| match &item.tree {
             Tree::Text(name) => Ok(name.clone()),

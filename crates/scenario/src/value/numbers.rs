@@ -20,10 +20,10 @@ pub struct Whole<T = u64> {
 }
 
 impl<T> Whole<T> {
-    /// The type of any whole number.
+    /// Type of fields whose value is any whole number that is not negative.
     pub const COUNT: Self = Self::new(0, i64::MAX as u64);
 
-    /// Return the type of whole numbers from `min` to `max`.
+    /// Create the type of fields whose values are whole numbers from `min` to `max`.
     pub const fn new(min: u64, max: u64) -> Self {
         Self {
             min,
@@ -51,14 +51,17 @@ impl<T> ValueType for Whole<T>
 where
     T: Description + TryFrom<u64>,
 {
+    /// Rust type of the parsed value: an integer type.
     type Held = T;
 
+    /// Return the description of this type of field values: name, example, valid range and JSON Schema.
     fn describe(&self) -> TypeInfo {
         let (min, max) = (self.min, self.max);
         let json = json!({"type": "integer", "minimum": min, "maximum": max});
         TypeInfo::new(self.expected, min.max(1).to_string(), self.range(), json)
     }
 
+    /// Parse a whole number, and check its range.
     fn read(&self, node: &Node) -> Result<T, Problem> {
         let Tree::Integer(number) = node.tree else {
             let hint = node.unquoted_number();
@@ -81,8 +84,10 @@ pub struct Number {
 }
 
 impl ValueType for Number {
+    /// Rust type of the parsed value: the number.
     type Held = f64;
 
+    /// Return the description of this type of field values: name, example, valid range and JSON Schema.
     fn describe(&self) -> TypeInfo {
         let (min, max) = (self.min, self.max);
         let range = match max == f64::MAX {
@@ -93,6 +98,7 @@ impl ValueType for Number {
         TypeInfo::new("a number", "1.5", range, json)
     }
 
+    /// Parse a finite number, and check its range.
     fn read(&self, node: &Node) -> Result<f64, Problem> {
         let number = float(node, self)?;
         match (self.min..=self.max).contains(&number) {
@@ -112,13 +118,13 @@ pub struct Share {
 }
 
 impl Share {
-    /// The type of shares that may be 0 or 1.
+    /// Type of fields whose value is a share from 0 to 1, ends included.
     pub const ANY: Self = Self {
         above_zero: false,
         below_one: false,
     };
 
-    /// The type of shares strictly between 0 and 1.
+    /// Type of fields whose value is a share between 0 and 1, ends excluded.
     pub const INSIDE: Self = Self {
         above_zero: true,
         below_one: true,
@@ -126,8 +132,10 @@ impl Share {
 }
 
 impl ValueType for Share {
+    /// Rust type of the parsed value: the share, from 0 to 1.
     type Held = f64;
 
+    /// Return the description of this type of field values: name, example, valid range and JSON Schema.
     fn describe(&self) -> TypeInfo {
         let range = match (self.above_zero, self.below_one) {
             (false, false) => "0 to 1",
@@ -144,6 +152,7 @@ impl ValueType for Share {
         TypeInfo::new("a share", "0.05 or \"5%\"", range, json).units("none, or % in text")
     }
 
+    /// Parse a share, as a number or as a percentage such as `"5%"`.
     fn read(&self, node: &Node) -> Result<f64, Problem> {
         let share = match &node.tree {
             Tree::Text(text) => percentage(text).ok_or_else(|| {

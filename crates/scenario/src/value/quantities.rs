@@ -20,21 +20,24 @@ pub struct Span {
 }
 
 impl Span {
-    /// Return the type of spans that may be zero. Errors suggest the unit `usual` for a number without a
-    /// unit.
+    /// Create the type of fields whose values are spans of time that may be zero. Errors suggest the unit
+    /// `usual` for a number without a unit.
     pub const fn or_zero(usual: &'static str) -> Self {
         Self { zero: true, usual }
     }
 
-    /// Return the type of spans above zero. Errors suggest the unit `usual` for a number without a unit.
+    /// Create the type of fields whose values are spans of time above zero. Errors suggest the unit `usual`
+    /// for a number without a unit.
     pub const fn above_zero(usual: &'static str) -> Self {
         Self { zero: false, usual }
     }
 }
 
 impl ValueType for Span {
+    /// Rust type of the parsed value: the span of time.
     type Held = Time;
 
+    /// Return the description of this type of field values: name, example, valid range and JSON Schema.
     fn describe(&self) -> TypeInfo {
         let range = match self.zero {
             true => "0 s to 24 h",
@@ -44,6 +47,7 @@ impl ValueType for Span {
         TypeInfo::new("a time", "\"0.156 ms\"", range, json).units("ps, ns, us, ms, s, min, h")
     }
 
+    /// Parse a span of time with a unit, such as `"5 us"`.
     fn read(&self, node: &Node) -> Result<Time, Problem> {
         let time: Time = quantity(node, self, self.usual)?;
         if time == Time::ZERO && !self.zero {
@@ -58,25 +62,27 @@ impl ValueType for Span {
 
 /// Type of fields whose value is an amount of data within a range in bytes.
 pub struct Data {
-    /// Minimum number of bytes.
+    /// Minimum valid amount in bytes.
     min: u64,
-    /// Maximum number of bytes.
+    /// Maximum valid amount in bytes.
     max: u64,
 }
 
 impl Data {
-    /// The type of any amount of data above zero.
+    /// Type of fields whose value is any amount of data above zero.
     pub const ANY: Self = Self::new(1, u64::MAX);
 
-    /// Return the type of amounts from `min` to `max` bytes.
+    /// Create the type of fields whose values are amounts from `min` to `max` bytes.
     pub const fn new(min: u64, max: u64) -> Self {
         Self { min, max }
     }
 }
 
 impl ValueType for Data {
+    /// Rust type of the parsed value: the amount of data.
     type Held = Bytes;
 
+    /// Return the description of this type of field values: name, example, valid range and JSON Schema.
     fn describe(&self) -> TypeInfo {
         let (min, max) = (self.min, self.max);
         let range = match max == u64::MAX {
@@ -89,6 +95,7 @@ impl ValueType for Data {
             .units("B, kB, MB, GB, TB, KiB, MiB, GiB, TiB")
     }
 
+    /// Parse an amount of data with a unit, such as `"4 KiB"`.
     fn read(&self, node: &Node) -> Result<Bytes, Problem> {
         let bytes: Bytes = quantity(node, self, "B")?;
         match bytes.get() {
@@ -103,18 +110,19 @@ impl ValueType for Data {
 pub struct Throughput {
     /// Unit that error messages suggest for a number without a unit.
     usual: &'static str,
-    /// Whether the bandwidth is an offered load.
+    /// Whether the bandwidth is an offered load, for error messages.
     offered: bool,
 }
 
 impl Throughput {
-    /// The type of bandwidths of parts of the machine.
+    /// Type of fields whose value is the bandwidth of a link or another part of the machine.
     pub const LINK: Self = Self {
         usual: "MB/s",
         offered: false,
     };
 
-    /// Return the type of offered loads. Errors suggest the unit `usual` for a number without a unit.
+    /// Create the type of fields whose values are offered loads. Errors suggest the unit `usual` for a number
+    /// without a unit.
     pub const fn offered(usual: &'static str) -> Self {
         let offered = true;
         Self { usual, offered }
@@ -122,8 +130,10 @@ impl Throughput {
 }
 
 impl ValueType for Throughput {
+    /// Rust type of the parsed value: the bandwidth.
     type Held = Bandwidth;
 
+    /// Return the description of this type of field values: name, example, valid range and JSON Schema.
     fn describe(&self) -> TypeInfo {
         let example = format!("\"20 {}\"", self.usual);
         let json = json::quantity(json::BANDWIDTH, false);
@@ -131,6 +141,7 @@ impl ValueType for Throughput {
             .units("B/s, kB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s, bit/s to Tbit/s")
     }
 
+    /// Parse a bandwidth with a unit, such as `"1 GB/s"`.
     fn read(&self, node: &Node) -> Result<Bandwidth, Problem> {
         let bandwidth: Bandwidth = quantity(node, self, self.usual)?;
         match (bandwidth.bits_per_s(), self.offered) {
@@ -145,14 +156,17 @@ impl ValueType for Throughput {
 pub struct Frequency;
 
 impl ValueType for Frequency {
+    /// Rust type of the parsed value: the rate of events.
     type Held = Rate;
 
+    /// Return the description of this type of field values: name, example, valid range and JSON Schema.
     fn describe(&self) -> TypeInfo {
         let range = "above 0, a mean gap of 1 ps to 24 h";
         let json = json::quantity(json::RATE, false);
         TypeInfo::new("a rate", "\"6.4 /ms\"", range, json).units("/s, /ms, /us, /ns")
     }
 
+    /// Parse a rate of events with a unit, such as `"5 /ms"`.
     fn read(&self, node: &Node) -> Result<Rate, Problem> {
         let rate: Rate = quantity(node, self, "/ms")?;
         let gap = 1e12 / rate.per_s();
@@ -197,7 +211,8 @@ pub fn quantity<T: FromStr<Err = UnitError>>(
     Err(node.problem(problem, hint))
 }
 
-/// Return the error that a quantity is zero, which would mean `meaning`. `right` is the advice.
+/// Return the error that a quantity is zero. `meaning` completes the text "zero is ...", and `right` the hint
+/// "give ...".
 fn zero(node: &Node, meaning: &str, right: &str) -> Problem {
     node.problem(format!("zero is {meaning}"), format!("give {right}"))
 }

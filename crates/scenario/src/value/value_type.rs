@@ -28,7 +28,7 @@ pub trait ValueType: Send + Sync {
     }
 }
 
-/// Helpers for the parsers of field values.
+/// Methods of TOML values for the parsers of field values.
 impl Node {
     /// Return the problem that a value of type `of` is expected instead of this value.
     pub fn wrong_type(&self, of: &impl ValueType) -> Problem {
@@ -84,7 +84,7 @@ pub struct TypeInfo {
 }
 
 impl TypeInfo {
-    /// Return a description of a type with the entries that every type must have.
+    /// Create the description of a type, with the entries that every type must have.
     pub fn new(
         expected: &'static str,
         example: impl Into<String>,
@@ -119,7 +119,7 @@ pub struct Value {
 }
 
 impl Value {
-    /// Return the value if it has type `T`.
+    /// Downcast the value to the Rust type `T`; return `None` if it has another type.
     pub fn as_<T: Description>(&self) -> Option<&T> {
         self.held.as_()
     }
@@ -127,10 +127,10 @@ impl Value {
 
 /// A [`ValueType`] with its Rust type erased.
 pub trait AnyType: Send + Sync {
-    /// Forward to [`ValueType::describe`].
+    /// Return the description of the type, as [`ValueType::describe`] does.
     fn info(&self) -> TypeInfo;
 
-    /// Forward to [`ValueType::read`].
+    /// Parse a value of the type, as [`ValueType::read`] does, and erase its Rust type.
     ///
     /// # Errors
     /// See [`ValueType::read`].
@@ -138,10 +138,12 @@ pub trait AnyType: Send + Sync {
 }
 
 impl<T: ValueType> AnyType for T {
+    /// Return the description of the type.
     fn info(&self) -> TypeInfo {
         self.describe()
     }
 
+    /// Parse a value of the type, and erase its Rust type.
     fn value(&self, node: &Node) -> Result<Value, Problem> {
         let held = self.read(node)?;
         Ok(Value {
@@ -152,6 +154,7 @@ impl<T: ValueType> AnyType for T {
 }
 
 impl fmt::Debug for dyn AnyType {
+    /// Write the name of the type, such as "a whole number".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.info().expected)
     }

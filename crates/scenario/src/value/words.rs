@@ -10,13 +10,15 @@ use serde_json::json;
 /// Maximum length of a title or another one-line text, in characters.
 pub const LINE_MAX: usize = 200;
 
-/// Type of fields whose value is one of these words.
+/// Type of scenario fields whose value is one word of a fixed list.
 #[derive(Debug, Clone, Copy)]
 pub struct Choice(pub &'static [&'static str]);
 
 impl ValueType for Choice {
+    /// Rust type of the parsed value: the chosen word.
     type Held = String;
 
+    /// Return the description of this type of field values: name, example, valid range and JSON Schema.
     fn describe(&self) -> TypeInfo {
         let words = alternatives(self.0);
         TypeInfo {
@@ -26,6 +28,7 @@ impl ValueType for Choice {
         }
     }
 
+    /// Parse a word, and check that it is one of the choices.
     fn read(&self, node: &Node) -> Result<String, Problem> {
         let text = node.text(self)?;
         if self.0.contains(&text) {
@@ -44,8 +47,10 @@ impl ValueType for Choice {
 pub struct Name;
 
 impl ValueType for Name {
+    /// Rust type of the parsed value: the name.
     type Held = String;
 
+    /// Return the description of this type of field values: name, example, valid range and JSON Schema.
     fn describe(&self) -> TypeInfo {
         let (example, range) = (
             "\"hypercube-128\"",
@@ -57,6 +62,7 @@ impl ValueType for Name {
         }
     }
 
+    /// Parse a name, and check its characters.
     fn read(&self, node: &Node) -> Result<String, Problem> {
         let text = node.text(self)?;
         let good = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
@@ -77,8 +83,10 @@ pub struct Text {
 }
 
 impl ValueType for Text {
+    /// Rust type of the parsed value: the text.
     type Held = String;
 
+    /// Return the description of this type of field values: name, example, valid range and JSON Schema.
     fn describe(&self) -> TypeInfo {
         let json = json!({"type": "string", "maxLength": self.max});
         let range = format!("at most {} characters", self.max);
@@ -88,6 +96,7 @@ impl ValueType for Text {
         }
     }
 
+    /// Parse a text, and check its length and its characters.
     fn read(&self, node: &Node) -> Result<String, Problem> {
         let text = node.text(self)?;
         if let Some(control) = control_in(text) {
@@ -108,13 +117,16 @@ impl ValueType for Text {
 pub struct Flag;
 
 impl ValueType for Flag {
+    /// Rust type of the parsed value: the flag.
     type Held = bool;
 
+    /// Return the description of this type of field values: name, example, valid range and JSON Schema.
     fn describe(&self) -> TypeInfo {
         let words = "true or false";
         TypeInfo::new(words, words, words, json!({"type": "boolean"}))
     }
 
+    /// Parse `true` or `false`.
     fn read(&self, node: &Node) -> Result<bool, Problem> {
         match node.tree {
             Tree::Flag(flag) => Ok(flag),
