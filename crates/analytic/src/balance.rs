@@ -108,13 +108,13 @@ pub struct Balanced {
     pub pes_per_io_node: f64,
     /// For a hypercube (N a power of two): the placement by (combined) Hamming codes whose number of I/O nodes is
     /// nearest in ratio. Of two equally near placements, the one with more I/O nodes. `None` for other numbers of PEs.
-    pub hamming: Option<HammingCount>,
+    pub hamming: Option<HammingPlacement>,
 }
 
 /// Number of I/O nodes of a placement by a Hamming code: each I/O node serves its own PE and the neighbours of this PE
 /// in 2^m - 1 dimensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HammingCount {
+pub struct HammingPlacement {
     /// Number of I/O nodes, N / 2^m.
     pub io_nodes: u64,
     /// Number of PEs per I/O node, 2^m.
@@ -169,7 +169,7 @@ impl Balance {
 
 /// Return the Hamming placement whose number of I/O nodes is nearest to `io_nodes` on a cube of `pes` nodes; `None` if
 /// `pes` is no power of two.
-fn nearest_hamming(pes: u64, io_nodes: f64) -> Option<HammingCount> {
+fn nearest_hamming(pes: u64, io_nodes: f64) -> Option<HammingPlacement> {
     if !pes.is_power_of_two() {
         return None;
     }
@@ -177,13 +177,13 @@ fn nearest_hamming(pes: u64, io_nodes: f64) -> Option<HammingCount> {
     (0..63u32)
         .map(|m| (m, (1u64 << m) - 1))
         .take_while(|&(_, neighbours)| neighbours <= dimension)
-        .map(|(m, neighbours)| HammingCount {
+        .map(|(m, neighbours)| HammingPlacement {
             io_nodes: pes >> m,
             pes_per_io_node: 1 << m,
             perfect: neighbours == dimension,
         })
         .min_by(|a, b| {
-            let ratio = |count: &HammingCount| (count.io_nodes as f64 / io_nodes).log2().abs();
+            let ratio = |count: &HammingPlacement| (count.io_nodes as f64 / io_nodes).log2().abs();
             ratio(a).total_cmp(&ratio(b))
         })
 }

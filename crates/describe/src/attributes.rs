@@ -11,14 +11,14 @@ use syn::{
 };
 
 /// Reference in an attribute to another field of the scenario file.
-pub(crate) enum Other {
+pub(crate) enum FieldReference {
     /// Name of a field of the same table.
     Sibling(String),
     /// Full key of a field of any table.
     Whole(String),
 }
 
-impl Other {
+impl FieldReference {
     /// Return an expression for the full key of the field, as code in a table at `path`.
     pub(crate) fn key(&self) -> TokenStream {
         match self {
@@ -28,7 +28,7 @@ impl Other {
     }
 }
 
-impl Parse for Other {
+impl Parse for FieldReference {
     /// Parse an identifier as a field of the same table, or a string as the full key of any field.
     fn parse(input: ParseStream<'_>) -> Result<Self> {
         if input.peek(LitStr) {
@@ -53,9 +53,9 @@ pub(crate) enum Missing {
     /// The default is a word that follows from other fields.
     Follows {
         /// Field whose word decides if no field in `given` is set.
-        selector: Other,
+        selector: FieldReference,
         /// Fields, each with the default word that follows if this field is set.
-        given: Vec<(Other, String)>,
+        given: Vec<(FieldReference, String)>,
         /// Pairs of a word of the selector and the default word that follows from it.
         words: Vec<(String, String)>,
     },
@@ -82,7 +82,7 @@ pub(crate) enum Role {
 /// Parsed content of the attribute `#[describe(...)]` and of the doc comment of a field or a
 /// variant.
 #[derive(Default)]
-pub(crate) struct Said {
+pub(crate) struct FieldAttributes {
     pub(crate) role: Role,
     /// The doc comment in one line.
     pub(crate) meaning: String,
@@ -99,9 +99,9 @@ pub(crate) struct Said {
     /// Example value, as TOML.
     pub(crate) example: Option<String>,
     /// Condition under which the field has an effect: another field and its words.
-    pub(crate) only: Option<(Other, Vec<String>)>,
+    pub(crate) only: Option<(FieldReference, Vec<String>)>,
     /// Alternative fields for the same quantity.
-    pub(crate) instead_of: Vec<Other>,
+    pub(crate) instead_of: Vec<FieldReference>,
     /// Names of the fields that a single value for this table sets.
     pub(crate) short_for: Vec<String>,
     /// Names of the fields of a struct, in the order of the reference.
@@ -110,7 +110,7 @@ pub(crate) struct Said {
     pub(crate) fields_after: Option<String>,
 }
 
-impl Said {
+impl FieldAttributes {
     /// Read the attributes of a field or a variant.
     pub(crate) fn read(attributes: &[Attribute]) -> Result<Self> {
         let mut said = Self {
@@ -153,7 +153,7 @@ impl Said {
             "instead_of" => {
                 let content;
                 parenthesized!(content in meta.input);
-                let others = Punctuated::<Other, Token![,]>::parse_terminated(&content)?;
+                let others = Punctuated::<FieldReference, Token![,]>::parse_terminated(&content)?;
                 self.instead_of = others.into_iter().collect();
             }
             "short_for" => self.short_for = names(meta)?,
@@ -264,8 +264,8 @@ mod tests {
     use syn::{Field, parse_quote};
 
     /// Return the parsed attribute and doc comment of a field.
-    fn said(field: &Field) -> Said {
-        Said::read(&field.attrs).unwrap_or_else(|error| panic!("{error}"))
+    fn said(field: &Field) -> FieldAttributes {
+        FieldAttributes::read(&field.attrs).unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// Checks that a doc comment of several lines becomes one line without the full stop at its
@@ -311,18 +311,18 @@ mod tests {
             load: X
         };
         let said = said(&field);
-        let Some((Other::Whole(selector), words)) = said.only else {
+        let Some((FieldReference::Whole(selector), words)) = said.only else {
             panic!("it has a condition on a whole key")
         };
         assert_eq!((selector.as_str(), words.len()), ("machine.tree", 2));
-        assert!(matches!(&said.instead_of[..], [Other::Sibling(name)] if name == "rate"));
+        assert!(matches!(&said.instead_of[..], [FieldReference::Sibling(name)] if name == "rate"));
     }
 
     /// Checks that an unknown item of `#[describe(...)]` gives an error.
     #[test]
     fn an_unknown_item_of_the_attribute_is_an_error() {
         let field: Field = parse_quote!(#[describe(defualt = 1)] x: X);
-        let error = Said::read(&field.attrs)
+        let error = FieldAttributes::read(&field.attrs)
             .err()
             .map(|error| error.to_string());
         assert_eq!(error.as_deref(), Some("a field cannot be described so"));

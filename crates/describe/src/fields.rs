@@ -1,12 +1,16 @@
 //! Generation of the code that describes and reads the fields of a struct or a variant.
 
-use crate::attributes::{Missing, Other, Role, Said};
+use crate::attributes::{FieldAttributes, FieldReference, Missing, Role};
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{Field, Fields, GenericArgument, Ident, PathArguments, Result, Type};
 
 /// Generate the implementation of `Describe` for a struct.
-pub(crate) fn of_struct(name: &Ident, said: &Said, fields: &Fields) -> Result<TokenStream> {
+pub(crate) fn of_struct(
+    name: &Ident,
+    said: &FieldAttributes,
+    fields: &Fields,
+) -> Result<TokenStream> {
     let Fields::Named(named) = fields else {
         return Err(syn::Error::new_spanned(name, "fields need names"));
     };
@@ -44,7 +48,7 @@ pub(crate) fn parts<'f>(fields: impl Iterator<Item = &'f Field>) -> Result<Parts
     let mut reads = Vec::new();
     let mut later: Vec<(String, TokenStream)> = Vec::new();
     for field in fields {
-        let said = Said::read(&field.attrs)?;
+        let said = FieldAttributes::read(&field.attrs)?;
         let Some(ident) = &field.ident else {
             return Err(syn::Error::new_spanned(field, "fields need names"));
         };
@@ -101,7 +105,12 @@ pub(crate) fn parts<'f>(fields: impl Iterator<Item = &'f Field>) -> Result<Parts
 
 /// Return the generated statement that adds the description of a field to the reference. `words` are the
 /// allowed words of a choice.
-fn row(said: &Said, key: &str, type_: &Type, words: Option<&TokenStream>) -> TokenStream {
+fn row(
+    said: &FieldAttributes,
+    key: &str,
+    type_: &Type,
+    words: Option<&TokenStream>,
+) -> TokenStream {
     let value_type = optional(type_).unwrap_or(type_);
     let holds = match (&said.holds, words) {
         (Some(holds), _) => {
@@ -118,7 +127,7 @@ fn row(said: &Said, key: &str, type_: &Type, words: Option<&TokenStream>) -> Tok
 
 /// Return the generated statement that adds the description of `table` as a single value, which sets fields
 /// of that table.
-fn short(said: &Said, table: &str, type_: &Type) -> TokenStream {
+fn short(said: &FieldAttributes, table: &str, type_: &Type) -> TokenStream {
     let names = &said.short_for;
     let Some(first) = names.first() else {
         return TokenStream::new();
@@ -131,7 +140,7 @@ fn short(said: &Said, table: &str, type_: &Type) -> TokenStream {
 }
 
 /// Return the generated expression that constructs the description of a field.
-fn field(said: &Said, name: &str, key: &str, holds: &TokenStream) -> TokenStream {
+fn field(said: &FieldAttributes, name: &str, key: &str, holds: &TokenStream) -> TokenStream {
     let default = default(&said.missing);
     let label = said.label.clone().unwrap_or_else(|| name.replace('_', " "));
     let meaning = &said.meaning;
@@ -139,7 +148,7 @@ fn field(said: &Said, name: &str, key: &str, holds: &TokenStream) -> TokenStream
         let selector = selector.key();
         quote!(.only(#selector, &[#(#words),*]))
     });
-    let others: Vec<TokenStream> = said.instead_of.iter().map(Other::key).collect();
+    let others: Vec<TokenStream> = said.instead_of.iter().map(FieldReference::key).collect();
     let instead = (!others.is_empty()).then(|| quote!(.instead_of(&[#(#others),*])));
     let example = said
         .example
@@ -178,7 +187,7 @@ fn default(missing: &Missing) -> TokenStream {
 }
 
 /// Return the generated expression that reads the value of a field.
-fn reader(said: &Said, key: &str, type_: &Type) -> TokenStream {
+fn reader(said: &FieldAttributes, key: &str, type_: &Type) -> TokenStream {
     let key_path = quote!(&::isthmus_scenario::format::at(path, #key));
     let is_optional = optional(type_).is_some();
     match (&said.role, is_optional) {

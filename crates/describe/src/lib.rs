@@ -39,7 +39,7 @@ mod attributes;
 mod fields;
 mod variants;
 
-use attributes::Said;
+use attributes::FieldAttributes;
 use proc_macro::TokenStream;
 use quote::quote;
 use syn::{Data, DeriveInput, parse_macro_input};
@@ -50,7 +50,7 @@ use syn::{Data, DeriveInput, parse_macro_input};
 pub fn describe(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     let generated = match &input.data {
-        Data::Struct(data) => Said::read(&input.attrs)
+        Data::Struct(data) => FieldAttributes::read(&input.attrs)
             .and_then(|said| fields::of_struct(&input.ident, &said, &data.fields)),
         Data::Enum(data) => variants::of_enum(&input.ident, data),
         Data::Union(_) => Err(syn::Error::new_spanned(

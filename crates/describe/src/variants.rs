@@ -1,7 +1,7 @@
 //! Generation of the code for enums: each variant is a word of the scenario file, and its fields apply to
 //! that word only.
 
-use crate::attributes::Said;
+use crate::attributes::FieldAttributes;
 use crate::fields::{Parts, parts};
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -13,7 +13,7 @@ pub(crate) fn of_enum(name: &Ident, data: &DataEnum) -> Result<TokenStream> {
     let mut rows = Vec::new();
     let mut reads = Vec::new();
     for variant in &data.variants {
-        let said = Said::read(&variant.attrs)?;
+        let said = FieldAttributes::read(&variant.attrs)?;
         let ident = &variant.ident;
         let word = said.word.unwrap_or_else(|| kebab(&ident.to_string()));
         let (variant_rows, read) = match &variant.fields {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 /// Maximum size of the head of an HTTP request in bytes.
 const HEAD_MOST: usize = 8 << 10;
 /// Time within which the head of a request must arrive.
-const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
+const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// An HTTP request of a browser.
 #[derive(Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ fn bad(why: impl Into<String>) -> Refused {
 
 /// Read an HTTP request from a connection.
 pub(crate) fn read(stream: &mut TcpStream) -> Result<Request, Refused> {
-    let until = Instant::now() + WRITE_TIMEOUT;
+    let until = Instant::now() + HEAD_TIMEOUT;
     let mut bytes = Vec::new();
     loop {
         if let Some(request) = parse(&bytes)? {
@@ -78,7 +78,7 @@ fn parse(bytes: &[u8]) -> Result<Option<Request>, Refused> {
         let found = of.find(|header| header.name.eq_ignore_ascii_case(name))?;
         std::str::from_utf8(found.value).ok()
     };
-    here(header("Host"), header("Origin"))?;
+    check_same_site(header("Host"), header("Origin"))?;
     let asks = |name, word: &str| {
         let mut words = header(name).unwrap_or("").split(',');
         words.any(|one| one.trim().eq_ignore_ascii_case(word))
@@ -100,7 +100,7 @@ fn parse(bytes: &[u8]) -> Result<Option<Request>, Refused> {
 
 /// Refuse requests from pages of other sites: `host` must be an address of this machine, not a name
 /// that another site resolves to it, and `origin` of a WebSocket must be this page.
-fn here(host: Option<&str>, origin: Option<&str>) -> Result<(), Refused> {
+fn check_same_site(host: Option<&str>, origin: Option<&str>) -> Result<(), Refused> {
     let Some(host) = host else {
         return Err(bad("a request without Host"));
     };

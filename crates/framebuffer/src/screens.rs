@@ -110,7 +110,7 @@ impl Default for Screens {
 }
 
 /// Return an error unless this is a valid name of a screen.
-fn named(name: &str) -> Result<(), Error> {
+fn check_name(name: &str) -> Result<(), Error> {
     let fits = |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c);
     match (1..=64).contains(&name.len()) && name.chars().all(fits) {
         true => Ok(()),
@@ -137,7 +137,7 @@ impl Screens {
     /// # Errors
     /// An invalid name or geometry; too many screens.
     pub fn set(&self, name: &str, geometry: Geometry) -> Result<(), Error> {
-        named(name)?;
+        check_name(name)?;
         geometry.check()?;
         let mut state = self.state();
         if !state.screens.contains_key(name) && state.screens.len() == MAX_SCREENS {

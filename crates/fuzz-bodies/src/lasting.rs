@@ -30,7 +30,7 @@ struct Rank {
     nth: u32,
     received: u64,
     /// Whether the rank's last request to reconnect claimed fewer bytes than the rank has received.
-    belied: bool,
+    underreported: bool,
 }
 
 /// The tested driver (a stream manager with its sockets), both ranks, and the state of the transfer.
@@ -106,7 +106,7 @@ impl World {
                 socket: None,
                 nth: 0,
                 received: 0,
-                belied: false,
+                underreported: false,
             }),
             script: script(sent),
             put: 0,
@@ -128,7 +128,7 @@ impl World {
             assert!(self.lost, "{renewed:?}");
             return;
         };
-        rank.belied = false;
+        rank.underreported = false;
         rank.kept
             .resume_at(there)
             .expect("the driver has what was written");
@@ -163,7 +163,7 @@ impl World {
                 // The rank reconnects later with the correct number, which remains possible after a
                 // lower one.
                 self.ranks[at].nth = nth;
-                self.ranks[at].belied = true;
+                self.ranks[at].underreported = true;
                 self.lost |= received > self.ranks[at].received;
             }
             Err(error) => drop(error.to_string()),
@@ -229,7 +229,7 @@ impl World {
                     old.write(bytes);
                 }
             }
-            15 if !self.ranks[1].belied => {
+            15 if !self.ranks[1].underreported => {
                 let rank = &self.ranks[1];
                 let right = self.driver.confirm(rank.link, rank.received);
                 assert!(right.is_ok() || self.lost);

@@ -33,7 +33,7 @@ impl Single {
 }
 
 /// State of a machine after failures: its number of connected nodes, and whether it can be simulated.
-pub(crate) struct Left {
+pub(crate) struct StateAfterFailures {
     /// Number of nodes that still reach one another.
     pub live: u32,
     /// Whether the machine can still be simulated.
@@ -46,7 +46,7 @@ pub(crate) struct Left {
 pub(crate) fn failures(
     single: &[Single],
     asked: &Asked,
-    state_after: impl Fn(&[Part]) -> Left,
+    state_after: impl Fn(&[Part]) -> StateAfterFailures,
 ) -> Option<Failures> {
     let count = u32::try_from(single.len()).ok()?;
     let pairs = pair_count(count);
@@ -57,7 +57,7 @@ pub(crate) fn failures(
     let mut stream = Streams::new(asked.seed, 0).stream("double failure", 0);
     let sampled_pairs = sample_pairs(count, asked.doubles, |limit| draw_below(limit, &mut stream));
     let state = |label: String, words: String, parts: Vec<Part>, weight: u64| {
-        let Left { live, runs } = state_after(&parts);
+        let StateAfterFailures { live, runs } = state_after(&parts);
         State {
             label,
             words,

@@ -212,11 +212,11 @@ impl Session {
             return;
         }
         let link = lock(&self.core.links).remove(&number);
-        self.given_up(number, link);
+        self.finish_release(number, link);
     }
 
     /// Finish the release of link `number`, which was removed from the list of links of this process.
-    pub(crate) fn given_up(&self, number: u16, link: Option<Arc<Link>>) {
+    pub(crate) fn finish_release(&self, number: u16, link: Option<Arc<Link>>) {
         lock(&self.core.registry).link_gone(number);
         if link.is_some() {
             lock(&self.release).insert(number, Instant::now());

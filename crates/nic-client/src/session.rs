@@ -241,7 +241,7 @@ impl Session {
                 false => return,
             }
         };
-        self.given_up(number, lost);
+        self.finish_release(number, lost);
     }
 
     /// Send a request without waiting for the answer. With `notify`, [`Session::notices`] reports

@@ -78,7 +78,7 @@ pub fn read<T: DeserializeOwned>(line: &[u8]) -> Result<T, Garbled> {
 /// Return the request number in an invalid line, if it contains one, so that the refusal can repeat
 /// it.
 #[must_use]
-pub fn number(line: &[u8]) -> Option<u64> {
+pub fn request_number(line: &[u8]) -> Option<u64> {
     /// The request number in the JSON of a request; all other fields are ignored.
     #[derive(serde::Deserialize)]
     struct Numbered {

@@ -12,8 +12,8 @@ use crate::shared::Shared;
 use crate::state::App;
 use isthmus_daemon::{Refusals, SessionSlot, Slot};
 use isthmus_nic_protocol::{
-    Answer, Lines, Message, Refusal, RefusalKind, Request, RequestLine, VERSION, Welcome, number,
-    read,
+    Answer, Lines, Message, Refusal, RefusalKind, Request, RequestLine, VERSION, Welcome, read,
+    request_number,
 };
 use isthmus_stream::Limits;
 use isthmus_wire::{Moved, Peer, Transport, random_key, wait_ready};
@@ -75,7 +75,11 @@ fn begin(shared: &Shared, wire: Transport, line: &[u8]) -> Result<(), Rejected> 
         Ok(asked) => asked,
         Err(garbled) => {
             let text = format!("{garbled}: the first line is a hello, a join or a link");
-            return Err((wire, number(line), refusal(RefusalKind::Garbled, text)));
+            return Err((
+                wire,
+                request_number(line),
+                refusal(RefusalKind::Garbled, text),
+            ));
         }
     };
     let id = asked.id;
@@ -420,7 +424,7 @@ impl<'a> Session<'a> {
             Ok(asked) => asked,
             Err(garbled) => {
                 let refusal = refusal(RefusalKind::Garbled, garbled.to_string());
-                return self.refuse(number(line), refusal);
+                return self.refuse(request_number(line), refusal);
             }
         };
         let what = requests::log_entry(&request);

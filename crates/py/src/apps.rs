@@ -17,14 +17,14 @@ use std::time::Duration;
 /// The JSON specification of a digital VCR, an application that plays films over streams.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Asked {
+struct VcrSpec {
     color: bool,
     rate: Quantity<Rate>,
     films: Vec<PathBuf>,
     address: String,
 }
 
-impl Asked {
+impl VcrSpec {
     /// Convert the JSON specification to that of the digital VCR.
     fn spec(self) -> Result<Spec, Refusal> {
         let address = self.address.parse().map_err(|_| {
@@ -87,7 +87,7 @@ impl PyVcr {
     #[new]
     fn new(py: Python<'_>, spec_json: &str) -> PyResult<Self> {
         py.detach(|| {
-            let spec = read::<Asked>(spec_json).and_then(Asked::spec);
+            let spec = read::<VcrSpec>(spec_json).and_then(VcrSpec::spec);
             let spec = spec.map_err(|refusal| wrong(refusal.words()))?;
             Ok(Self(Mutex::new(Some(Vcr::start(&spec).map_err(wrong)?))))
         })

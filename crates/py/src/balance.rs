@@ -2,7 +2,7 @@
 
 use crate::question::{Quantity, Refusal, Whole, answer};
 use isthmus_analytic::Error;
-use isthmus_analytic::balance::{Balance, Computation, HammingCount};
+use isthmus_analytic::balance::{Balance, Computation, HammingPlacement};
 use isthmus_units::{Bandwidth, Bytes};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -49,7 +49,7 @@ struct Answer {
     pes_per_io_node: f64,
     simple_io_nodes: u64,
     simple_pes_per_io_node: f64,
-    hamming: Option<HammingCount>,
+    hamming: Option<HammingPlacement>,
     memory_words: Option<f64>,
     compute_mips: Option<f64>,
     io_bandwidth_mb_per_s: Option<f64>,

@@ -39,7 +39,7 @@ mod _core {
         apps::{PyVcr, mri, optimise},
         live::{live_points, live_run},
         nic::PyDaemon,
-        sink::{PySink, PyTaking},
+        sink::{PySink, PySinkSession},
         streams::{NicError, PyPending, PySession, PyStream},
     };
 }

@@ -17,7 +17,7 @@ use std::time::Duration;
 /// The options of the command that runs the daemon, in JSON: sizes in bytes, times in nanoseconds.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Given {
+struct DaemonOptions {
     listen: Vec<String>,
     socket_mode: Option<String>,
     token_file: Option<PathBuf>,
@@ -79,7 +79,7 @@ fn mode(words: &str, listen: &[Address]) -> Result<u32, Refusal> {
     mode.ok_or_else(|| refused(format!("{words:?} is no mode of a socket: 600, 660 or 666")))
 }
 
-impl Given {
+impl DaemonOptions {
     /// Convert the options of the command to the configuration of a daemon.
     fn config(self) -> Result<Config, Refusal> {
         let refused = |error: isthmus_wire::Error| Refusal::of(error);
@@ -158,7 +158,7 @@ impl PyDaemon {
     fn new(py: Python<'_>, config_json: &str) -> PyResult<Self> {
         let kept = Arc::new(Mutex::new(None));
         let made = Arc::clone(&kept);
-        let listening = answer(py, config_json, move |given: Given, _| {
+        let listening = answer(py, config_json, move |given: DaemonOptions, _| {
             let daemon = Daemon::start(given.config()?).map_err(Refusal::of)?;
             let listening = daemon.addresses().iter().map(ToString::to_string);
             let listening = json!({

@@ -72,19 +72,19 @@ impl PySink {
         py: Python<'_>,
         seconds: f64,
         out: Option<String>,
-    ) -> PyResult<Option<PyTaking>> {
+    ) -> PyResult<Option<PySinkSession>> {
         let out = out.as_ref().map(Path::new);
         let time = Duration::try_from_secs_f64(seconds).map_err(wrong)?;
         let taking = py.detach(|| self.0.take(time, out)).map_err(failed)?;
-        Ok(taking.map(|taking| PyTaking(Mutex::new(Some(taking)))))
+        Ok(taking.map(|taking| PySinkSession(Mutex::new(Some(taking)))))
     }
 }
 
 /// A session in which the sink receives from one sender, as a class of Python.
 #[pyclass(name = "NicTaking", module = "isthmus._core", frozen)]
-pub(crate) struct PyTaking(Mutex<Option<SinkSession>>);
+pub(crate) struct PySinkSession(Mutex<Option<SinkSession>>);
 
-impl PyTaking {
+impl PySinkSession {
     /// Call `look` with the session of the sink. Fails if the session has ended.
     fn look<T>(&self, look: impl FnOnce(&SinkSession) -> T) -> PyResult<T> {
         let taking = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -94,7 +94,7 @@ impl PyTaking {
 }
 
 #[pymethods]
-impl PyTaking {
+impl PySinkSession {
     /// Return the address of the sender.
     fn peer(&self) -> PyResult<String> {
         self.look(|taking| taking.peer().to_string())

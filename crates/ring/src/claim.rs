@@ -11,9 +11,9 @@ use vm_memory::WriteVolatile;
 /// Pieces of a ring whose claims were dropped, as lengths by first position. The consumer removes
 /// them to release their bytes.
 #[derive(Debug, Default)]
-pub(crate) struct Back(Mutex<BTreeMap<u64, u64>>);
+pub(crate) struct DroppedClaims(Mutex<BTreeMap<u64, u64>>);
 
-impl Back {
+impl DroppedClaims {
     /// Locks the list of pieces whose claims were dropped, and returns it.
     fn stretches(&self) -> MutexGuard<'_, BTreeMap<u64, u64>> {
         // No thread that holds the lock can panic.
@@ -45,14 +45,19 @@ impl Back {
 #[derive(Debug)]
 pub struct Claim {
     memory: Arc<Mapping>,
-    back: Arc<Back>,
+    back: Arc<DroppedClaims>,
     position: u64,
     len: usize,
 }
 
 impl Claim {
     /// Creates a claim on `len` bytes of a ring from `position` on.
-    pub(crate) fn new(memory: Arc<Mapping>, back: Arc<Back>, position: u64, len: usize) -> Self {
+    pub(crate) fn new(
+        memory: Arc<Mapping>,
+        back: Arc<DroppedClaims>,
+        position: u64,
+        len: usize,
+    ) -> Self {
         Self {
             memory,
             back,

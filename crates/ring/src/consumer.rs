@@ -1,6 +1,6 @@
 //! The consumer: the reading end of a ring.
 
-use crate::claim::{Back, Claim};
+use crate::claim::{Claim, DroppedClaims};
 use crate::error::{Error, Wanted};
 use crate::handles::Handles;
 use crate::line::Line;
@@ -28,7 +28,7 @@ pub struct Consumer {
 struct Parts {
     reader: Reader<Arc<Mapping>>,
     /// The pieces of the ring whose claims were dropped.
-    back: Arc<Back>,
+    back: Arc<DroppedClaims>,
     line: Line,
     memory: OwnedFd,
 }

@@ -8,9 +8,9 @@
 
 use crate::error::Error;
 use crate::interface::Interface;
-use crate::ranks::{Course, IN_CHANNEL, PATIENCE, Ranks, give, take};
+use crate::ranks::{IN_CHANNEL, PATIENCE, RankResult, Ranks, give, take};
 use crate::shares::{Numbers, Shares};
-use crate::sink::{Look, Taker};
+use crate::sink::{Taker, Verifier};
 use isthmus_stream::wire::Header;
 use isthmus_stream::{ConnectionSpec, Direction, Format, LinkId, Protocol, StreamId, StreamSpec};
 use isthmus_stream_net::Driver;
@@ -135,14 +135,14 @@ fn samples(tu: u64, quadrant: u32) -> Vec<u8> {
 
 /// Verifier at the sink, which computes some of the samples again.
 #[derive(Debug, Default)]
-struct Again {
+struct SampleVerifier {
     samples: u64,
     checked: u64,
 }
 
-impl Look for Again {
+impl Verifier for SampleVerifier {
     /// Compute some samples of a packet again and compare them with the received ones.
-    fn look(&mut self, header: &Header, data: &[u8]) -> Result<(), String> {
+    fn verify(&mut self, header: &Header, data: &[u8]) -> Result<(), String> {
         let first = header.adu * TU_SAMPLES + header.offset / SAMPLE_BYTES;
         let (all, rest) = data.as_chunks::<{ SAMPLE_BYTES as usize }>();
         if !rest.is_empty() || !header.offset.is_multiple_of(SAMPLE_BYTES) {
@@ -180,7 +180,7 @@ struct Shared {
 pub fn run(spec: &Spec, over: &dyn Fn() -> bool) -> Result<Report, Error> {
     spec.check()?;
     let config = Driver::config();
-    let (sink, to_sink) = Taker::start(config.network_bytes, Again::default())?;
+    let (sink, to_sink) = Taker::start(config.network_bytes, SampleVerifier::default())?;
     let interface = Interface::new(config, |driver| driver.provide_socket("sink", to_sink))?;
     let stream = submit(&interface)?;
     let shared = Arc::new(Shared::default());
@@ -279,7 +279,7 @@ fn compute(
     su_time: Option<Duration>,
     shared: &Shared,
     to: &SyncSender<Vec<u8>>,
-) -> Course {
+) -> RankResult {
     let mut due = Instant::now();
     let mut tu = first;
     while shared.tus.begin(tu) {
@@ -304,7 +304,7 @@ fn forward(
     quadrant: u32,
     made: &[Receiver<Vec<u8>>],
     shared: &Shared,
-) -> Course {
+) -> RankResult {
     let format = format();
     for (adu, (node, from)) in (0..).zip(made.iter().enumerate().cycle()) {
         let step_text = format_args!("node {node}").to_string();
@@ -347,14 +347,14 @@ mod tests {
         let mut header = Header::new(isthmus_stream::wire::Kind::Data, 0);
         (header.adu, header.offset) = (3, SU_BYTES);
         let good = samples(3, 1);
-        let mut looks = Again::default();
-        looks.look(&header, &good).unwrap();
-        assert_eq!(looks.samples, SU_SAMPLES);
-        assert!(looks.checked >= SU_SAMPLES / CHECKED_OF);
+        let mut verifier = SampleVerifier::default();
+        verifier.verify(&header, &good).unwrap();
+        assert_eq!(verifier.samples, SU_SAMPLES);
+        assert!(verifier.checked >= SU_SAMPLES / CHECKED_OF);
         // At another position in the stream, the same bytes are wrong samples.
         header.offset = 2 * SU_BYTES;
-        let why = looks.look(&header, &good).unwrap_err();
+        let why = verifier.verify(&header, &good).unwrap_err();
         assert!(why.contains("came as"), "{why}");
-        assert!(looks.look(&header, &good[..6]).is_err());
+        assert!(verifier.verify(&header, &good[..6]).is_err());
     }
 }

@@ -32,7 +32,7 @@ impl<E: Into<Error>> From<E> for Ended {
 }
 
 /// The result of a rank's thread: success, or the reason why the rank ended early.
-pub(crate) type Course = Result<(), Ended>;
+pub(crate) type RankResult = Result<(), Ended>;
 
 /// The threads of all ranks, and the first failure among them.
 #[derive(Debug, Default)]
@@ -46,7 +46,7 @@ impl Ranks {
     pub fn start(
         &mut self,
         name: String,
-        work: impl FnOnce() -> Course + Send + 'static,
+        work: impl FnOnce() -> RankResult + Send + 'static,
     ) -> Result<(), Error> {
         let failed = Arc::clone(&self.failed);
         let rank_name = name.clone();
@@ -82,7 +82,7 @@ impl Ranks {
 }
 
 /// Send a message to another rank.
-pub(crate) fn give<T>(to: &SyncSender<T>, what: T) -> Course {
+pub(crate) fn give<T>(to: &SyncSender<T>, what: T) -> RankResult {
     to.send(what).map_err(|_| Ended::Left)
 }
 

@@ -14,18 +14,18 @@ pub(crate) struct Taker<T> {
 }
 
 /// Verifier of the data of packets, which come in order.
-pub(crate) trait Look: Send + 'static {
+pub(crate) trait Verifier: Send + 'static {
     /// Verify the data of a packet.
     ///
     /// # Errors
     /// A description of the first wrong byte.
-    fn look(&mut self, header: &Header, data: &[u8]) -> Result<(), String>;
+    fn verify(&mut self, header: &Header, data: &[u8]) -> Result<(), String>;
 }
 
-impl<T: Look> Taker<T> {
+impl<T: Verifier> Taker<T> {
     /// Start the sink with a verifier. Return the sink, and the socket by which the manager sends
     /// to it.
-    pub fn start(window: u64, mut looks: T) -> Result<(Self, TcpStream), Error> {
+    pub fn start(window: u64, mut verifier: T) -> Result<(Self, TcpStream), Error> {
         let refused = |error: io::Error| Error::Ended(format!("a socket to the sink: {error}"));
         let listener = TcpListener::bind("127.0.0.1:0").map_err(refused)?;
         let at = listener.local_addr().map_err(refused)?;
@@ -39,12 +39,12 @@ impl<T: Look> Taker<T> {
                 |_| Action::Take,
                 |header, data| {
                     if wrong.is_ok() {
-                        wrong = looks.look(header, data);
+                        wrong = verifier.verify(header, data);
                     }
                 },
             )?;
             wrong.map_err(Error::Wrong)?;
-            Ok((looks, counts))
+            Ok((verifier, counts))
         });
         let thread = thread.map_err(refused)?;
         Ok((Self { thread }, to_sink))

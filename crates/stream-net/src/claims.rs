@@ -16,7 +16,7 @@ const SUM_STEP: usize = 16 << 10;
 /// A claim: contiguous bytes in the shared-memory ring of one link that must not be overwritten
 /// yet.
 #[derive(Debug)]
-pub(crate) struct Part {
+pub(crate) struct RingClaim {
     pub link: LinkId,
     pub claim: Claim,
 }
@@ -60,19 +60,19 @@ pub(crate) fn write_claim(socket: &Socket, claim: &Claim, from: usize) -> io::Re
 /// The ring memory that holds the data of one packet, as claims in the order of the data.
 #[derive(Debug, Default)]
 pub(crate) struct Claims {
-    parts: Vec<Part>,
+    parts: Vec<RingClaim>,
     len: usize,
 }
 
 impl Claims {
     /// Appends a claim, which holds the data that follows in the packet.
-    fn push(&mut self, part: Part) {
+    fn push(&mut self, part: RingClaim) {
         self.len += part.claim.len();
         let Some(last) = self.parts.last_mut() else {
             return self.parts.push(part);
         };
         if let Err(claim) = last.claim.join(part.claim) {
-            self.parts.push(Part { claim, ..part });
+            self.parts.push(RingClaim { claim, ..part });
         }
     }
 
@@ -120,7 +120,7 @@ impl Claims {
 /// The data of a transfer unit (TU) that is still in rings: claims by the position of their first
 /// byte in the TU. They do not overlap.
 #[derive(Debug, Default)]
-pub(crate) struct Claimed(BTreeMap<usize, Part>);
+pub(crate) struct Claimed(BTreeMap<usize, RingClaim>);
 
 impl Claimed {
     /// Returns whether no data of the transfer unit is in rings.
@@ -145,7 +145,7 @@ impl Claimed {
 
     /// Adds a claim at byte `at` of the transfer unit. It is joined to the previous claim if the
     /// two are adjacent in the ring.
-    pub fn put(&mut self, at: usize, part: Part) {
+    pub fn put(&mut self, at: usize, part: RingClaim) {
         let before = self.0.range_mut(..at).next_back();
         let claim = match before {
             Some((begin, before)) if begin + before.claim.len() == at => {
@@ -156,7 +156,7 @@ impl Claimed {
             }
             _ => part.claim,
         };
-        self.0.insert(at, Part { claim, ..part });
+        self.0.insert(at, RingClaim { claim, ..part });
     }
 
     /// Removes and returns the claims on bytes `at .. at + bytes` of the transfer unit. None if
@@ -171,7 +171,7 @@ impl Claimed {
         while next < end {
             let begin = *self.0.range(..=next).next_back()?.0;
             let mut part = self.0.remove(&begin)?;
-            let mut wanted = Part {
+            let mut wanted = RingClaim {
                 claim: part.claim.split_off(next - begin),
                 ..part
             };
@@ -181,7 +181,7 @@ impl Claimed {
             let rest = wanted.claim.split_off(end - next);
             next += wanted.claim.len();
             if !rest.is_empty() {
-                let rest = Part {
+                let rest = RingClaim {
                     claim: rest,
                     ..wanted
                 };

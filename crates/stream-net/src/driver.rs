@@ -32,7 +32,7 @@ const FILES_END: time::Duration = time::Duration::from_secs(2);
 
 /// Settings and state of one connection, from its opening to its end.
 #[derive(Debug)]
-pub(crate) struct Spec {
+pub(crate) struct ConnectionState {
     pub checksum: Checksum,
     /// Maximum size of a packet's data in bytes.
     pub packet_max: u64,
@@ -86,7 +86,7 @@ pub struct Driver {
     pub(crate) links: BTreeMap<LinkId, Link>,
     pub(crate) transports: BTreeMap<ConnectionId, Transport>,
     pub(crate) streams: BTreeMap<StreamId, StreamState>,
-    pub(crate) connections: BTreeMap<ConnectionId, Spec>,
+    pub(crate) connections: BTreeMap<ConnectionId, ConnectionState>,
     /// Links whose ranks have left, each with the time at which the driver copies the data out of
     /// its ring.
     pub(crate) departed: VecDeque<(LinkId, time::Instant)>,
@@ -216,7 +216,7 @@ impl Driver {
     }
 
     /// Converts a time on the manager's clock to the system's clock.
-    pub(crate) fn moment(&self, at: Instant) -> time::Instant {
+    pub(crate) fn system_time(&self, at: Instant) -> time::Instant {
         let at = self.origin.checked_add(time::Duration::from_nanos(at.0));
         at.unwrap_or_else(|| self.origin + time::Duration::from_secs(1 << 30))
     }
@@ -276,7 +276,7 @@ impl Driver {
             .extend(screen.map(|screen| (id, screen)));
         self.connections.insert(
             id,
-            Spec {
+            ConnectionState {
                 checksum,
                 packet_max: most,
                 from_rings,

@@ -32,7 +32,7 @@ enum PollOwner {
 impl Driver {
     /// Returns the time until which the driver may sleep if no descriptor becomes ready.
     fn deadline(&self) -> Option<Instant> {
-        let manager = self.manager.poll_timeout().map(|at| self.moment(at));
+        let manager = self.manager.poll_timeout().map(|at| self.system_time(at));
         let links = self.links.values().filter_map(|link| link.cut_until);
         let inputs = self.links.values().filter_map(|link| link.input.as_ref());
         let claims = inputs.filter_map(Input::deadline);
@@ -63,7 +63,7 @@ impl Driver {
     /// Whether the driver was woken.
     pub(crate) fn sleep(&mut self, until: Option<Instant>) -> Result<bool> {
         let idle = !self.has_busy();
-        let polled = if idle { self.everything() } else { self.busy() };
+        let polled = if idle { self.all_polled() } else { self.busy() };
         let mut collects = false;
         for id in &polled.links {
             let Some(link) = self.links.get_mut(id) else {
@@ -93,7 +93,7 @@ impl Driver {
         let round = if idle {
             self.deadline()
         } else {
-            Some(self.moment(self.full_round_at))
+            Some(self.system_time(self.full_round_at))
         };
         let soon = collects.then(|| Instant::now() + COLLECT_TIME);
         let deadline = [round, soon, until].into_iter().flatten().min();
@@ -123,7 +123,7 @@ impl Driver {
     }
 
     /// Returns the set of links and connections to poll that contains all of them.
-    pub(crate) fn everything(&self) -> Polled {
+    pub(crate) fn all_polled(&self) -> Polled {
         Polled {
             links: self.links.keys().copied().collect(),
             transports: self.transports.keys().copied().collect(),

@@ -88,7 +88,7 @@ impl Driver {
         }
         self.full_round_at = self.next_full_round(now);
         // Ignore an error: the next sleep returns the same one.
-        let _ = self.poll(Some(time::Duration::ZERO), &self.everything());
+        let _ = self.poll(Some(time::Duration::ZERO), &self.all_polled());
         self.full_round()
     }
 
@@ -131,7 +131,7 @@ impl Driver {
 
     /// Moves data on the busy links, or on all. Returns whether data moved.
     fn move_links(&mut self, all: bool) -> bool {
-        let (at, now) = (self.round_at, self.moment(self.round_at));
+        let (at, now) = (self.round_at, self.system_time(self.round_at));
         let mut any = self.reclaim_departed(now);
         let ids = if all {
             let busy = &self.busy_links;
@@ -188,7 +188,7 @@ impl Driver {
 
     /// Moves data on the busy connections, or on all. Returns whether data moved.
     fn move_transports(&mut self, all: bool) -> bool {
-        let (at, now) = (self.round_at, self.moment(self.round_at));
+        let (at, now) = (self.round_at, self.system_time(self.round_at));
         let mut any = false;
         let ids = if all {
             let busy = &self.busy_transports;

@@ -69,7 +69,7 @@ fn the_simulated_interface_reports_the_same_events() {
         (4, Reshuffle::Fast, 32 * KB),
     ] {
         let (machine, work) = (machine(links), work(links, reshuffle, packet_bytes));
-        let mut simulation = Simulation::telling(&machine, &work).unwrap();
+        let mut simulation = Simulation::with_events(&machine, &work).unwrap();
         simulation.run(u64::MAX, u64::MAX);
         let format: Format = simulation.format();
         let simulated = fates_of("simulated", simulation.events().to_vec());

@@ -111,7 +111,7 @@ impl Row {
     }
 
     /// Record that all striping units of the first ready transfer unit have moved.
-    pub fn gone(&mut self, now: Cycles) {
+    pub fn record_sent(&mut self, now: Cycles) {
         self.readied.pop_front();
         if let Some(since) = self.sending.take() {
             self.times.send += now - since;

@@ -92,7 +92,7 @@ impl Simulation {
     ///
     /// # Errors
     /// As [`Simulation::new`].
-    pub fn telling(machine: &Machine, work: &Work) -> Result<Self, Error> {
+    pub fn with_events(machine: &Machine, work: &Work) -> Result<Self, Error> {
         Self::begin(machine, work, Some(Vec::new()))
     }
 

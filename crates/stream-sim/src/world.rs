@@ -236,7 +236,7 @@ impl World {
             }
         }
         match self.work.gap_ns() {
-            Some(_) => self.at(engine, 0, Due::Made),
+            Some(_) => self.set_timer(engine, 0, Due::Made),
             None => self.advance_rows(engine),
         }
         self.pump(engine);
@@ -254,8 +254,10 @@ impl World {
                 events.push(event.clone());
             }
             match event {
-                stream::Event::AduMoved { .. } if self.work.to == To::Interface => self.adu(now),
-                stream::Event::AduDone { .. } if self.work.to == To::Network => self.adu(now),
+                stream::Event::AduMoved { .. } if self.work.to == To::Interface => {
+                    self.count_adu(now)
+                }
+                stream::Event::AduDone { .. } if self.work.to == To::Network => self.count_adu(now),
                 stream::Event::Ended { end, .. } if end != stream::End::Done => {
                     self.failed = Some(format!("{end:?}"));
                 }
@@ -265,7 +267,7 @@ impl World {
     }
 
     /// Count a completed application data unit (ADU).
-    fn adu(&mut self, now: Cycles) {
+    fn count_adu(&mut self, now: Cycles) {
         self.adus += 1;
         self.done_at = now;
     }
@@ -281,9 +283,9 @@ impl World {
                 let messages = self.sus.get(&su).map_or(0, |su| su.parts.len() as u64);
                 let set_up = ns.saturating_mul(messages);
                 let set_up = self.servers.processor.take(now, set_up);
-                self.at(engine, set_up, Due::SetUp(su));
+                self.set_timer(engine, set_up, Due::SetUp(su));
             }
-            stream::Work::Fetch { .. } => self.at(engine, now, Due::Done(order.id)),
+            stream::Work::Fetch { .. } => self.set_timer(engine, now, Due::Done(order.id)),
             stream::Work::Prepare { .. } if self.makes_headers() => {
                 let ns = interface.udp_ns;
                 self.servers.processor.take(now, ns);
@@ -292,7 +294,7 @@ impl World {
             stream::Work::Store { bytes, .. } => {
                 let ns = duration_ns(bytes.into(), interface.store_bytes_per_s);
                 let stored = self.servers.store.take(now, ns);
-                self.at(engine, stored, Due::Done(order.id));
+                self.set_timer(engine, stored, Due::Done(order.id));
             }
             // Only packets with data take time. An end mark without data takes none, and the
             // protocols here have no such mark.
@@ -304,9 +306,9 @@ impl World {
                 self.servers.packets.0 += ns;
                 self.servers.packets.1 += 1;
                 let due = Due::Handed(order.id, header.bytes.into());
-                self.at(engine, handed, due);
+                self.set_timer(engine, handed, due);
             }
-            stream::Work::Send { .. } => self.at(engine, now, Due::Done(order.id)),
+            stream::Work::Send { .. } => self.set_timer(engine, now, Due::Done(order.id)),
             _ => (),
         }
     }
@@ -317,7 +319,7 @@ impl World {
     }
 
     /// Set a timer of the flow engine for this event.
-    fn at(&mut self, engine: &mut Engine<Tag>, time: Cycles, due: Due) {
+    fn set_timer(&mut self, engine: &mut Engine<Tag>, time: Cycles, due: Due) {
         let number = self.next_due;
         self.next_due = self.next_due.wrapping_add(1);
         self.due.insert(number, due);
@@ -440,7 +442,7 @@ impl World {
             if fetching.left == 0 {
                 let row = fetching.row;
                 self.fetching.remove(&(adu, index));
-                self.rows[row as usize].gone(now);
+                self.rows[row as usize].record_sent(now);
                 self.advance_row(engine, row);
             }
         }
@@ -462,7 +464,7 @@ impl World {
         let gap = self.work.gap_ns().filter(|_| self.made < self.work.adus);
         if let Some(gap) = gap {
             let next = isthmus_kernel::Engine::now(engine).saturating_add(gap);
-            self.at(engine, next, Due::Made);
+            self.set_timer(engine, next, Due::Made);
         }
         self.advance_rows(engine);
     }
@@ -493,7 +495,7 @@ impl World {
     fn ready(&mut self, engine: &mut Engine<Tag>, row: u32) {
         let now = isthmus_kernel::Engine::now(engine);
         if self.work.to == To::Cells {
-            self.rows[row as usize].gone(now);
+            self.rows[row as usize].record_sent(now);
             let whole = |row: &Row| row.sent.checked_div(row.per_adu).unwrap_or(u64::MAX);
             let adus = self.rows.iter().map(whole).min().unwrap_or(0);
             if adus > self.adus {
@@ -557,7 +559,7 @@ impl Handler for World {
                 let passed = self.servers.microcode.take(now, gap);
                 let ns = duration_ns(bytes, interface.network_bytes_per_s);
                 let sent = self.servers.line.take(passed, ns);
-                self.at(engine, sent, Due::Done(order));
+                self.set_timer(engine, sent, Due::Done(order));
             }
             Some(Due::Done(order)) => self.complete(engine, order),
             Some(Due::Made) => self.made(engine),

@@ -18,7 +18,7 @@ enum Piece {
     /// bytes.
     Take(PacketId, Header, u64),
     /// A packet that has no data left for the buffer, and is to be discarded.
-    Old(PacketId, Header),
+    Used(PacketId, Header),
     /// The peer sent invalid data, described by the message.
     Wrong(String),
 }
@@ -46,7 +46,7 @@ impl Manager {
                     self.end_stream(id, End::Failed(Reason::Mismatch(why)));
                     return false;
                 }
-                Piece::Old(packet, header) => self.discard(connection, packet, &header),
+                Piece::Used(packet, header) => self.discard(connection, packet, &header),
                 Piece::Missing(bytes) => {
                     let range = (start + covered, bytes);
                     let stream = id;
@@ -113,7 +113,7 @@ impl Manager {
             };
         };
         if header.adu < tu.adu {
-            return Piece::Old(packet, header);
+            return Piece::Used(packet, header);
         }
         if header.adu > tu.adu {
             return match whole {
@@ -132,7 +132,7 @@ impl Manager {
             };
         }
         if packet_end <= at {
-            return Piece::Old(packet, header);
+            return Piece::Used(packet, header);
         }
         Piece::Take(packet, header, packet_end.min(end) - at)
     }
@@ -204,8 +204,8 @@ impl Manager {
         };
         connection.receive.buffered = connection.receive.buffered.saturating_sub(1);
         if connection.receive.deliver_below(taken) {
-            self.owe(id);
+            self.schedule_acknowledgement(id);
         }
-        self.all_taken(id);
+        self.report_all_delivered(id);
     }
 }

@@ -70,7 +70,7 @@ impl NetworkMemory {
     }
 
     /// Returns the bytes of network memory that one connection uses in this direction.
-    pub fn of(&self, direction: Direction, connection: ConnectionId) -> u64 {
+    pub fn used_by_connection(&self, direction: Direction, connection: ConnectionId) -> u64 {
         let held = self.by_connection[direction.index()].get(&connection);
         held.copied().unwrap_or(0)
     }
@@ -114,8 +114,8 @@ impl NetworkMemory {
         let packet = self.places.get_mut(id.0 as usize)?.take()?;
         let (direction, bytes) = (packet.direction.index(), u64::from(packet.header.bytes));
         self.used[direction] -= bytes;
-        less(&mut self.by_connection[direction], packet.connection, bytes);
-        less(&mut self.by_app[direction], packet.app, bytes);
+        subtract_freed(&mut self.by_connection[direction], packet.connection, bytes);
+        subtract_freed(&mut self.by_app[direction], packet.app, bytes);
         Some(packet)
     }
 
@@ -144,7 +144,7 @@ impl NetworkMemory {
 
 /// Subtracts freed bytes from the total that `who` (a connection or application) holds, and removes
 /// the total if it becomes 0.
-fn less<K: Ord>(held: &mut BTreeMap<K, u64>, who: K, bytes: u64) {
+fn subtract_freed<K: Ord>(held: &mut BTreeMap<K, u64>, who: K, bytes: u64) {
     if let Entry::Occupied(mut held) = held.entry(who) {
         *held.get_mut() -= bytes;
         if *held.get() == 0 {

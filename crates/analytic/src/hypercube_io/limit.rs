@@ -13,10 +13,10 @@ use crate::Error;
 
 /// A number of lanes in Fig. 2 of the hypercube paper: a function that doubles it, and the kinds of channels that have
 /// this number of lanes.
-type Width = (fn(&mut Lanes), &'static [ChannelKind]);
+type LaneParameter = (fn(&mut Lanes), &'static [ChannelKind]);
 
 /// The numbers of lanes that [`HypercubeIo::limit`] doubles one by one, to find the bottleneck.
-const WIDTHS: [Width; 6] = [
+const WIDTHS: [LaneParameter; 6] = [
     (
         |lanes| lanes.pe *= 2,
         &[ChannelKind::PeInject, ChannelKind::PeEject],
@@ -42,7 +42,7 @@ const WIDTHS: [Width; 6] = [
 ];
 
 /// Load, relative to the saturation load, at which [`HypercubeIo::limit`] compares the utilisations of channels.
-const NEARLY: f64 = 0.999;
+const COMPARED_LOAD: f64 = 0.999;
 
 impl HypercubeIo {
     /// Return the saturation load and the channel that limits it. This channel is of the kind for which twice as many
@@ -53,7 +53,7 @@ impl HypercubeIo {
     /// The errors of [`HypercubeIo::validate`].
     pub fn limit(&self, reading: &Reading) -> Result<Saturation, Error> {
         let base = self.saturation(reading)?;
-        let solution = self.solve(NEARLY * base.rate, reading)?;
+        let solution = self.solve(COMPARED_LOAD * base.rate, reading)?;
         let (mut limit, mut most) = (base, 1.0);
         for (double, kinds) in WIDTHS {
             let of_kind = solution

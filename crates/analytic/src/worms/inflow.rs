@@ -33,7 +33,7 @@ impl Inflow {
 
     /// Return the number of lanes of the input channel if it is at most [`LANES_MAX`]; `None` if it is
     /// larger or if the worms start at this channel.
-    pub(super) fn few_lanes(&self) -> Option<u32> {
+    pub(super) fn lanes_if_few(&self) -> Option<u32> {
         self.lanes.filter(|&lanes| lanes <= LANES_MAX)
     }
 

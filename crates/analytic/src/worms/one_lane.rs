@@ -24,7 +24,7 @@ impl Inflow {
         if self.together > 0.0 {
             count += self.together / (2.0 * self.service.mean);
         }
-        let Some(lanes) = self.few_lanes() else {
+        let Some(lanes) = self.lanes_if_few() else {
             let during = count / rho;
             return WaitingWorms {
                 count,
@@ -212,7 +212,7 @@ fn input_wait(
     // These are the probabilities that all lanes of the input are held: while a worm of another input is served, and
     // while a worm of the same input is served.
     let (mut all_wait, mut own_served, mut lanes) = (0.0, 0.0, 1.0);
-    if let Some(few) = own.few_lanes() {
+    if let Some(few) = own.lanes_if_few() {
         lanes = f64::from(few);
         all_wait = queued.ratio.powi(few as i32);
         own_served = load * queued.ratio.powi(few as i32 - 1);

@@ -69,7 +69,7 @@ pub(super) fn several_lanes(
         found = (0..inflows.len())
             .map(|at| {
                 let own = &inflows[at];
-                let Some(few) = own.few_lanes() else {
+                let Some(few) = own.lanes_if_few() else {
                     return free[at];
                 };
                 let few = f64::from(few);

@@ -17,7 +17,7 @@ pub struct Solved {
     /// For each group of requests, the time in which they gather into batches; empty in the first pass.
     pub(super) gathering: Vec<f64>,
     /// For each step of the paths, the sum of a worm's waits at later steps.
-    later: Vec<Moments>,
+    waits_after: Vec<Moments>,
     /// For each channel, the later waits that its worms have in common.
     shared_waits: Vec<SharedWaits>,
     /// For each channel of one lane, the mean wait if all its worms waited in one queue (M/G/1).
@@ -68,7 +68,7 @@ impl Network {
             waits: vec![Moments::ZERO; slots],
             batch_wait: vec![Moments::ZERO; self.steps.len()],
             gathering: Vec::new(),
-            later: vec![Moments::ZERO; self.steps.len()],
+            waits_after: vec![Moments::ZERO; self.steps.len()],
             shared_waits: vec![SharedWaits::default(); self.lanes.len()],
             in_one_queue: vec![0.0; self.lanes.len()],
             utilisation: vec![0.0; self.lanes.len()],
@@ -78,7 +78,7 @@ impl Network {
     /// Solve a channel after all later channels, and return its utilisation.
     fn solve_channel(&self, channel: u32, load: f64, solved: &mut Solved) -> f64 {
         for &number in &self.steps_on[channel as usize] {
-            solved.later[number as usize] = self.waits_after(number, solved);
+            solved.waits_after[number as usize] = self.waits_after(number, solved);
         }
         let together = self.batch_waits(channel as usize, load, solved);
         let inflows = self.inflows(channel as usize, load, &together, solved);
@@ -122,7 +122,7 @@ impl Network {
                 // The first worm holds the only lane for the others, for the whole of its later waits.
                 let own = (self.arrivals[next].iter()).filter(|arrival| arrival.slot == on.slot);
                 let rate = own.clone().map(|arrival| arrival.rate).sum();
-                let later = own.map(|own| (own.rate, solved.later[own.step as usize]));
+                let later = own.map(|own| (own.rate, solved.waits_after[own.step as usize]));
                 wait = wait.plus(&Moments::weighted(later, rate));
                 further = 0.0;
             }
@@ -185,7 +185,7 @@ impl Network {
     /// Return the time for which a worm holds the channel of a step.
     pub(super) fn service(&self, step: u32, solved: &Solved) -> Moments {
         let length = self.lengths[self.steps[step as usize].length];
-        length.plus(&solved.later[step as usize])
+        length.plus(&solved.waits_after[step as usize])
     }
 
     /// Return the sum of a worm's waits at the steps that follow step `number` of its path.
@@ -196,7 +196,7 @@ impl Network {
         Moments::weighted(
             parts.map(|(&(probability, next), &slot)| {
                 let wait = solved.wait(slot, next);
-                (probability, wait.plus(&solved.later[next as usize]))
+                (probability, wait.plus(&solved.waits_after[next as usize]))
             }),
             1.0,
         )

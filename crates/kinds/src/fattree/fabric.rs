@@ -2,7 +2,7 @@
 
 use super::{FatTree, FatTreeSummary, figures};
 use crate::jobs;
-use crate::packets::{self, Bundle, Crossed, Fabric, Limits, Link};
+use crate::packets::{self, Bundle, Crossed, Fabric, Link, TopologyGroup};
 use isthmus_experiment::subject::{Overlay, Subject};
 use isthmus_experiment::{Flaw, Kind};
 use isthmus_machine::fattree::spec::FatTreeSpec;
@@ -137,7 +137,7 @@ impl Fabric for Machine {
 
     /// Return the analytic estimates for jobs on the nodes of `layout`.
     fn overlay(&self, traffic: &JobsTraffic, layout: &Layout) -> Overlay {
-        packets::paces(self, traffic, layout, Limits::FatTrees)
+        packets::paces(self, traffic, layout, TopologyGroup::FatTrees)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Failure states of a hypercube: its single failures and random pairs of them.
 
-use crate::failures::{self, Left, Single};
+use crate::failures::{self, Single, StateAfterFailures};
 use isthmus_machine::hypercube::Machine;
 use isthmus_machine::hypercube::spec::{FaultSpec, HypercubeSpec};
 use isthmus_scenario::format::{self, Asked, Failures, Part, SINGLE, Which};
@@ -38,7 +38,7 @@ pub(super) fn of_cube(spec: &HypercubeSpec, asked: &Asked) -> Option<Failures> {
     }
     let Ok(machine) = Machine::new(spec) else {
         // If the machine cannot be built, the build of the points reports the error.
-        let left = |_: &[Part]| Left {
+        let left = |_: &[Part]| StateAfterFailures {
             live: 0,
             runs: true,
         };
@@ -77,7 +77,7 @@ pub(super) fn of_cube(spec: &HypercubeSpec, asked: &Asked) -> Option<Failures> {
     }
     failures::failures(&single, asked, |parts| {
         let working = machine.working_pes_after(&with_failed(given, parts));
-        Left {
+        StateAfterFailures {
             live: working.as_ref().map_or(0, |&pes| pes),
             runs: working.is_ok(),
         }

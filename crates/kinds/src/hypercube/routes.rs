@@ -58,7 +58,7 @@ impl<'a> Routes<'a> {
         if machine.cube().dimension() > DIMENSION_MAX || pairs > PAIRS_MAX {
             return Ok(None);
         }
-        let mut walked = Walked::default();
+        let mut walked = RouteTable::default();
         walked.messages(machine, model);
         walked.demands(machine, model);
         let traffic = &model.traffic;
@@ -155,14 +155,14 @@ impl<'a> Routes<'a> {
 
 /// Routes that have been added to the queueing model so far, each as a start and a sequence of steps over channels.
 #[derive(Default)]
-struct Walked {
+struct RouteTable {
     steps: Vec<Step>,
     starts: Vec<Start>,
     /// Steps by channel, length and next step, so that routes with a common end share its steps.
     known_steps: HashMap<(u32, usize, Option<u32>), u32>,
 }
 
-impl Walked {
+impl RouteTable {
     /// Add the messages between PEs to the queueing model. After a message has crossed a dimension, it crosses each
     /// lower one with probability 1/2, so one step for each channel is enough.
     fn messages(&mut self, machine: &Machine, model: &HypercubeIo) {

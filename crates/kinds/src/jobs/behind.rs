@@ -44,7 +44,7 @@ fn device_jobs<'t>(
 
 /// Time in ns for which the messages of one job use a device.
 #[derive(Debug, Clone, Copy, Default)]
-struct Served {
+struct DeviceTime {
     /// Time in ns per byte for which each kind of station of a device, such as cache or disk, is busy.
     per_byte: [f64; 4],
     /// Time of all requests of a message in ns, if they are served one after another.
@@ -52,7 +52,7 @@ struct Served {
 }
 
 /// The device with the highest ratio of demand to supply.
-pub(crate) struct Fullest {
+pub(crate) struct BusiestDevice {
     /// Index of the device among the devices of all servers.
     pub place: usize,
     /// Bandwidth that jobs demand of the device, in GB/s.
@@ -90,7 +90,7 @@ impl Devices {
 
     /// Return the same devices for messages that are split: a message longer than `request` arrives as several
     /// requests, of which at most `at_once` are in flight.
-    pub(crate) fn asked_in(self, request: Bytes, at_once: u32) -> Self {
+    pub(crate) fn split_requests(self, request: Bytes, at_once: u32) -> Self {
         Self {
             request: request.get(),
             at_once,
@@ -108,10 +108,10 @@ impl Devices {
 
     /// Return the device time of the messages of a job, weighted by its shares of reads and writes. The result is a
     /// mean over equally likely sizes, so it is valid for any dependence of the device time on the size.
-    fn served(&self, message: &Message) -> Served {
+    fn served(&self, message: &Message) -> DeviceTime {
         let sizes = sizes(message.sizes);
         let bytes: f64 = sizes.iter().map(|&bytes| bytes as f64).sum();
-        let mut served = Served::default();
+        let mut served = DeviceTime::default();
         for (access, part) in [
             (Access::Read, message.reads),
             (Access::Write, 1.0 - message.reads),
@@ -199,7 +199,7 @@ impl Devices {
         alone: f64,
         places: u32,
         place: impl Fn(u32) -> usize,
-    ) -> Option<Fullest> {
+    ) -> Option<BusiestDevice> {
         let mut demands = vec![(0.0, [0.0; 4]); places as usize];
         for (number, job, message) in device_jobs(traffic, layout) {
             let per_byte = self.per_byte(&message);
@@ -219,7 +219,7 @@ impl Devices {
         let (place, (demand, busy)) = (all.enumerate().rev())
             .max_by(|(_, (_, a)), (_, (_, b))| a.total_cmp(b))
             .filter(|&(_, (_, busy))| busy > 0.0)?;
-        Some(Fullest {
+        Some(BusiestDevice {
             place,
             demand,
             supply: demand / busy,

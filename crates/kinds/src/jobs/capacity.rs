@@ -2,7 +2,7 @@
 //! busiest device, and the effect of a limit on messages in flight.
 
 use super::Message;
-use super::behind::Fullest;
+use super::behind::BusiestDevice;
 use crate::outstanding::Sender;
 use isthmus_experiment::capacity::{Capacity, PartKind, bandwidth};
 use isthmus_workload::jobs::spec::{Job, JobsTraffic, Traffic};
@@ -17,14 +17,14 @@ pub(crate) const MB: f64 = 1e3;
 const UNIT: &str = "MB/s";
 
 /// A job with predictable demand: its nodes send without waiting for messages from other nodes.
-pub(crate) struct Foretold<'t> {
+pub(crate) struct PredictableJob<'t> {
     /// Index of the job in the list of all jobs.
     pub number: usize,
     pub job: &'t Job,
     pub message: Message,
 }
 
-impl<'t> Foretold<'t> {
+impl<'t> PredictableJob<'t> {
     /// Return the job with this index if its demand is predictable.
     fn of((number, job): (usize, &'t Job)) -> Option<Self> {
         match job.traffic {
@@ -39,9 +39,10 @@ impl<'t> Foretold<'t> {
 }
 
 /// Return the active jobs with predictable demand.
-pub(crate) fn foretold(traffic: &JobsTraffic) -> impl Iterator<Item = Foretold<'_>> {
+pub(crate) fn foretold(traffic: &JobsTraffic) -> impl Iterator<Item = PredictableJob<'_>> {
     let jobs = traffic.jobs.iter().enumerate();
-    jobs.filter(|(_, job)| job.active).filter_map(Foretold::of)
+    jobs.filter(|(_, job)| job.active)
+        .filter_map(PredictableJob::of)
 }
 
 /// Return a remark if the estimates omit active jobs whose demand is not predictable.
@@ -81,7 +82,7 @@ pub(crate) fn device(
     capacity: &mut Capacity,
     traffic: &JobsTraffic,
     name: impl Into<String>,
-    full: Fullest,
+    full: BusiestDevice,
 ) {
     let device = part(traffic, name, full.demand, full.supply, full.basis);
     capacity.parts.push(device);
@@ -91,12 +92,12 @@ pub(crate) fn device(
 /// Return a remark if the limit on messages in flight slows the nodes of a job. `node` is the word for such a node.
 /// A message takes `alone_us` microseconds on an idle machine. Without the limit a node could send `most` GB/s.
 pub(crate) fn held_back(
-    asks: &Foretold<'_>,
+    asks: &PredictableJob<'_>,
     node: &str,
     alone_us: f64,
     most: f64,
 ) -> Option<String> {
-    let Foretold { job, message, .. } = asks;
+    let PredictableJob { job, message, .. } = asks;
     let bytes = message.sizes.mean;
     Sender {
         field: &format!("workload.jobs.{}.outstanding", job.name),

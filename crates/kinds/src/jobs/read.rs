@@ -2,8 +2,8 @@
 
 use super::misfit::misfit;
 use super::table::{
-    ArrivalsTable, Asking, CommonTable, Count, JobTable, Reads, ServersTable, ServersWord,
-    TrafficTable, WorkloadTable,
+    ArrivalsTable, CommonTable, Count, IndependentRequests, JobTable, Reads, ServersTable,
+    ServersWord, TrafficTable, WorkloadTable,
 };
 use crate::values::{NodeLoad, OUTSTANDING_MAX};
 use isthmus_scenario::format::{Describe, Layer, Problem, Settings, TIME_MAX, closest, shown};
@@ -256,7 +256,12 @@ impl JobReader<'_> {
     }
 
     /// Return the traffic of a job that reads from and writes to servers or a hot node.
-    fn io(&mut self, targets: Targets, reads: &Reads, asking: Asking) -> Result<Traffic, Problem> {
+    fn io(
+        &mut self,
+        targets: Targets,
+        reads: &Reads,
+        asking: IndependentRequests,
+    ) -> Result<Traffic, Problem> {
         let sizes = self.sizes(&asking, IO_MESSAGE)?;
         Ok(Traffic::Io(Io {
             targets,
@@ -324,7 +329,7 @@ impl JobReader<'_> {
     }
 
     /// Return the distribution of message lengths, with a mean of `usual` by default.
-    fn sizes(&self, asking: &Asking, usual: Bytes) -> Result<Sizes, Problem> {
+    fn sizes(&self, asking: &IndependentRequests, usual: Bytes) -> Result<Sizes, Problem> {
         Ok(Sizes {
             mean: self.message(usual)?,
             spread: asking.sizes,

@@ -1,7 +1,7 @@
 //! Simulations of jobs on a machine of any kind, as experiments start and measure them.
 
 use super::behind::Devices;
-use super::capacity::{Foretold, foretold};
+use super::capacity::{PredictableJob, foretold};
 use super::{Measured, ObserverState, nodes};
 use isthmus_experiment::Flaw;
 use isthmus_experiment::capacity::Capacity;
@@ -43,7 +43,7 @@ pub(crate) trait Runs: Debug + Send + Sync + 'static {
     }
 
     /// Return the time that a message of a job spends outside its device on an idle machine, in ns.
-    fn alone_ns(&self, jobs: &Measured, asks: &Foretold<'_>) -> f64;
+    fn alone_ns(&self, jobs: &Measured, asks: &PredictableJob<'_>) -> f64;
 
     /// Return the minimum number of cycles of a run whose stability is judged: those of several messages of the
     /// slowest open loop, and of several requests to devices. Closed loops need no such minimum.

@@ -153,10 +153,10 @@ pub(crate) struct JobTable {
 /// Fields of each kind of traffic, selected by `traffic` of the job.
 #[derive(Describe)]
 pub(super) enum TrafficTable {
-    Uniform(Asking),
+    Uniform(IndependentRequests),
     Shift {
         #[describe(flatten)]
-        asking: Asking,
+        asking: IndependentRequests,
         /// From the rank of a node to that of the one it sends to, modulo the nodes of the job. In a
         /// dragonfly the nodes of a group are the worst for minimal routes.
         #[describe(holds = COUNT, example = "8")]
@@ -221,7 +221,7 @@ pub(super) enum TrafficTable {
     },
     Io {
         #[describe(flatten)]
-        asking: Asking,
+        asking: IndependentRequests,
         #[describe(flatten)]
         reads: Reads,
         #[describe(flatten)]
@@ -229,7 +229,7 @@ pub(super) enum TrafficTable {
     },
     HotSpot {
         #[describe(flatten)]
-        asking: Asking,
+        asking: IndependentRequests,
         #[describe(flatten)]
         reads: Reads,
         /// The node that all others of the job read from and write to (section 4.3: 0).
@@ -250,7 +250,7 @@ pub(super) enum TrafficTable {
 
 /// Fields of jobs whose nodes request messages independently of each other, as open or closed loops.
 #[derive(Describe)]
-pub(super) struct Asking {
+pub(super) struct IndependentRequests {
     /// How lengths spread around their mean (section 3.4: exponential): not at all, exponential,
     /// uniform up to twice the mean.
     #[describe(follows(

@@ -7,9 +7,9 @@
 //! the rate of its link and sends at the rate of a node. The demand of a job on a link is the demand of its nodes,
 //! times the share of their routes over the link.
 
+use super::closed_loops::fair_shares;
 use super::credits::Credits;
-use super::loads::{Asked, LinkLoad, RANDOM_ROUTES_MAX};
-use super::paces::fair_shares;
+use super::loads::{LinkLoad, NodeDemand, RANDOM_ROUTES_MAX};
 use super::rules::{node_links, sending};
 use super::{Fabric, OUT_OF_NODE, outstanding, rules};
 use crate::jobs::behind::Devices;
@@ -44,7 +44,7 @@ pub(crate) fn capacity(
     (capacity.remarks).extend(outstanding::remarks(
         fabric, &rules, traffic, layout, devices,
     ));
-    let asked = Asked::new(fabric, traffic, layout, near.rate);
+    let asked = NodeDemand::new(fabric, traffic, layout, near.rate);
     let mut kinds = busiest(fabric, &rules, &asked);
     let senders = asked.sent.iter().copied().fold(0.0, f64::max);
     let own = node_links(fabric);
@@ -267,7 +267,11 @@ struct Busiest {
 }
 
 /// Return the busiest link of each kind, by the rank of the kind: see [`super::Link::order`].
-fn busiest(fabric: &impl Fabric, rules: &Rules, asked: &Asked) -> BTreeMap<(u8, u32), Busiest> {
+fn busiest(
+    fabric: &impl Fabric,
+    rules: &Rules,
+    asked: &NodeDemand,
+) -> BTreeMap<(u8, u32), Busiest> {
     let packet_ps = packet_ps(rules);
     let mut kinds: BTreeMap<(u8, u32), Busiest> = BTreeMap::new();
     for LinkLoad {

@@ -5,7 +5,7 @@
 //! of its class, even if other slots are free. So packets of one class fill at most n p / T of a link. Here n is the
 //! number of slots of the class, p the time of a packet on the link, and T the round trip.
 
-use super::loads::Asked;
+use super::loads::NodeDemand;
 use super::rules::sending;
 use super::{Fabric, Link, rules};
 use crate::jobs::capacity::left_out;
@@ -92,7 +92,7 @@ impl Spread {
         let is_short = Credits::of(fabric, full_ps, fabric.longest_delay(), false)
             .is_some_and(|credits| credits.share(full_ps, 1.0) < 1.0);
         if classes > 1 && is_short && left_out(traffic).is_none() {
-            let asked = Asked::new(fabric, traffic, layout, sending(fabric, rules, 1).rate);
+            let asked = NodeDemand::new(fabric, traffic, layout, sending(fabric, rules, 1).rate);
             for load in asked.links(fabric) {
                 let links = load.bundle.links.into_iter();
                 by_link.extend(links.map(|link| (link, load.spread)));

@@ -2,12 +2,12 @@
 //! closed loops.
 
 use super::credits::Credits;
-use super::followed::Followed;
+use super::followed::JobRoutes;
 use super::latencies::{Job, Latencies};
 use super::sent::{DATA, KINDS, Links};
 use super::switches::{Switches, delay_of};
-use super::{Fabric, Limits, paces, rules};
-use crate::jobs::capacity::{Foretold, foretold, left_out};
+use super::{Fabric, TopologyGroup, paces, rules};
+use crate::jobs::capacity::{PredictableJob, foretold, left_out};
 use crate::jobs::is_io;
 use isthmus_analytic::Error;
 use isthmus_analytic::trains::{Channels, Class, STEP, Train, reason_outside};
@@ -25,16 +25,16 @@ pub(super) fn overlay(switches: &impl Switches, traffic: &JobsTraffic, layout: &
     let Some(choices) = switches.choices() else {
         return Overlay::absent("routes depend on the queues");
     };
-    let asks: Vec<Foretold<'_>> = foretold(traffic).collect();
+    let asks: Vec<PredictableJob<'_>> = foretold(traffic).collect();
     let each = u64::from(choices[0]) * u64::from(choices[1]);
-    let pairs = |asks: &Foretold<'_>| layout.pairs(asks.number, asks.job).count() as u64;
+    let pairs = |asks: &PredictableJob<'_>| layout.pairs(asks.number, asks.job).count() as u64;
     if asks.iter().map(pairs).sum::<u64>() * each > ROUTES_MAX {
         return Overlay::absent(format!("there are more than {ROUTES_MAX} routes"));
     }
     // The model of trains covers only Poisson arrivals and no jobs whose nodes wait for messages.
     let is_known = asks.iter().all(|asks| asks.message.is_poisson);
     if !is_known || left_out(traffic).is_some() {
-        return paces(switches, traffic, layout, Limits::Others);
+        return paces(switches, traffic, layout, TopologyGroup::Others);
     }
     solve(switches, layout, &asks, choices)
         .unwrap_or_else(|error| Overlay::absent(error.to_string()))
@@ -44,7 +44,7 @@ pub(super) fn overlay(switches: &impl Switches, traffic: &JobsTraffic, layout: &
 fn solve(
     switches: &impl Switches,
     layout: &Layout,
-    asks: &[Foretold<'_>],
+    asks: &[PredictableJob<'_>],
     choices: [u32; 2],
 ) -> Result<Overlay, Error> {
     let spec = switches.network().spec();
@@ -63,7 +63,7 @@ fn solve(
             .zip(credits(longest))
             .map(<[Credits; 2]>::from),
     };
-    let mut followed = Followed::of(
+    let mut followed = JobRoutes::of(
         switches,
         |link| delay_of(switches, link),
         layout,
@@ -131,13 +131,13 @@ struct Solution {
     longest: f64,
 }
 
-impl Followed {
+impl JobRoutes {
     /// Solve the analytic model at the current message rates.
     fn solution(
         &mut self,
         switches: &impl Switches,
         links: &Links<'_>,
-        asks: &[Foretold<'_>],
+        asks: &[PredictableJob<'_>],
         packets_apart: bool,
     ) -> Result<Solution, Error> {
         let sent = self.sent(links, asks);

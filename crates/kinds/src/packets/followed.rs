@@ -4,7 +4,7 @@ use super::Fabric;
 use super::credits::Credits;
 use super::lengths::{Pace, lengths};
 use super::sent::{DATA, KINDS, Links, REQUEST, Routes, Sent};
-use crate::jobs::capacity::Foretold;
+use crate::jobs::capacity::PredictableJob;
 use crate::jobs::ns;
 use isthmus_analytic::trains::{Buffer, Class, Hop, Network, Train};
 use isthmus_machine::packets::follow_all;
@@ -40,7 +40,7 @@ fn hops(
 
 /// Routes of all jobs with their message rates, by class of messages: the writes, read requests or read data of a
 /// job.
-pub(super) struct Followed {
+pub(super) struct JobRoutes {
     pub network: Network,
     /// Message rates per ns by route, for each class of messages.
     routes: Vec<Routes>,
@@ -52,13 +52,13 @@ pub(super) struct Followed {
     channels: BTreeMap<u32, BTreeMap<u16, Vec<f64>>>,
 }
 
-impl Followed {
+impl JobRoutes {
     /// Follow the routes of all messages of these jobs.
     pub fn of(
         fabric: &impl Fabric,
         delay_of: impl Fn(u32) -> Time,
         layout: &Layout,
-        asks: &[Foretold<'_>],
+        asks: &[PredictableJob<'_>],
         links: &Links<'_>,
         choices: [u32; 2],
     ) -> Self {
@@ -187,7 +187,7 @@ impl Followed {
     }
 
     /// Return the rate, routes and packets of each class of messages.
-    pub fn sent(&self, links: &Links<'_>, asks: &[Foretold<'_>]) -> Vec<Sent> {
+    pub fn sent(&self, links: &Links<'_>, asks: &[PredictableJob<'_>]) -> Vec<Sent> {
         let all = self.routes.iter().zip(&self.received).enumerate();
         all.map(|(class, (routes, received))| {
             let sizes = match class % KINDS {

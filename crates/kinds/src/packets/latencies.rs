@@ -1,7 +1,7 @@
 //! Latencies of the messages of a job, from the waiting times in the queues of the network.
 
 use super::sent::{DATA, Links, Moments, REQUEST, Routes, Sent};
-use crate::jobs::capacity::Foretold;
+use crate::jobs::capacity::PredictableJob;
 use crate::jobs::ns;
 use isthmus_analytic::Error;
 use isthmus_analytic::queue::mg1_wait;
@@ -9,13 +9,13 @@ use isthmus_analytic::trains::Wait;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Return whether each client has a limit on its messages in flight, and so waits for a message to be complete.
-fn is_one_by_one(asks: &Foretold<'_>) -> bool {
+fn is_one_by_one(asks: &PredictableJob<'_>) -> bool {
     asks.job.outstanding.limit().is_some()
 }
 
 /// A job with the waiting times of its messages in the queues.
 pub(super) struct Job<'a> {
-    pub asks: &'a Foretold<'a>,
+    pub asks: &'a PredictableJob<'a>,
     pub links: &'a Links<'a>,
     pub sent: &'a [Sent],
     pub waits: &'a [Wait],

@@ -1,7 +1,7 @@
 //! Demand of jobs on nodes and links.
 
 use super::{Bundle, Fabric};
-use crate::jobs::capacity::{Foretold, NODES_MAX, foretold};
+use crate::jobs::capacity::{NODES_MAX, PredictableJob, foretold};
 use crate::jobs::is_io;
 use isthmus_machine::packets::follow_all;
 use isthmus_machine::packets::routes::Routes;
@@ -59,7 +59,7 @@ pub(crate) fn routed(
 }
 
 /// Data that jobs demand to move through nodes and links, in GB/s.
-pub(super) struct Asked {
+pub(super) struct NodeDemand {
     /// Data that each node sends, in GB/s.
     pub sent: Vec<f64>,
     /// Data that clients write to each node, in GB/s.
@@ -80,7 +80,7 @@ pub(super) struct LinkLoad {
     pub spread: f64,
 }
 
-impl Asked {
+impl NodeDemand {
     /// Return the demand of the jobs of `traffic` with predictable demand. A client of a
     /// closed loop demands at most `alone` GB/s.
     pub fn new(fabric: &impl Fabric, traffic: &JobsTraffic, layout: &Layout, alone: f64) -> Self {
@@ -92,7 +92,7 @@ impl Asked {
             read: vec![0.0; nodes],
             bundles: BTreeMap::new(),
         };
-        for Foretold {
+        for PredictableJob {
             number,
             job,
             message,

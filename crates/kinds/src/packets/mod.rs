@@ -2,6 +2,8 @@
 //! machine provides the topology as a [`Fabric`].
 
 mod capacity;
+// Analytic estimate for clients with a limit on their messages in flight.
+mod closed_loops;
 // Throughput that the buffer behind a link sustains.
 mod credits;
 // Analytic estimate for networks of switches.
@@ -25,8 +27,6 @@ mod network;
 mod no_effect;
 // Remarks on limits on messages in flight.
 mod outstanding;
-// Analytic estimate for clients with a limit on their messages in flight.
-mod paces;
 mod presets;
 // Parameters for the closed-form estimates.
 mod rules;
@@ -40,13 +40,13 @@ mod switches;
 mod table;
 
 pub use crate::jobs::names;
+pub(crate) use closed_loops::{TopologyGroup, paces};
 pub use format::tables;
 pub use loads::Crossed;
 pub(crate) use loads::routed;
 pub(crate) use message::{Route, Times};
 pub use network::{derived, network};
 pub use no_effect::watch;
-pub(crate) use paces::{Limits, paces};
 pub(crate) use presets::{OF_GRAPHS, OF_TREES, preset};
 pub(crate) use rules::rules;
 pub use subject::{flaw, subject};

@@ -3,7 +3,7 @@
 use super::rules::sending;
 use super::{Fabric, Route};
 use crate::jobs::behind::Devices;
-use crate::jobs::capacity::{Foretold, NODES_MAX, foretold, held_back};
+use crate::jobs::capacity::{NODES_MAX, PredictableJob, foretold, held_back};
 use crate::jobs::{Message, stores};
 use isthmus_analytic::packets::Rules;
 use isthmus_units::Time;
@@ -23,7 +23,7 @@ pub(super) fn remarks(
     if fabric.choices() != Some([1, 1]) || fabric.longest_delay() > Time::ZERO {
         return Vec::new();
     }
-    let remark = |asks: Foretold<'_>| {
+    let remark = |asks: PredictableJob<'_>| {
         let devices = devices.filter(|_| stores(traffic, layout, asks.job));
         let ns = mean_ns(fabric, rules, layout, &asks, devices)?;
         held_back(&asks, "a node", ns / 1e3, sending(fabric, *rules, 1).rate)
@@ -36,7 +36,7 @@ fn mean_ns(
     fabric: &impl Fabric,
     rules: &Rules,
     layout: &Layout,
-    asks: &Foretold<'_>,
+    asks: &PredictableJob<'_>,
     devices: Option<&Devices>,
 ) -> Option<f64> {
     let message = &asks.message;
@@ -66,7 +66,11 @@ fn answer_ns(fabric: &impl Fabric, rules: &Rules, message: &Message, switches: u
 
 /// Return the number of clients for each number of switches to their partners. A client with several partners counts
 /// as a fraction for each of them.
-fn distances(fabric: &impl Fabric, layout: &Layout, asks: &Foretold<'_>) -> BTreeMap<u32, f64> {
+fn distances(
+    fabric: &impl Fabric,
+    layout: &Layout,
+    asks: &PredictableJob<'_>,
+) -> BTreeMap<u32, f64> {
     let mut distances = BTreeMap::new();
     // In large networks all pairs are assumed to have the largest distance.
     if fabric.node_count() > NODES_MAX {

@@ -2,7 +2,7 @@
 
 use super::{Fabric, Route, capacity, figures, rules};
 use crate::jobs::behind;
-use crate::jobs::capacity::Foretold;
+use crate::jobs::capacity::PredictableJob;
 use crate::jobs::{self, Measured, Running, Runs, ns};
 use isthmus_experiment::Flaw;
 use isthmus_experiment::capacity::Capacity;
@@ -81,7 +81,7 @@ impl<F: Fabric> Runs for NetworkForJobs<F> {
     }
 
     /// Return the time of a message of a job on an idle network, in ns.
-    fn alone_ns(&self, _: &Measured, asks: &Foretold<'_>) -> f64 {
+    fn alone_ns(&self, _: &Measured, asks: &PredictableJob<'_>) -> f64 {
         let (network, switches) = (self.0.network().spec(), self.0.switches_at_most());
         let rules = rules(network, self.0.routes().classes());
         let route = Route {

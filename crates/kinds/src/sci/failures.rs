@@ -1,6 +1,6 @@
 //! Failure states of an SCI fabric: its single failures and random pairs of them.
 
-use crate::failures::{self, Left, Single};
+use crate::failures::{self, Single, StateAfterFailures};
 use isthmus_machine::sci::spec::SciSpec;
 use isthmus_scenario::format::{self, Asked, Failures, Part, SINGLE, Which};
 use isthmus_topology::rings::{Cause, Fabric, Faults};
@@ -51,7 +51,7 @@ pub(super) fn of_fabric(spec: &SciSpec, asked: &Asked) -> Option<Failures> {
     failures::failures(&single, asked, |parts| {
         let left = fabric.with_faults(&faults(parts));
         let live = left.map_or(0, |left| left.live_nodes().len() as u32);
-        Left {
+        StateAfterFailures {
             live,
             runs: live >= LIVE_MIN,
         }

@@ -8,7 +8,7 @@
 //! class while lanes of other classes are free. Then each request leads to a check of the group
 //! when the tick ends.
 
-use super::core::{Core, Holding, NEVER, ticks_on};
+use super::core::{Core, NEVER, SwitchingMethod, ticks_on};
 use super::equals::choose_equal;
 use super::event::{Event, Kind};
 use super::group::Waiter;
@@ -160,7 +160,7 @@ pub(super) struct Circuits {
     pub in_flight: u32,
 }
 
-impl Holding for Circuits {
+impl SwitchingMethod for Circuits {
     const LANES: bool = true;
 
     /// Return when a node can inject its next packet over the links of `run`.

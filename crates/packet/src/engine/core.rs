@@ -23,7 +23,7 @@ use std::sync::Arc;
 const LARGE: u32 = 4_096;
 
 /// Minimum number of events in a slot of the queue for which the engine prefetches their data.
-const AHEAD: usize = 4;
+const PREFETCH_EVENTS_MIN: usize = 4;
 
 /// The argument `link` of the random function [`tie`] for the choice of a route at injection. It is
 /// above the indices of all links of a route.
@@ -41,7 +41,7 @@ pub(super) fn network_choice<W: Routes>(link: u32) -> u32 {
 
 /// Switching method: the resources that a packet occupies along its route, and when it gets and
 /// frees them.
-pub(super) trait Holding: Clone + Debug + Sized {
+pub(super) trait SwitchingMethod: Clone + Debug + Sized {
     /// Whether packets occupy lanes (virtual channels) for longer than the transmitters of links.
     /// If so, the engine counts the ticks of lanes separately.
     const LANES: bool;
@@ -136,7 +136,7 @@ pub(super) struct Core<T, W, H> {
     pub(super) large: bool,
 }
 
-impl<T: Copy, W: Routes, S: Holding> LocalView for Core<T, W, S> {
+impl<T: Copy, W: Routes, S: SwitchingMethod> LocalView for Core<T, W, S> {
     /// Return the load of a link: its occupied lanes (virtual channels) or bytes.
     fn occupied(&self, link: u32) -> u64 {
         S::occupied(self, link)
@@ -151,7 +151,7 @@ impl<T: Copy, W: Routes, S: Holding> LocalView for Core<T, W, S> {
     }
 }
 
-impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
+impl<T: Copy, W: Routes, S: SwitchingMethod> Core<T, W, S> {
     /// Return an idle engine at time 0. The rules must be valid.
     pub fn new(routes: Arc<W>, rules: Rules, seed: u64, lanes: Lanes, holding: S) -> Self {
         let count = routes.link_count();
@@ -250,7 +250,7 @@ impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
             let now = self.queue.now();
             if self.large {
                 let (present, upcoming) = self.queue.slot();
-                if upcoming.len() >= AHEAD && slot != Some(present) {
+                if upcoming.len() >= PREFETCH_EVENTS_MIN && slot != Some(present) {
                     slot = Some(present);
                     self.prefetch_slot(upcoming);
                 }

@@ -1,7 +1,7 @@
 //! Cut-through switching with finite buffers and credits. Credits report free buffer space to the
 //! sender of a link.
 
-use super::core::{Core, Holding, NEVER, ticks_on};
+use super::core::{Core, NEVER, SwitchingMethod, ticks_on};
 use super::equals::choose_equal;
 use super::event::{Event, Kind};
 use super::group::Waiter;
@@ -310,7 +310,7 @@ impl Buffers {
     }
 }
 
-impl Holding for Buffers {
+impl SwitchingMethod for Buffers {
     const LANES: bool = false;
 
     /// Return when the next packet of `message` can start on one of the links of `run`.

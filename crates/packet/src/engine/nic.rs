@@ -1,6 +1,6 @@
 //! The nodes' interfaces: queues of messages, DMA engine, injection.
 
-use super::core::{Core, Holding, NEVER, ROUTE_CHOICE, network_choice};
+use super::core::{Core, NEVER, ROUTE_CHOICE, SwitchingMethod, network_choice};
 use super::event::{Event, Kind};
 use super::lanes::LaneId;
 use super::messages::MessageState;
@@ -79,7 +79,7 @@ impl Nic {
     }
 }
 
-impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
+impl<T: Copy, W: Routes, S: SwitchingMethod> Core<T, W, S> {
     /// Schedule the generation of a message at its source node, at `time`.
     pub(super) fn accept(&mut self, time: Cycles, message: Message<T>) {
         let read = message.kind == crate::Kind::Read;

@@ -1,10 +1,10 @@
 //! Counters over an interval of time that is exact to the tick.
 
-use super::core::{Core, Holding, NEVER};
+use super::core::{Core, NEVER, SwitchingMethod};
 use crate::Counters;
 use crate::routes::Routes;
 
-impl<T: Copy, W: Routes, S: Holding> Core<T, W, S> {
+impl<T: Copy, W: Routes, S: SwitchingMethod> Core<T, W, S> {
     /// Restart the counters at the present time. A link or DMA engine in use counts its ticks from
     /// now on.
     pub fn count_from_now(&mut self) {

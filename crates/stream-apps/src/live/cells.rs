@@ -46,7 +46,7 @@ impl Cells {
         for tu in 0..work.tus() as usize {
             for block in 0..cells.tu / cells.block {
                 let first = tu * cells.tu + block * cells.block;
-                let from = cells.place(tu, block);
+                let from = cells.block_start(tu, block);
                 for (offset, held) in cells.held[from..from + cells.block].iter_mut().enumerate() {
                     *held = byte((first + offset) as u64);
                 }
@@ -62,13 +62,13 @@ impl Cells {
     }
 
     /// Return the index in `held` at which a block of a transfer unit starts.
-    fn place(&self, tu: usize, block: usize) -> usize {
+    fn block_start(&self, tu: usize, block: usize) -> usize {
         tu * self.tu + block % self.columns * self.share + block / self.columns * self.block
     }
 
     /// Return the bytes of one block of a transfer unit.
     pub fn block(&self, tu: u64, block: u64) -> &[u8] {
-        let from = self.place(tu as usize, block as usize);
+        let from = self.block_start(tu as usize, block as usize);
         &self.held[from..from + self.block]
     }
 }

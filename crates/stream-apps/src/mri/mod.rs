@@ -12,9 +12,9 @@ mod surface;
 
 use crate::error::Error;
 use crate::interface::Interface;
-use crate::ranks::{Course, PATIENCE, Ranks, give, take};
+use crate::ranks::{PATIENCE, RankResult, Ranks, give, take};
 use crate::shares::{Numbers, Shares};
-use crate::sink::{Look, Taker};
+use crate::sink::{Taker, Verifier};
 use isthmus_stream::wire::Header;
 use isthmus_stream::{ConnectionSpec, Direction, Format, LinkId, Protocol, StreamId, StreamSpec};
 use isthmus_stream_net::rank::Sender;
@@ -86,7 +86,7 @@ struct Sums {
 
 /// Counts and checksum of the received triangles.
 #[derive(Debug, Default)]
-struct Came {
+struct ReceivedTriangles {
     triangles: u64,
     /// Sum of the hashes of all triangles, which serves as a checksum.
     print: u64,
@@ -95,9 +95,9 @@ struct Came {
     last: Option<(u8, u32)>,
 }
 
-impl Look for Came {
+impl Verifier for ReceivedTriangles {
     /// Verify that the triangles of a packet are in order and within the lines of their ranks.
-    fn look(&mut self, header: &Header, data: &[u8]) -> Result<(), String> {
+    fn verify(&mut self, header: &Header, data: &[u8]) -> Result<(), String> {
         let adu = header.adu;
         let (all, rest) = data.as_chunks::<TRIANGLE_BYTES>();
         if !rest.is_empty() {
@@ -155,7 +155,7 @@ pub fn run(images: u64, over: &dyn Fn() -> bool) -> Result<Report, Error> {
         )));
     }
     let config = Driver::config();
-    let (sink, to_sink) = Taker::start(config.network_bytes, Came::default())?;
+    let (sink, to_sink) = Taker::start(config.network_bytes, ReceivedTriangles::default())?;
     let interface = Interface::new(config, |driver| driver.provide_socket("sink", to_sink))?;
     let stream = submit(&interface)?;
     let shared = Arc::new(Shared::default());
@@ -283,7 +283,7 @@ struct Rank {
 
 impl Rank {
     /// Compute the images and send them when this rank has control.
-    fn run(self) -> Course {
+    fn run(self) -> RankResult {
         let shared = &self.shared;
         for image in 0..self.images {
             let make = || triangles(image, self.rank as u8, lines(self.rank));
@@ -319,7 +319,7 @@ impl Rank {
     }
 
     /// Send the triangles of this rank, block by block, half of each block by either route.
-    fn forward(&self, control: &mut Control, made: &[u8]) -> Course {
+    fn forward(&self, control: &mut Control, made: &[u8]) -> RankResult {
         let format = format();
         for block in made.chunks(BLOCK_BYTES) {
             let (stream, bytes, adu) = (self.stream, block.len() as u64, control.adu);
@@ -360,21 +360,21 @@ mod tests {
     fn triangles_in_the_wrong_order_or_rank_cause_an_error() {
         let good = triangles(0, 12, lines(12));
         let header = Header::new(isthmus_stream::wire::Kind::Data, 0);
-        let look = |data: &[u8]| Came::default().look(&header, data);
-        assert_eq!(look(&good[..4000]), Ok(()));
-        assert!(look(&good[..4001]).unwrap_err().contains("no whole"));
+        let verify = |data: &[u8]| ReceivedTriangles::default().verify(&header, data);
+        assert_eq!(verify(&good[..4000]), Ok(()));
+        assert!(verify(&good[..4001]).unwrap_err().contains("no whole"));
         // Errors: a rank's first triangles are missing; a triangle is in another rank's lines; a
         // triangle is left out.
         assert!(
-            look(&good[40..400])
+            verify(&good[40..400])
                 .unwrap_err()
                 .contains("triangle 1 of rank 12")
         );
         let mut other = good[..400].to_vec();
         other[39] = 13;
-        assert!(look(&other).unwrap_err().contains("of lines 104..112"));
+        assert!(verify(&other).unwrap_err().contains("of lines 104..112"));
         let mut gap = good[..400].to_vec();
         gap.drain(40..80);
-        assert!(look(&gap).unwrap_err().contains("triangle 2"));
+        assert!(verify(&gap).unwrap_err().contains("triangle 2"));
     }
 }

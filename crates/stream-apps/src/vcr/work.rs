@@ -3,7 +3,7 @@
 use super::picture::Picture;
 use super::{REBUILDERS, STORES, until};
 use crate::error::Error;
-use crate::ranks::{Course, Ended, IN_CHANNEL, PATIENCE, Ranks, give, take};
+use crate::ranks::{Ended, IN_CHANNEL, PATIENCE, RankResult, Ranks, give, take};
 use isthmus_framebuffer::Geometry;
 use isthmus_redistribute::transfer::{Array, ArrayMut, Order, Packing, Source, strides};
 use isthmus_redistribute::{Dim, Grid, Layout, Plan, Section};
@@ -216,7 +216,7 @@ struct Store {
 
 impl Store {
     /// Read the fields of each frame and send their parts to the rebuilders until the clock stops.
-    fn run(self, clock: &Clock) -> Course {
+    fn run(self, clock: &Clock) -> RankResult {
         let (first, count) = self.pairs;
         let shape = [count.into(), 1, self.geometry.width.into()];
         let steps = strides(&shape, self.packing.element, Order::C);
@@ -250,7 +250,7 @@ fn rebuild(
     (place, bytes): (u32, usize),
     from: &[In],
     to: &SyncSender<Vec<u8>>,
-) -> Course {
+) -> RankResult {
     let held = plan.to().parts(place);
     let shape: Vec<u64> = held[0]
         .iter()
@@ -282,7 +282,7 @@ fn rebuild(
 }
 
 /// Combine the bands of each frame, and send the frame to the interface.
-fn forward(mut to: Forwarding, bytes: usize, bands: &[Receiver<Vec<u8>>]) -> Course {
+fn forward(mut to: Forwarding, bytes: usize, bands: &[Receiver<Vec<u8>>]) -> RankResult {
     let mut frame = Vec::with_capacity(bytes);
     let mut before = 0;
     for adu in 0.. {

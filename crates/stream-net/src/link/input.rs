@@ -2,7 +2,7 @@
 //! the buffers of fetches.
 
 use super::{LinkEvent, LiveStream, PendingFetch, Progress, ResumableSource, Source};
-use crate::claims::{Part, SumBuffer};
+use crate::claims::{RingClaim, SumBuffer};
 use crate::frame::{BLOCK_BYTES, Frame, Kind};
 use crate::memory::Memory;
 use crate::sum::Sum;
@@ -366,7 +366,9 @@ impl Input {
                         self.sum_buffer.sum(&claim, it.checksum, &mut it.sum);
                     }
                     let buffer = memory.buffer(it.buffer, 0);
-                    buffer.claimed.put(it.at + it.done, Part { link, claim });
+                    buffer
+                        .claimed
+                        .put(it.at + it.done, RingClaim { link, claim });
                     it.done += bytes;
                     Moved::Some(bytes)
                 }

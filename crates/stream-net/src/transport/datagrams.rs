@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 /// Maximum number of queued headers without data.
 const CONTROLS_MAX: usize = 64;
 /// Maximum size of a packet's data in bytes: that of a datagram less the header.
-pub(crate) const MOST: u64 = 65_507 - Header::BYTES as u64;
+pub(crate) const DATA_MAX: u64 = 65_507 - Header::BYTES as u64;
 /// Maximum number of datagrams sent or read per call, so that other connections are served too.
 const TURN: usize = 64;
 /// Requested size of the socket's receive buffer in bytes. The system may grant less.

@@ -10,7 +10,7 @@ mod plain_receive;
 mod screen;
 mod writers;
 
-pub(crate) use datagrams::{Datagrams, MOST as DATAGRAM_MAX};
+pub(crate) use datagrams::{DATA_MAX as DATAGRAM_MAX, Datagrams};
 pub(crate) use file::{FileEnd, FileOutcome, FileTransport, WriterEvent};
 pub(crate) use framed::Framed;
 pub use journal::Journal;

@@ -16,7 +16,7 @@ impl Partial {
     #[must_use]
     pub fn of(data: &[u8]) -> Self {
         Self {
-            sum: words(data),
+            sum: sum_of_words(data),
             odd: data.len() % 2 == 1,
         }
     }
@@ -63,7 +63,7 @@ impl Partial {
 /// the upper half of a word. Four bytes at a time are added to eight independent counters without
 /// swapping. The sum of swapped words is the swapped sum (RFC 1071, 2.B), so only the result is
 /// swapped.
-fn words(data: &[u8]) -> u16 {
+fn sum_of_words(data: &[u8]) -> u16 {
     let mut counts = [0u64; 8];
     let (blocks, rest) = data.as_chunks::<32>();
     for block in blocks {

@@ -80,7 +80,7 @@ impl Manager {
     /// Decrements the number of orders under way that use a buffer. Returns false if the stream has
     /// ended.
     fn order_done(&mut self, id: StreamId, slot: usize) -> bool {
-        self.touch(id);
+        self.record_progress(id);
         let Some(stream) = self.streams.get_mut(&id) else {
             return false;
         };
@@ -237,7 +237,7 @@ impl Manager {
     /// Counts a packet as confirmed or lost in the record of its application data unit (ADU).
     fn settle_awaited(&mut self, awaited: Awaited, lost: bool) {
         let id = awaited.stream;
-        self.touch(id);
+        self.record_progress(id);
         let Some(stream) = self.streams.get_mut(&id) else {
             return;
         };
@@ -347,7 +347,7 @@ impl Manager {
     }
 
     /// Records that the stream makes progress, which postpones its stall report.
-    pub(crate) fn touch(&mut self, id: StreamId) {
+    pub(crate) fn record_progress(&mut self, id: StreamId) {
         let now = self.now;
         if let Some(stream) = self.streams.get_mut(&id) {
             stream.progress_at = now;

@@ -133,7 +133,7 @@ impl Manager {
         if let Some(connection) = self.connections.get_mut(&connection) {
             connection.live -= 1;
         }
-        self.all_taken(connection);
+        self.report_all_delivered(connection);
         self.dirty_connections.insert(connection);
         self.push_event(Event::Ended { stream: id, end });
         self.remember(Gone::Stream(id));

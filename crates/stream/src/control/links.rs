@@ -28,7 +28,7 @@ impl Manager {
             return Err(Error::Conflict(what));
         };
         link.offered = link.offered.max(bytes);
-        self.data_came(id);
+        self.schedule_stream(id);
         self.settle();
         Ok(())
     }
@@ -81,7 +81,7 @@ impl Manager {
                 _ => continue,
             };
             self.order_task(task, work);
-            self.touch(stream);
+            self.record_progress(stream);
         }
         self.settle();
     }

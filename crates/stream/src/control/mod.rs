@@ -333,7 +333,7 @@ impl Manager {
         let (direction, app) = (Direction::Transmit, connection.app);
         let own = connection.spec.share_bytes;
         let all = self.limits(app).network_bytes;
-        let own = own.saturating_sub(self.memory.of(direction, id));
+        let own = own.saturating_sub(self.memory.used_by_connection(direction, id));
         own.min(all.saturating_sub(self.memory.of_app(direction, app)))
     }
 

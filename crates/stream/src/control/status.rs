@@ -69,7 +69,7 @@ pub struct ConnectionStatus {
     pub sent: [u64; 3],
     /// Number of packets that the connection received in order, and number of those that were
     /// delivered.
-    pub come: [u64; 2],
+    pub received: [u64; 2],
     /// Credit in bytes, headers included, that the peer granted and that has not been spent.
     pub granted: u64,
 }
@@ -115,7 +115,7 @@ impl Manager {
     pub fn connection_status(&self, id: ConnectionId) -> Result<ConnectionStatus> {
         let connection = self.connections.get(&id).ok_or(Error::NoConnection(id))?;
         let (out, back) = (&connection.transmit, &connection.receive);
-        let bytes = |direction| self.memory.of(direction, id);
+        let bytes = |direction| self.memory.used_by_connection(direction, id);
         Ok(ConnectionStatus {
             app: connection.app,
             open: connection.open,
@@ -123,7 +123,7 @@ impl Manager {
             streams: connection.live,
             network_bytes: [bytes(Direction::Transmit), bytes(Direction::Receive)],
             sent: [out.sent, out.acknowledged, out.delivered],
-            come: [back.expected, back.delivered],
+            received: [back.expected, back.delivered],
             granted: out.granted.saturating_sub(out.spent),
         })
     }
@@ -228,7 +228,9 @@ impl Manager {
         if transmits && self.store_queue.contains(&id) {
             let connection = self.connections.get(&stream.connection);
             let share = connection.map_or(0, |connection| connection.spec.share_bytes);
-            let has = self.memory.of(Direction::Transmit, stream.connection);
+            let has = self
+                .memory
+                .used_by_connection(Direction::Transmit, stream.connection);
             // The last transfer unit (TU) of an application data unit (ADU) may be shorter.
             let waits_with = stream
                 .buffers

@@ -392,7 +392,7 @@ impl Manager {
             let sus = stream.format.sus(bytes).filter(|su| su.link == link.id);
             link.offered = link.offered.saturating_add(sus.map(|su| su.bytes).sum());
         }
-        self.data_came(id);
+        self.schedule_stream(id);
         self.settle();
         Ok(())
     }
@@ -431,7 +431,7 @@ impl Manager {
     }
 
     /// Schedules a stream to continue, because new data or new memory space is available to it.
-    pub(crate) fn data_came(&mut self, id: StreamId) {
+    pub(crate) fn schedule_stream(&mut self, id: StreamId) {
         let Some(stream) = self.streams.get(&id) else {
             return;
         };

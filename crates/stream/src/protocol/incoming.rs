@@ -253,7 +253,7 @@ impl Manager {
                 .and_then(|packet| self.memory.get(packet))
                 .map(|one| one.header);
             let (Some(packet), Some(header)) = (held, header) else {
-                self.all_taken(id);
+                self.report_all_delivered(id);
                 if let (Some(front), Some(why)) = (front, gone) {
                     let stream = self.streams.get(&front);
                     if stream
@@ -319,7 +319,7 @@ impl Manager {
     /// Schedules the first stream in the order of a connection's streams, which may have new work.
     fn schedule_front(&mut self, front: Option<StreamId>) {
         if let Some(front) = front {
-            self.data_came(front);
+            self.schedule_stream(front);
         }
     }
 
@@ -335,23 +335,23 @@ impl Manager {
             }
         }
         self.release(packet, true);
-        self.all_taken(id);
+        self.report_all_delivered(id);
     }
 
     /// If no buffer contains undelivered data, records that all consumed data is delivered, and
     /// schedules an acknowledgement that reports it to the peer.
-    pub(crate) fn all_taken(&mut self, id: ConnectionId) {
+    pub(crate) fn report_all_delivered(&mut self, id: ConnectionId) {
         let Some(connection) = self.connections.get_mut(&id) else {
             return;
         };
         let half = &mut connection.receive;
         if half.taken > half.delivered && half.buffered == 0 && half.deliver_below(half.taken) {
-            self.owe(id);
+            self.schedule_acknowledgement(id);
         }
     }
 
     /// Schedules an acknowledgement to the peer of a connection.
-    pub(crate) fn owe(&mut self, id: ConnectionId) {
+    pub(crate) fn schedule_acknowledgement(&mut self, id: ConnectionId) {
         let connection = self.connections.get(&id);
         if connection.is_some_and(|one| one.open && one.protocol().confirms()) {
             self.acknowledge_due.insert(id);

@@ -182,7 +182,7 @@ impl Manager {
             self.release(packet, false);
         }
         if let Some(stream) = stream {
-            self.touch(stream);
+            self.record_progress(stream);
         }
         self.dirty_connections.insert(id);
     }
@@ -424,7 +424,7 @@ impl Manager {
             return;
         };
         let half = &mut connection.transmit;
-        let ends = half.ends().into_iter().flatten();
+        let ends = half.reported_ends().into_iter().flatten();
         let ends = ends.filter_map(|(sequence, id)| Some((sequence, id, self.memory.get(id)?)));
         let first = ends.clone().next();
         let first = first.map(|(sequence, _, packet)| (sequence, packet.users));

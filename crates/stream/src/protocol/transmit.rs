@@ -88,7 +88,7 @@ impl Transmit {
 
     /// Returns the first packet in flight, and the last packet in flight that one header can
     /// acknowledge.
-    pub fn ends(&self) -> Option<[(u64, PacketId); 2]> {
+    pub fn reported_ends(&self) -> Option<[(u64, PacketId); 2]> {
         let first = self.flight.first_key_value()?;
         let last = self.flight.range(..self.reach()).next_back();
         let own = |(sequence, packet): (&u64, &PacketId)| (*sequence, *packet);

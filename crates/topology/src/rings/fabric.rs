@@ -73,7 +73,7 @@ impl Fabric {
             sizes,
             grid,
             rings,
-        } = layout::of(shape)?;
+        } = layout::layout_of(shape)?;
         let highest = rings.iter().flatten().max().copied();
         let node_count = highest.ok_or(RingsError::NoRings)? + 1;
 

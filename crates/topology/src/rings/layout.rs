@@ -12,7 +12,7 @@ pub(super) struct Layout {
 }
 
 /// Compute the rings of a fabric of this shape, or report why the shape is impossible.
-pub(super) fn of(shape: &Shape) -> Result<Layout, RingsError> {
+pub(super) fn layout_of(shape: &Shape) -> Result<Layout, RingsError> {
     match shape {
         Shape::Ring { nodes } => {
             check_ring(*nodes)?;

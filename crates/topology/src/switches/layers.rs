@@ -232,7 +232,7 @@ mod tests {
     use crate::switches::{Form, Shortest};
 
     /// Return the shortest routes through a network of this form, with one node at each switch.
-    fn ways(form: &Form) -> Shortest {
+    fn shortest_routes(form: &Form) -> Shortest {
         Shortest::new(form, &form.wiring(1)).expect("all switches are joined")
     }
 
@@ -266,7 +266,7 @@ mod tests {
     /// one.
     #[test]
     fn rings_need_two_layers_and_meshes_one() {
-        let layers = |form: Form| ways(&form).layers(16);
+        let layers = |form: Form| shortest_routes(&form).layers(16);
         let ring = layers(Form::Ring { switches: 8 });
         assert_eq!(ring.count, 2);
         assert_eq!(ring.circle.len(), 8);
@@ -296,7 +296,7 @@ mod tests {
         sizes.extend(others.map(<[u32]>::to_vec));
         for sizes in sizes {
             let form = torus(&sizes);
-            let ways = ways(&form);
+            let ways = shortest_routes(&form);
             for channels in [1, 2, 3, 4, 16] {
                 let layers = ways.layers(channels);
                 let more = channels == 3 && layers.count == 3;
@@ -312,7 +312,7 @@ mod tests {
     /// floor(3/3) = 1 channel and each of two layers has floor(3/2) = 1; with four channels the numbers are 1 and 2.
     #[test]
     fn routes_stay_in_one_layer_if_enough_channels_remain() {
-        let wide = ways(&torus(&[9, 9]));
+        let wide = shortest_routes(&torus(&[9, 9]));
         let found = [2, 3, 4, 16].map(|channels| {
             let layers = wide.layers(channels);
             (layers.count, layers.change())
@@ -321,7 +321,7 @@ mod tests {
         assert_eq!(found, [dateline, (3, None), dateline, dateline]);
         // The routes of these tori have no cycle, or one that two layers of whole routes break.
         for (sizes, count) in [(&[4, 4, 4][..], 1), (&[3, 9], 2), (&[16], 2)] {
-            let layers = ways(&torus(sizes)).layers(4);
+            let layers = shortest_routes(&torus(sizes)).layers(4);
             assert_eq!((layers.count, layers.change()), (count, None));
         }
     }
@@ -332,11 +332,11 @@ mod tests {
     #[test]
     fn packets_change_layers_if_fewer_layers_suffice() {
         let ring = Form::of_cables((0..7).map(|at| (at, (at + 1) % 7)).collect());
-        let layers = ways(&ring).layers(16);
+        let layers = shortest_routes(&ring).layers(16);
         assert_eq!((layers.count, layers.change()), (2, None));
         // Each of 60 switches has three neighbours.
         let steps = (0..60).flat_map(|at| [1, 7, 22].map(|step| (at, (at + step) % 60)));
-        let layers = ways(&Form::of_cables(steps.collect())).layers(16);
+        let layers = shortest_routes(&Form::of_cables(steps.collect())).layers(16);
         assert_eq!(layers.change(), Some(Change::Turn));
         assert!(layers.count <= 4, "{layers:?}");
     }

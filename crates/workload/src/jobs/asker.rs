@@ -1,7 +1,7 @@
 //! One client process of a job: its next message, and the time at which it hands the message to the network interface.
 
 use crate::Outstanding;
-use crate::jobs::client::{Asked, Asking, Client};
+use crate::jobs::client::{ArrivalProcess, Client, GeneratedMessage};
 use crate::jobs::roles::Clients;
 use crate::jobs::source::Operation;
 use crate::jobs::spec::Sizes;
@@ -10,8 +10,8 @@ use std::collections::VecDeque;
 
 /// Settings that all clients of one job share.
 #[derive(Debug, Clone)]
-pub(super) struct Asks {
-    asking: Asking,
+pub(super) struct ClientSettings {
+    asking: ArrivalProcess,
     sizes: Sizes,
     reads: Chance,
     /// Length of the last message of a burst, in bytes.
@@ -20,13 +20,13 @@ pub(super) struct Asks {
     outstanding: Outstanding,
 }
 
-impl Asks {
+impl ClientSettings {
     /// Return the common settings of `clients`.
     ///
     /// # Panics
     /// If a closed loop has no limit on its messages under way.
     pub(super) fn new(clients: Clients, outstanding: Outstanding) -> Self {
-        let closed = matches!(clients.asking, Asking::Closed { .. });
+        let closed = matches!(clients.asking, ArrivalProcess::Closed { .. });
         assert!(
             !closed || outstanding.limit().is_some(),
             "a closed loop keeps a number of messages under way"
@@ -51,7 +51,7 @@ impl Asks {
     /// false for an open loop without a limit on outstanding messages, which never waits for completions.
     #[inline]
     pub(super) fn in_order(&self) -> bool {
-        let asks_on = matches!(self.asking, Asking::Open { .. });
+        let asks_on = matches!(self.asking, ArrivalProcess::Open { .. });
         self.several() && !(asks_on && self.outstanding == Outstanding::Unlimited)
     }
 
@@ -63,7 +63,7 @@ impl Asks {
     /// Return the number of messages of a burst, or `None` if the clients do not send in bursts.
     pub(super) fn burst(&self) -> Option<u64> {
         match self.asking {
-            Asking::Bursts { messages, .. } => Some(messages),
+            ArrivalProcess::Bursts { messages, .. } => Some(messages),
             _ => None,
         }
     }
@@ -72,7 +72,7 @@ impl Asks {
 /// The next message that a process hands over to its network interface.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Next {
-    pub(super) asked: Asked,
+    pub(super) asked: GeneratedMessage,
     pub(super) to: u32,
     pub(super) bytes: u64,
     pub(super) operation: Operation,
@@ -90,7 +90,7 @@ struct Burst {
 
 /// State of one client process: the messages and bursts that it has under way.
 #[derive(Debug, Clone)]
-pub(super) struct Asker {
+pub(super) struct ClientState {
     client: Client,
     to: Destination,
     operation: Stream,
@@ -105,7 +105,7 @@ pub(super) struct Asker {
     bursts: VecDeque<Burst>,
 }
 
-impl Asker {
+impl ClientState {
     /// Return the client process on node `node`. It sends all messages to `partner`, or without a partner to random
     /// `targets`. `stream` returns the random stream for a named use, such as "arrival".
     pub(super) fn new(
@@ -126,9 +126,9 @@ impl Asker {
     }
 
     /// Pass the first messages of the client to `give`: all outstanding ones of a closed loop, else one.
-    pub(super) fn begin(&mut self, asks: &Asks, mut give: impl FnMut(Next)) {
+    pub(super) fn begin(&mut self, asks: &ClientSettings, mut give: impl FnMut(Next)) {
         let first = match asks.asking {
-            Asking::Closed { .. } => asks.closed_messages(),
+            ArrivalProcess::Closed { .. } => asks.closed_messages(),
             _ => 1,
         };
         for _ in 0..first {
@@ -140,10 +140,12 @@ impl Asker {
     /// Record that the client handed a message to its network interface at `now`. Return the next message if it is
     /// already determined.
     #[inline]
-    pub(super) fn handed(&mut self, asks: &Asks, now: Cycles) -> Option<Next> {
+    pub(super) fn handed(&mut self, asks: &ClientSettings, now: Cycles) -> Option<Next> {
         self.under_way += 1;
         // No message follows now: a closed loop generates its next message at a completion.
-        if asks.outstanding == Outstanding::ONE || matches!(asks.asking, Asking::Closed { .. }) {
+        if asks.outstanding == Outstanding::ONE
+            || matches!(asks.asking, ArrivalProcess::Closed { .. })
+        {
             return None;
         }
         self.next_known = asks.outstanding.admits(self.under_way);
@@ -156,12 +158,12 @@ impl Asker {
     #[inline]
     pub(super) fn completed(
         &mut self,
-        asks: &Asks,
+        asks: &ClientSettings,
         now: Cycles,
         (asked, burst): (Cycles, u64),
         ended: impl FnMut(u64, Cycles, Cycles),
     ) -> Option<Next> {
-        let closed = matches!(asks.asking, Asking::Closed { .. });
+        let closed = matches!(asks.asking, ArrivalProcess::Closed { .. });
         if closed {
             self.client.completed(asked);
         }
@@ -195,7 +197,7 @@ impl Asker {
     }
 
     /// Draw the next message, which is handed over at `now` or later.
-    fn next(&mut self, asks: &Asks, now: Cycles) -> Next {
+    fn next(&mut self, asks: &ClientSettings, now: Cycles) -> Next {
         let asked = self.client.next(&asks.asking, now, asks.closed_messages());
         let mut last = false;
         if let Some(messages) = asks.burst() {
@@ -228,7 +230,11 @@ impl Asker {
 
     /// Forward to [`Client::asked_and_next`]: the number of messages generated by `now`, and the time of the next one.
     #[inline]
-    pub(super) fn asked_and_next(&mut self, asks: &Asks, now: Cycles) -> (u64, Option<Cycles>) {
+    pub(super) fn asked_and_next(
+        &mut self,
+        asks: &ClientSettings,
+        now: Cycles,
+    ) -> (u64, Option<Cycles>) {
         self.client.asked_and_next(&asks.asking, now)
     }
 

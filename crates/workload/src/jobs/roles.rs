@@ -1,7 +1,7 @@
 //! Roles of the nodes of a job by its kind of traffic: members of a collective operation, or
 //! independent clients.
 
-use crate::jobs::client::{Asking, ticks};
+use crate::jobs::client::{ArrivalProcess, ticks};
 use crate::jobs::collective::Plan;
 use crate::jobs::partners::partners;
 use crate::jobs::spec::{Arrivals, Destinations, Io, Sizes, Targets, Traffic};
@@ -9,7 +9,7 @@ use isthmus_units::Time;
 
 /// The clients of a job: their traffic settings and their nodes.
 pub(super) struct Clients {
-    pub(super) asking: Asking,
+    pub(super) asking: ArrivalProcess,
     pub(super) sizes: Sizes,
     pub(super) read_ratio: f64,
     /// Length of the last message of a burst, in bytes.
@@ -71,7 +71,7 @@ pub(super) fn clients(traffic: &Traffic, nodes: &[u32], servers: &[u32], tick: T
     match traffic {
         Traffic::Uniform { sizes, arrivals } => Clients {
             targets: nodes.to_vec(),
-            ..writes(Asking::new(*arrivals, *sizes, tick), *sizes)
+            ..writes(ArrivalProcess::new(*arrivals, *sizes, tick), *sizes)
         },
         Traffic::Shift {
             offset,
@@ -82,7 +82,7 @@ pub(super) fn clients(traffic: &Traffic, nodes: &[u32], servers: &[u32], tick: T
             let partners = nodes.iter().cycle().skip(ahead).copied().map(Some);
             Clients {
                 nodes: nodes.iter().copied().zip(partners).collect(),
-                ..writes(Asking::new(*arrivals, *sizes, tick), *sizes)
+                ..writes(ArrivalProcess::new(*arrivals, *sizes, tick), *sizes)
             }
         }
         Traffic::Checkpoint {
@@ -92,7 +92,7 @@ pub(super) fn clients(traffic: &Traffic, nodes: &[u32], servers: &[u32], tick: T
             destinations,
         } => {
             let messages = volume.get().div_ceil(message.get());
-            let bursts = Asking::Bursts {
+            let bursts = ArrivalProcess::Bursts {
                 period: ticks(*period, tick),
                 messages,
             };
@@ -109,7 +109,7 @@ pub(super) fn clients(traffic: &Traffic, nodes: &[u32], servers: &[u32], tick: T
         }) => {
             let mut clients = Clients {
                 read_ratio: *read_ratio,
-                ..writes(Asking::new(*arrivals, *sizes, tick), *sizes)
+                ..writes(ArrivalProcess::new(*arrivals, *sizes, tick), *sizes)
             };
             match *targets {
                 Targets::Servers(destinations) => clients.with_servers(destinations, servers),
@@ -135,7 +135,7 @@ pub(super) fn clients(traffic: &Traffic, nodes: &[u32], servers: &[u32], tick: T
             });
             Clients {
                 nodes: there.flatten().collect(),
-                ..writes(Asking::new(pauses, sizes, tick), sizes)
+                ..writes(ArrivalProcess::new(pauses, sizes, tick), sizes)
             }
         }
         Traffic::AllToAll { .. }

@@ -1,6 +1,6 @@
 //! Source of the messages of all processes of all jobs.
 
-use crate::jobs::asker::{Asker, Asks, Next};
+use crate::jobs::asker::{ClientSettings, ClientState, Next};
 use crate::jobs::client::ticks;
 use crate::jobs::collective::Plan;
 use crate::jobs::layout::Layout;
@@ -141,7 +141,7 @@ struct ActiveJob {
 /// Settings of the processes of a job: independent clients, or members of a collective operation.
 #[derive(Debug, Clone)]
 enum Behaviour {
-    Ask(Asks),
+    Ask(ClientSettings),
     Collect {
         plan: Plan,
         pace: Pace,
@@ -168,7 +168,7 @@ struct State {
 /// State of a process by its role: independent client, or member of a collective operation.
 #[derive(Debug, Clone)]
 enum Kind {
-    Client(Box<Asker>),
+    Client(Box<ClientState>),
     Member(Member),
 }
 
@@ -236,12 +236,12 @@ impl JobsSource {
                     let stream = |use_of: &str| {
                         streams.stream(&format!("{}/{use_of}", job.name), node.into())
                     };
-                    let asker = Asker::new(node, partner, &clients.targets, stream);
+                    let asker = ClientState::new(node, partner, &clients.targets, stream);
                     let kind = Kind::Client(Box::new(asker));
                     self.processes.push(Process { job: number, node });
                     self.states.push(State { active, kind });
                 }
-                Behaviour::Ask(Asks::new(clients, job.outstanding))
+                Behaviour::Ask(ClientSettings::new(clients, job.outstanding))
             }
         };
         let processes = self.processes.len() as u32 - first;

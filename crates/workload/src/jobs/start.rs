@@ -1,6 +1,6 @@
 //! Initial messages of jobs, which do not depend on the network.
 
-use crate::jobs::client::Asking;
+use crate::jobs::client::ArrivalProcess;
 use crate::jobs::layout::Layout;
 use crate::jobs::roles::{clients, plan};
 use crate::jobs::spec::{Job, Sizes};
@@ -34,9 +34,9 @@ impl Layout {
         // The result does not depend on times, so any length of the tick is suitable.
         let clients = clients(&job.traffic, nodes, &self.servers, Time::from_ps(1));
         let each = match clients.asking {
-            Asking::Open { .. } => 1,
-            Asking::Bursts { messages, .. } => messages.min(most),
-            Asking::Closed { .. } => most,
+            ArrivalProcess::Open { .. } => 1,
+            ArrivalProcess::Bursts { messages, .. } => messages.min(most),
+            ArrivalProcess::Closed { .. } => most,
         };
         Start {
             messages: each.saturating_mul(clients.nodes.len() as u64),

@@ -5,7 +5,9 @@
 
 use super::super::Built;
 use crate::jobs::behind::{Access, Devices};
-use crate::jobs::capacity::{Foretold, MB, NODES_MAX, device, foretold, held_back, left_out, part};
+use crate::jobs::capacity::{
+    MB, NODES_MAX, PredictableJob, device, foretold, held_back, left_out, part,
+};
 use crate::jobs::{Measured, stores};
 use isthmus_experiment::capacity::{Capacity, bandwidth};
 use isthmus_machine::hypercube::spec::Transfer;
@@ -100,7 +102,7 @@ fn channel_demands(machine: &Machine, transfer: Transfer, jobs: &Measured, alone
     let channels = ChannelKind::ALL.map(|kind| layout.of_kind(kind).end);
     let last = channels.into_iter().max().unwrap_or(0);
     let mut channel_demands = vec![0.0; last as usize];
-    for Foretold {
+    for PredictableJob {
         number,
         job,
         message,
@@ -186,7 +188,7 @@ fn limits(
     let clock = machine.clock();
     let startup = machine.startup() as f64;
     let flits = |bytes: f64| bytes / built.spec.flit.get() as f64;
-    let limit = |asks: Foretold<'_>| {
+    let limit = |asks: PredictableJob<'_>| {
         let message = &asks.message;
         let units = message.packets(transfer.unit.get() as f64);
         let rounds = (units / f64::from(transfer.worms)).max(1.0);

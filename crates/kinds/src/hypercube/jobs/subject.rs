@@ -3,7 +3,7 @@
 use super::super::{Built, Hypercube, HypercubeSummary, figures};
 use super::{HypercubeJobs, capacity, workload};
 use crate::jobs::behind::{self, Devices};
-use crate::jobs::capacity::Foretold;
+use crate::jobs::capacity::PredictableJob;
 use crate::jobs::{self, Measured, Running, Runs};
 use isthmus_experiment::capacity::Capacity;
 use isthmus_experiment::subject::{Counted, Counts, Overlay, Simulated, Subject};
@@ -105,12 +105,12 @@ impl Runs for CubeForJobs {
     /// Return the devices behind the I/O nodes, to which each transfer unit is a request.
     fn devices(&self, jobs: &Measured) -> Option<Devices> {
         let devices = Devices::of(self.cycle_us(), &jobs.traffic.storage)?;
-        Some(devices.asked_in(self.transfer.unit, self.transfer.worms))
+        Some(devices.split_requests(self.transfer.unit, self.transfer.worms))
     }
 
     /// Return the time of a read from a remote I/O node, in ns: three worms with their start-ups for each round of
     /// transfer units. One more worm is needed if the PE of a failed I/O node forwards the request.
-    fn alone_ns(&self, _: &Measured, asks: &Foretold<'_>) -> f64 {
+    fn alone_ns(&self, _: &Measured, asks: &PredictableJob<'_>) -> f64 {
         let machine = self.machine();
         let (unit, message) = (self.transfer.unit.get(), &asks.message);
         let worms = 3 + u64::from(machine.redirects());

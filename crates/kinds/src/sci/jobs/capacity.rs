@@ -8,7 +8,9 @@
 
 use super::workload::can_send;
 use crate::jobs::behind::Devices;
-use crate::jobs::capacity::{Foretold, MB, NODES_MAX, device, foretold, held_back, left_out, part};
+use crate::jobs::capacity::{
+    MB, NODES_MAX, PredictableJob, device, foretold, held_back, left_out, part,
+};
 use crate::jobs::{Measured, ns, stores};
 use isthmus_experiment::capacity::{Capacity, bandwidth, number};
 use isthmus_machine::sci::Machine;
@@ -88,7 +90,7 @@ pub(super) fn alone_ns(
     machine: &Machine,
     transfer: Transfer,
     jobs: &Measured,
-    asks: &Foretold<'_>,
+    asks: &PredictableJob<'_>,
     devices: Option<&Devices>,
 ) -> f64 {
     let (spec, message) = (machine.spec(), &asks.message);
@@ -104,7 +106,7 @@ pub(super) fn alone_ns(
 }
 
 /// Return the mean number of links that a request and its response cross together; on large fabrics the minimum, 2.
-fn hops(machine: &Machine, jobs: &Measured, asks: &Foretold<'_>) -> f64 {
+fn hops(machine: &Machine, jobs: &Measured, asks: &PredictableJob<'_>) -> f64 {
     if machine.fabric().node_count() > NODES_MAX {
         return 2.0;
     }
@@ -144,7 +146,7 @@ impl PairDemand {
         let idle = spec.symbol.get() as f64;
         let header = spec.overhead.get() as f64 + idle;
         let echo = spec.echo.get() as f64 + idle;
-        for Foretold {
+        for PredictableJob {
             number,
             job,
             message,

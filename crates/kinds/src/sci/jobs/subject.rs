@@ -4,7 +4,7 @@ use super::super::subject::{Built, built, collapse};
 use super::super::{SciSummary, figures};
 use super::{SciJobs, capacity};
 use crate::jobs::behind;
-use crate::jobs::capacity::Foretold;
+use crate::jobs::capacity::PredictableJob;
 use crate::jobs::{self, Measured, Running, Runs};
 use isthmus_experiment::capacity::Capacity;
 use isthmus_experiment::subject::{Counted, Counts, Overlay, Simulated, Subject};
@@ -87,7 +87,7 @@ impl Runs for FabricForJobs {
     }
 
     /// Return a lower bound of the mean time of a message of a job on an idle fabric, in ns.
-    fn alone_ns(&self, jobs: &Measured, asks: &Foretold<'_>) -> f64 {
+    fn alone_ns(&self, jobs: &Measured, asks: &PredictableJob<'_>) -> f64 {
         capacity::alone_ns(&self.machine, self.transfer, jobs, asks, None)
     }
 

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 
 /// Group of topologies, which selects the range of loads in which the estimates are reliable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Limits {
+pub(crate) enum TopologyGroup {
     /// The range of loads that is valid for fat trees.
     FatTrees,
     /// The range of loads that is valid for networks of switches in any other topology.
@@ -33,13 +33,12 @@ pub(crate) fn paces(
     fabric: &impl Fabric,
     traffic: &JobsTraffic,
     layout: &Layout,
-    limits: Limits,
+    group: TopologyGroup,
 ) -> Overlay {
     if let Some(reason) = reason_absent(fabric, traffic) {
         return Overlay::absent(reason);
     }
-    solve(fabric, traffic, layout, limits)
-        .unwrap_or_else(|error| Overlay::absent(error.to_string()))
+    solve(fabric, traffic, layout, group).unwrap_or_else(|error| Overlay::absent(error.to_string()))
 }
 
 /// Return the reason why the model of closed loops does not cover the jobs, or `None` if it does.
@@ -67,7 +66,7 @@ fn solve(
     fabric: &impl Fabric,
     traffic: &JobsTraffic,
     layout: &Layout,
-    limits: Limits,
+    group: TopologyGroup,
 ) -> Result<Overlay, Error> {
     let rules = rules(fabric.network().spec(), fabric.routes().classes()).checked()?;
     let mut parts = Parts::new(fabric, &rules, traffic, layout);
@@ -117,9 +116,11 @@ fn solve(
     }
     let switching = fabric.network().spec().switching;
     let cut_through = matches!(switching, Switching::CutThrough { .. });
-    let outside = match limits {
-        Limits::FatTrees => load.reason_outside(cut_through),
-        Limits::Others => load.reason_graph_outside(cut_through.then(|| parts.let_through())),
+    let outside = match group {
+        TopologyGroup::FatTrees => load.reason_outside(cut_through),
+        TopologyGroup::Others => {
+            load.reason_graph_outside(cut_through.then(|| parts.let_through()))
+        }
     };
     if let Some(reason) = outside {
         overlay.bound(&reason, |_| true);
