@@ -206,7 +206,9 @@ def _client(distributed: Any, address: str) -> Any:
         raise IsthmusError(f"--on dask={address}: is no address; {right}")
     try:
         # Another service may listen at the address; a client would wait for its answer forever.
-        asyncio.run(asyncio.wait_for(_asked(distributed, address, found["host"]), ANSWER_S))
+        asyncio.run(
+            asyncio.wait_for(_query_scheduler(distributed, address, found["host"]), ANSWER_S)
+        )
         return distributed.Client(address, timeout=ANSWER_S, set_as_default=False)
     except Exception as error:
         reason = str(error).partition("\n")[0] or f"nothing was said for {ANSWER_S:g} s"
@@ -215,7 +217,7 @@ def _client(distributed: Any, address: str) -> Any:
         ) from error
 
 
-async def _asked(distributed: Any, address: str, host: str) -> None:
+async def _query_scheduler(distributed: Any, address: str, host: str) -> None:
     """Query an address; raise any error if no Dask scheduler answers there."""
     await asyncio.get_running_loop().getaddrinfo(host.strip("[]"), None)
     secured = distributed.Security().get_connection_args("client")

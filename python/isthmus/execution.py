@@ -289,7 +289,7 @@ class Job:
 
         return missing_units(folder, self.summary["points"], self.summary["searches"])
 
-    def stands(self, folder: Path, *, go_on: bool = True) -> bool:
+    def is_final(self, folder: Path, *, go_on: bool = True) -> bool:
         """Return whether an unlocked folder has final results, so that nothing is left to compute.
         With `go_on` results that more memory could improve are not final.
 

@@ -91,7 +91,7 @@ def telling_of(path: Path, what: str) -> Iterator[None]:
         raise FileError(f"{path}: {what} ({error.strerror or error})") from error
 
 
-def beside(name: str) -> str:
+def temporary_name(name: str) -> str:
     """Return a unique temporary name for a file that is to get the name `name`."""
     return f".{name[:NAME_MAX]}.{os.getpid()}.{token_hex(8)}.part"
 
@@ -146,7 +146,7 @@ def _named(temporary: Path, path: Path) -> bool:
 @contextmanager
 def _whole_beside(path: Path, data: Bytes) -> Iterator[Path]:
     """Yield the complete file under a temporary name, which is removed afterwards."""
-    temporary = path.with_name(beside(path.name))
+    temporary = path.with_name(temporary_name(path.name))
     # O_EXCL: never follow a link, never write to a file of another process.
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     try:

@@ -153,9 +153,9 @@ def balance(
     'N / log N'
 
     """
-    from isthmus.results.selection import known_as
+    from isthmus.results.selection import check_known
 
-    known_as("application", application, APPLICATIONS)
+    check_known("application", application, APPLICATIONS)
     arguments.whole("pes", pes, 0, PES_MAX)
     if word is not None and memory is None:
         raise IsthmusError("word: of no use without a memory; give both or none")

@@ -20,7 +20,7 @@ from isthmus.arrays import Layout, Plan, Rates, block, cuts, cyclic, io_distribu
 from isthmus.arrays.files import sums
 from isthmus.arrays.files.flat import HEADER_MAX
 from isthmus.streams import StreamSpec
-from isthmus.streams.amounts import seconds, size
+from isthmus.streams.amounts import parse_size, seconds
 from isthmus.streams.buffers import to_fill, to_send
 from isthmus.streams.stream import Stream
 
@@ -283,7 +283,7 @@ CALLS = {
     "load": (load, {"path": "none.toml"}),
     "to_send": (lambda data: to_send("adu", data), {"data": ARRAY}),
     "to_fill": (lambda data: to_fill("out", data), {"data": ARRAY.copy()}),
-    "size": (lambda value: size("tu", value), {"value": 1}),
+    "size": (lambda value: parse_size("tu", value), {"value": 1}),
     "seconds": (lambda value: seconds("timeout", value), {"value": "1 s"}),
     "spec": (
         StreamSpec,

@@ -19,7 +19,7 @@ from isthmus.streams import (
     connect,
     join,
 )
-from isthmus.streams.amounts import seconds, size
+from isthmus.streams.amounts import parse_size, seconds
 from isthmus.streams.buffers import HOLDS, Holds, to_fill, to_send
 from isthmus.streams.connection import Connection
 from isthmus.streams.worker import Handle, Worker
@@ -250,7 +250,11 @@ def test_others_that_are_none():
 
 
 def test_sizes_and_times():
-    assert (size("x", "1.5 KiB"), size("x", 7), size("x", "0 B", 0)) == (1536, 7, 0)
+    assert (parse_size("x", "1.5 KiB"), parse_size("x", 7), parse_size("x", "0 B", 0)) == (
+        1536,
+        7,
+        0,
+    )
     assert (seconds("x", "250 ms"), seconds("x", "2 min"), seconds("x", float("inf"))) == (
         0.25,
         120,
@@ -260,7 +264,7 @@ def test_sizes_and_times():
         with pytest.raises(IsthmusError, match=said):
             seconds("x", value)
     with pytest.raises(IsthmusError, match="x: True"):
-        size("x", True)
+        parse_size("x", True)
 
 
 def test_bytes_of_arrays_are_not_copied():

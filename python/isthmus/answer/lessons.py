@@ -12,8 +12,8 @@ from isthmus.results.interference import (
     MARGIN,
     Cell,
     Change,
-    Felt,
     Interference,
+    JobSlowdown,
     combined,
     felt,
     value_words,
@@ -83,7 +83,7 @@ def basis(found: Lessons) -> str:
     kinds = dict.fromkeys(c.felt.of for c in found.matrix.cells if c.felt)
     if not kinds:
         return "Nothing of a job was measured both alone and beside others."
-    what = _and([f"the time of its {kind}" for kind in kinds])
+    what = _join_names([f"the time of its {kind}" for kind in kinds])
     return (
         f"Judged by {what} beside others against that alone. None: known to be within "
         f"{100 * MARGIN:g}%; unknown: the interval is too wide to tell."
@@ -114,7 +114,7 @@ def slower(change: Change) -> str:
     return f"unknown ({text})" if change.direction == "unknown" else text
 
 
-def felt_text(loss: Felt | None) -> str:
+def felt_text(loss: JobSlowdown | None) -> str:
     """Return the mean slowdown of a job as text for a table cell; ``piles up`` if its backlog
     grows.
     """
@@ -124,7 +124,7 @@ def felt_text(loss: Felt | None) -> str:
     return f"piles up ({text})" if loss.piles_up else text
 
 
-def tail_text(loss: Felt | None) -> str:
+def tail_text(loss: JobSlowdown | None) -> str:
     """Return the slowdown of a job at a high percentile as text: ``p99 +80 ± 9%``; empty if
     unknown.
     """
@@ -133,7 +133,7 @@ def tail_text(loss: Felt | None) -> str:
     return f"p{loss.percent:g} {slower(loss.tail)}"
 
 
-def _known(cell: Cell) -> Felt:
+def _known(cell: Cell) -> JobSlowdown:
     """Return the slowdown in a cell of the interference matrix, which must be known."""
     assert cell.felt is not None
     return cell.felt
@@ -163,7 +163,7 @@ def _rank(cells: list[Cell]) -> tuple[bool, bool, float]:
     return not _clear(worst), not piles_up, -value
 
 
-def _subject(job: str, loss: Felt) -> str:
+def _subject(job: str, loss: JobSlowdown) -> str:
     """Return the subject of a sentence: ``the phase of reader``."""
     return f"the {loss.of} of {job}"
 
@@ -182,7 +182,7 @@ def loss_sentence(matrix: Interference, cells: list[Cell], *, short: bool = Fals
     """
     worst = _worst_cell(cells)
     loss = _known(worst)
-    head = f"beside {_and(list(worst.beside))},"
+    head = f"beside {_join_names(list(worst.beside))},"
     if not _clear(worst):
         return f"{head} {_unclear_text(worst.job, cells)}" + ("" if short else _tails(cells))
     where = f" with {_listed(worst.variant.words)}" if worst.variant.words else ""
@@ -263,7 +263,7 @@ def _trend(matrix: Interference, cells: list[Cell], worst: Cell) -> str:
     return ""
 
 
-def _tail(loss: Felt) -> str:
+def _tail(loss: JobSlowdown) -> str:
     """Return the last part of a sentence: the slowdown of a job at a high percentile, or an empty
     text.
     """
@@ -326,7 +326,7 @@ def _load(matrix: Interference) -> str:
         value_words(matrix.run, axis, max(values, key=lambda v: v.number or 0.0))
         for axis, values in _numeric_axes(matrix).items()
     ]
-    return f", at {_and(texts)}" if texts else ""
+    return f", at {_join_names(texts)}" if texts else ""
 
 
 def _numeric_axes(matrix: Interference) -> dict[int, list[AxisValue]]:
@@ -366,17 +366,17 @@ def _effect(matrix: Interference, axis: int, first: str, other: str, job: str) -
     more = f" (unknown in {unknown} of {len(cases)} cases)" if unknown else ""
     if rest and not unknown:
         more = f" (about as long in {rest} of {len(cases)} cases)"
-    return f"{subject} take {_and(words)}{more}"
+    return f"{subject} take {_join_names(words)}{more}"
 
 
-def _differs(loss: Felt) -> bool:
+def _differs(loss: JobSlowdown) -> bool:
     """Return whether a job is clearly slower or faster beside other jobs."""
     return loss.piles_up or loss.mean.more or loss.mean.less
 
 
 def _matched_slowdowns(
     matrix: Interference, axis: int, first: str, other: str, job: str
-) -> list[tuple[Felt, str]]:
+) -> list[tuple[JobSlowdown, str]]:
     """Return the slowdown at each pair of points that differ only in this axis and have other
     active jobs, with the common values in words.
     """
@@ -398,8 +398,8 @@ def _matched_slowdowns(
         if first in pair and other in pair:
             point = pair[other]
             if (change := felt(job, point, pair[first], run.confidence)) is not None:
-                common = _and([value_words(run, i, point.values[i]) for i in axes])
-                active = _and(list(point.active))
+                common = _join_names([value_words(run, i, point.values[i]) for i in axes])
+                active = _join_names(list(point.active))
                 found.append((change, f"for {active}{' with ' if common else ''}{common}"))
     return found
 
@@ -416,7 +416,7 @@ def _span(changes: list[Change]) -> str:
     return f"{low}%{wide}" if low == high else f"{low} to {high}%{wide}"
 
 
-def _and(names: list[str]) -> str:
+def _join_names(names: list[str]) -> str:
     """Return names as a list in words: ``a, b and c``."""
     if not names:
         return ""
@@ -425,4 +425,4 @@ def _and(names: list[str]) -> str:
 
 def _listed(words: str) -> str:
     """Return comma-separated names as a list in words: ``a, b and c``."""
-    return _and(words.split(", "))
+    return _join_names(words.split(", "))

@@ -23,7 +23,7 @@ from isthmus.charts.spec import (
 from isthmus.results.curves import mean_of, model_label, ordered
 from isthmus.results.schema import Measure, PointResult
 from isthmus.results.series import Series, View
-from isthmus.results.shown import ROWS, at_work, compared_point, has_brackets, rates
+from isthmus.results.shown import ROWS, compared_point, has_brackets, has_traffic, rates
 from isthmus.wording import interval, number, unit_label, with_unit
 
 STEP = 30
@@ -37,7 +37,9 @@ def bandwidth(view: View) -> Chart:
     for name in rates(view):
         per = "server" if name.startswith("servers.") else "node"
         title = view.label(name).partition(":")[0]
-        found = [(s, p) for s in view.series if (p := compared_point(view, s)) and at_work(p, name)]
+        found = [
+            (s, p) for s in view.series if (p := compared_point(view, s)) and has_traffic(p, name)
+        ]
         for series, point in found:
             measure = point.measure(name)
             if measure is not None and measure.mean is not None:

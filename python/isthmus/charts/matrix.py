@@ -8,11 +8,11 @@ from isthmus.answer.lessons import slower, tail_text
 from isthmus.charts.chart import Chart, Panel, Spec, Symbol, Table, brief
 from isthmus.charts.spec import INK, MUTED, layered, rows_axis, tip
 from isthmus.results.curves import ordered
-from isthmus.results.grid import ends, grid_of
+from isthmus.results.grid import grid_of, slowdown_range
 from isthmus.results.interference import (
     Cell,
-    Felt,
     Interference,
+    JobSlowdown,
     Variant,
     interference,
 )
@@ -130,11 +130,11 @@ def _matrix_spec(found: Interference, variant: Variant) -> Spec:
     return spec
 
 
-def _cell(found: Interference, cell: Cell, felt: Felt) -> Spec:
+def _cell(found: Interference, cell: Cell, felt: JobSlowdown) -> Spec:
     """Return the data of a cell of the interference matrix: mean and tail slowdown of a job."""
     change = felt.mean
     clear = is_clear(felt)
-    low, high = ends(found)
+    low, high = slowdown_range(found)
     if change.value >= 1:
         full = between(SLOWER, (change.value - 1) / (high - 1))
     else:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 
-LOOK = 0.5
+POLL_S = 0.5
 """Seconds between checks whether the daemon's stream manager is still running."""
 
 
@@ -147,7 +147,7 @@ def command(as_json: bool, **given: Any) -> None:
         listening = daemon.listening()
         _warn(listening)
         document(listening if as_json else _words(listening))
-        while not end.wait(LOOK):
+        while not end.wait(POLL_S):
             if not daemon.runs():
                 break
         _notify("STOPPING=1")
@@ -249,7 +249,7 @@ def _stop(daemon: NicDaemon) -> None:
             done.set()
 
     threading.Thread(target=stop, daemon=True).start()
-    while not done.wait(LOOK):
+    while not done.wait(POLL_S):
         pass
     if failed:
         raise RunFailedError(f"the stream manager had ended: {failed[0]}")

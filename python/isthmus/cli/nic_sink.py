@@ -15,7 +15,7 @@ from isthmus.errors import IsthmusError, RunFailedError
 if TYPE_CHECKING:
     from isthmus._core import NicSink, NicTaking
 
-LOOK = 0.1
+POLL_S = 0.1
 """Seconds between checks whether a sender has connected or finished."""
 NUMBER_MAX = (1 << 32) - 1
 
@@ -104,7 +104,7 @@ def command(
     try:
         document(json.dumps({"address": at}) if as_json else f"listening: raw:tcp:{at}")
         while not ends and (senders is None or done < senders):
-            taking = ask(sink.take, LOOK, None if out is None else str(out))
+            taking = ask(sink.take, POLL_S, None if out is None else str(out))
             if taking is None:
                 continue
             done += 1
@@ -157,7 +157,7 @@ def _received(taking: NicTaking) -> tuple[dict[str, Any], bool]:
     """
     peer, begin, interrupted = taking.peer(), time.monotonic(), False
     try:
-        while not taking.over(LOOK):
+        while not taking.over(POLL_S):
             pass
     except KeyboardInterrupt:
         interrupted = True

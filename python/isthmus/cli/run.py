@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from isthmus.cli.plots_option import plots_option
-from isthmus.cli.run_on import On, on_options
+from isthmus.cli.run_on import ClusterOptions, on_options
 from isthmus.cli.running import jobs_option, memory_option, seed_option
 from isthmus.cli.voice import Voiced, voice
 
@@ -98,12 +98,12 @@ def command(
     **on: Any,
 ) -> int:
     """Run a scenario and write its folder."""
-    from isthmus.cli.run_part import Asked
+    from isthmus.cli.run_part import RequestedPart
     from isthmus.cli.running import ended, folder_given, threads
 
     given = folder_given(file if out is None and file.is_dir() else out)
-    elsewhere = On(**on)
-    asked = Asked(part, points, searches, expiry)
+    elsewhere = ClusterOptions(**on)
+    asked = RequestedPart(part, points, searches, expiry)
     asked.check(given, fresh=fresh, plots=bool(plots), as_json=as_json, on=elsewhere.on)
     source = source_of(file, changes, seed, quick)
     with voice().progress() as watch:

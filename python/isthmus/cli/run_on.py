@@ -68,7 +68,7 @@ def on_options(command: F) -> F:
 
 
 @dataclass(frozen=True)
-class On:
+class ClusterOptions:
     """The options of a run on a cluster (--on); all unset for a run on this machine."""
 
     on: str | None
@@ -212,7 +212,7 @@ class On:
             with ExitStack() as stack:
                 refuse_unready(folder)
                 # No cluster is needed if nothing is left to compute.
-                if fresh or (job.lacks(folder) and not job.stands(folder)):
+                if fresh or (job.lacks(folder) and not job.is_final(folder)):
                     if self.address:
                         state = "Dask: asked for its scheduler"
                         job.watch(Progress("building", title=job.title or job.name, state=state))

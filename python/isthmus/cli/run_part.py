@@ -22,7 +22,7 @@ EXPIRY_MIN_S = 1.0
 
 
 @dataclass(frozen=True)
-class Asked:
+class RequestedPart:
     """The requested part of the run; all fields unset for the whole run."""
 
     part: str | None

@@ -36,7 +36,9 @@ SOURCE = "source"
 """Name of the part whose files record what the folder's run simulates."""
 LARGE = 16_000_000
 """Size in bytes from which a file is large: reading it again to check it takes noticeable time."""
-GO_ON = f"move {JOURNAL}/ alone to a new folder, and give that and the scenario to go on"
+MISSING_MARK_ADVICE = (
+    f"move {JOURNAL}/ alone to a new folder, and give that and the scenario to go on"
+)
 """Advice in errors about a folder whose mark (list of owned files) is missing or damaged."""
 ADOPTED = "adopted"
 """Name of the part with the files that existed before isthmus owned the folder; see
@@ -204,7 +206,7 @@ def read_mark(folder: Path) -> Mark | None:
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         right = "move the folder away, or give another one"
         if (folder / HEADER).is_file():
-            right = GO_ON
+            right = MISSING_MARK_ADVICE
         raise IsthmusError(
             f"{path}: damaged ({error}), so that nothing says whose files these are; {right}"
         ) from error

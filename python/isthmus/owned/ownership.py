@@ -15,10 +15,10 @@ from isthmus.owned.difference import differences
 from isthmus.owned.lock import LOCK, SUBMITTER
 from isthmus.owned.mark import (
     ADOPTED,
-    GO_ON,
     HEADER,
     JOURNAL,
     MARK,
+    MISSING_MARK_ADVICE,
     RESULT,
     Identity,
     Mark,
@@ -55,7 +55,8 @@ def mark_or_refuse(path: Path, identity: Identity, adopt: Collection[str] = ()) 
     more = f" and {len(foreign) - NAMED} more" if len(foreign) > NAMED else ""
     if goes_on:
         raise IsthmusError(
-            f"{path}: holds points of this run without a mark of isthmus ({shown}{more}); {GO_ON}"
+            f"{path}: holds points of this run without a mark of isthmus ({shown}{more}); "
+            f"{MISSING_MARK_ADVICE}"
         )
     if not adopt and any(name in names for name in _OLD):
         raise IsthmusError(

@@ -104,10 +104,10 @@ def judge(paper: Paper, row: Row, run: RunResult | None, model: Model | None = N
     tolerance = parsed(row.tolerance, row.expected)
     results = RowResults(run, conditions(row.at), tolerance, model)
     with _cell(paper, row, "select"):
-        found = _look(paper, row, row.select, results)
+        found = _judge_expression(paper, row, row.select, results)
     if found.verdict == "not reproduced" and row.under:
         with _cell(paper, row, "under"):
-            other = _look(paper, row, row.under, results)
+            other = _judge_expression(paper, row, row.under, results)
         if other.verdict == "not reproduced":
             return replace(found, other=other.detail)
         detail = f"{other.detail} (as printed: {found.detail})"
@@ -155,7 +155,7 @@ def check(paper: Paper, row: Row) -> None:
                 paper.checks.read(text)
 
 
-def _look(paper: Paper, row: Row, expression: str, results: RowResults) -> Outcome:
+def _judge_expression(paper: Paper, row: Row, expression: str, results: RowResults) -> Outcome:
     """Evaluate one expression of a row and judge its value, without regard to the row's role and
     other expressions.
     """

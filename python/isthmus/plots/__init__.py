@@ -26,7 +26,7 @@ from isthmus.plots.style import image, on_axes, styled
 from isthmus.progress import Tell, untold
 from isthmus.results.kinds import KINDS, others
 from isthmus.results.schema import RunResult
-from isthmus.results.selection import known_as, several
+from isthmus.results.selection import check_known, several
 from isthmus.results.series import view
 
 __all__ = ["KINDS", "Picture", "draw", "draw_all", "image", "pictures"]
@@ -66,11 +66,11 @@ def draw(
             of axes is not the number of panels.
 
     """
-    known_as("plot", kind, KINDS)
+    check_known("plot", kind, KINDS)
     options: dict[str, Any] = {}
     if measure is not None:
         there = list(dict.fromkeys(m.name for p in run.points for m in p.measures))
-        names = [known_as("measure", name, there) for name in several(measure)]
+        names = [check_known("measure", name, there) for name in several(measure)]
         run = replace(run, points=[point.only(names) for point in run.points])
         if kind == "latency":
             options["measures"] = names

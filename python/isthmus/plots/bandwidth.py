@@ -9,7 +9,7 @@ from isthmus.plots.style import MUTED, key, legend_above, look, panels
 from isthmus.results.curves import model_label
 from isthmus.results.interference import interference
 from isthmus.results.series import View
-from isthmus.results.shown import ROWS, at_work, compared_point, rates
+from isthmus.results.shown import ROWS, compared_point, has_traffic, rates
 from isthmus.wording import number, with_unit
 
 
@@ -28,7 +28,12 @@ def _bars(view: View) -> Figure:
         for y, series in enumerate(shown):
             point = compared_point(view, series)
             measure = point.measure(name) if point else None
-            if point is None or measure is None or measure.mean is None or not at_work(point, name):
+            if (
+                point is None
+                or measure is None
+                or measure.mean is None
+                or not has_traffic(point, name)
+            ):
                 continue
             colour = look(view, series).colour
             ax.barh(y, measure.mean, height=0.66, color=colour, alpha=0.85, zorder=2)

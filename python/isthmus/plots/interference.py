@@ -10,7 +10,7 @@ from matplotlib.ticker import FuncFormatter
 
 from isthmus.answer.lessons import percent
 from isthmus.plots.style import MUTED, Plot
-from isthmus.results.grid import MOST, ends, grid_of
+from isthmus.results.grid import SLOWDOWN_MAX, grid_of, slowdown_range
 from isthmus.results.interference import (
     Cell,
     Change,
@@ -41,7 +41,7 @@ def matrix(view: View) -> Plot:
     height = down * (cell_h * len(jobs) + 0.75) + 0.5
     figure = Plot(figsize=(max(width, 5.4), height), layout="constrained")
     axes = figure.subplots(down, across, squeeze=False)
-    norm = TwoSlopeNorm(1.0, *ends(found))
+    norm = TwoSlopeNorm(1.0, *slowdown_range(found))
     for row in range(down):
         for column in range(across):
             ax = axes[row][column]
@@ -64,7 +64,7 @@ def matrix(view: View) -> Plot:
         ScalarMappable(norm, CHANGE), ax=axes, shrink=min(0.8, 2.6 / height), aspect=22, pad=0.015
     )
     bar.outline.set_visible(False)
-    low, high = ends(found)
+    low, high = slowdown_range(found)
     bar.set_ticks([low, (low + 1) / 2, 1.0, high])
     bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: times(v)))
     bar.set_label("time of phases or messages\nagainst alone", fontsize=9)
@@ -124,7 +124,7 @@ def _cell(ax: Axes, x: int, y: int, cell: Cell, norm: TwoSlopeNorm) -> None:
         return
     clear = is_clear(loss)
     share = 1.0 if clear else PALE
-    value = min(loss.mean.value, norm.vmax or MOST)
+    value = min(loss.mean.value, norm.vmax or SLOWDOWN_MAX)
     colour = tuple(1 - share * (1 - part) for part in CHANGE(norm(value))[:3])
     _box(ax, x, y, colour)
     dark = 0.299 * colour[0] + 0.587 * colour[1] + 0.114 * colour[2] < 0.55

@@ -113,7 +113,7 @@ def glossary() -> dict[str, str]:
     return found
 
 
-def across(panels: Sequence[Panel]) -> Markup:
+def panel_row_attributes(panels: Sequence[Panel]) -> Markup:
     """Return HTML attributes that set the number of panels per row, so that rows are filled evenly
     on a wide screen and, through a class, on paper.
     """
@@ -194,7 +194,7 @@ def _environment() -> Environment:
         shapes=_glyph_shapes(),
         data_rows=data_rows,
         point_lines=point_lines,
-        across=across,
+        panel_row_attributes=panel_row_attributes,
         glossary=glossary(),
     )
     return environment

@@ -13,7 +13,7 @@ from isthmus.core import read_text
 from isthmus.errors import IsthmusError
 from isthmus.owned.mark import LARGE, sha256
 from isthmus.results.schema import RunResult, Verdict
-from isthmus.results.selection import chosen, chosen_searches, known_as, several
+from isthmus.results.selection import check_known, chosen, chosen_searches, several
 from isthmus.results.settings import Settings, Sweep, of_result
 
 if TYPE_CHECKING:
@@ -283,7 +283,9 @@ class Results:
         else:
             run = replace(run, searches=chosen_searches(run, asked))
         if verdict is not None:
-            verdicts = {known_as("verdict", each, get_args(Verdict)) for each in several(verdict)}
+            verdicts = {
+                check_known("verdict", each, get_args(Verdict)) for each in several(verdict)
+            }
             found = dict.fromkeys(run.points[i].verdict.verdict for i in points)
             points = [i for i in points if run.points[i].verdict.verdict in verdicts]
             if not points:
@@ -291,12 +293,12 @@ class Results:
                 raise IsthmusError(f"verdict: no point is {' or '.join(verdicts)}; they are {have}")
         run = run.at(points)
         if measure is not None:
-            names = {known_as("measure", each, self.measures) for each in several(measure)}
+            names = {check_known("measure", each, self.measures) for each in several(measure)}
             run = replace(run, points=[point.only(names) for point in run.points])
         wants = self.wants
         if statistic is not None:
             there = list(dict.fromkeys(s for p in self.run.points for s in p.statistics))
-            wants = frozenset(known_as("statistic", each, there) for each in several(statistic))
+            wants = frozenset(check_known("statistic", each, there) for each in several(statistic))
         kept = {key: each.at(points) for key, each in own.items()}
         return Results(run, settings=kept, wants=wants)
 
@@ -360,7 +362,7 @@ class Results:
             IsthmusError: pandas or pyarrow is not installed, or the table does not exist.
 
         """
-        known_as("table", table, TABLES)
+        check_known("table", table, TABLES)
         needed("pandas", "pandas", "pyarrow")
         frame: pd.DataFrame = getattr(self, table).to_pandas()
         return frame

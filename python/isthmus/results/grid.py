@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from isthmus.results.interference import Interference, Variant, value_words
 from isthmus.results.schema import RunResult
 
-MOST = 4.0
+SLOWDOWN_MAX = 4.0
 """Slowdown factor from which all larger ones have the same colour."""
 LEAST = 0.1
 """The minimum range of slowdowns that the colours span."""
@@ -26,9 +26,9 @@ class Grid:
     at: dict[tuple[int, int], Variant]
 
 
-def ends(found: Interference) -> tuple[float, float]:
+def slowdown_range(found: Interference) -> tuple[float, float]:
     """Return the smallest and the largest slowdown of the colour scale."""
-    values = [min(c.felt.mean.value, MOST) for c in found.cells if c.felt]
+    values = [min(c.felt.mean.value, SLOWDOWN_MAX) for c in found.cells if c.felt]
     return min([1 - LEAST / 2, *values]), max([1 + LEAST, *values])
 
 

@@ -92,7 +92,7 @@ class Variant:
 
 
 @dataclass(frozen=True, slots=True)
-class Felt:
+class JobSlowdown:
     """The slowdown of a job beside others, as its user experiences it."""
 
     of: str
@@ -136,7 +136,7 @@ class Cell:
     """
     tail_of: str
     """The unit of the percentile: ``messages`` or ``packets``."""
-    felt: Felt | None
+    felt: JobSlowdown | None
     """The slowdown of the job's phases or messages, which decides the verdict on the job; None if
     unknown.
     """
@@ -217,20 +217,22 @@ def value_words(run: RunResult, axis: int, value: AxisValue) -> str:
     return f"{value.text} {label}" if value.number is None else f"{label} {value.text}"
 
 
-def felt(job: str, together: PointResult, alone: PointResult, confidence: float) -> Felt | None:
+def felt(
+    job: str, together: PointResult, alone: PointResult, confidence: float
+) -> JobSlowdown | None:
     """Return the slowdown of a job between two points: of its phases, or else its messages."""
     piled, before = (_piles_up(job, p) for p in (together, alone))
     if piled or before:
         longer = _of(f"{job}.accepted", alone, together, confidence)
         began = piled and alone.verdict.verdict == "stable"
-        return Felt("data", longer, None, None, "", began) if longer else None
+        return JobSlowdown("data", longer, None, None, "", began) if longer else None
     for quantity, name in (("phase", "phases"), ("response", "messages")):
         mean = _of(f"{job}.{quantity}", together, alone, confidence)
         if mean is not None:
             kinds = [(quantity, name)]
             if name == "messages":
                 kinds.append(("packet", "packets"))
-            return Felt(name, mean, *_tail(job, kinds, together, alone, confidence), False)
+            return JobSlowdown(name, mean, *_tail(job, kinds, together, alone, confidence), False)
     return None
 
 

@@ -39,7 +39,7 @@ def key_of(name: str, settings: Settings) -> str:
     raise IsthmusError(f"{name!r}: no setting of these results; {hint}")
 
 
-def known_as(what: str, name: object, known: Iterable[str]) -> str:
+def check_known(what: str, name: object, known: Iterable[str]) -> str:
     """Return a name if it is among the known names; `what` is the kind of name in the error.
 
     Raises:

@@ -69,7 +69,7 @@ def rates(view: View) -> list[str]:
     return [m for m in judged(view) if m.endswith(".accepted")] if view.of_jobs else []
 
 
-def at_work(point: PointResult, name: str) -> bool:
+def has_traffic(point: PointResult, name: str) -> bool:
     """Return whether a measure had traffic at a point: that of the servers needs a job with I/O."""
     return name != "servers.accepted" or any(j.active and j.io for j in point.jobs)
 

@@ -26,7 +26,7 @@ from isthmus.results.curves import (
 )
 from isthmus.results.schema import STEADY, PointResult
 from isthmus.results.series import Series, View
-from isthmus.results.shown import at_work, rates
+from isthmus.results.shown import has_traffic, rates
 from isthmus.wording import with_unit
 
 
@@ -158,7 +158,7 @@ def _if_at_work(name: str, pick: Pick) -> Pick:
 
     def picked(point: PointResult) -> Number:
         """Return the value of the measure if its subject was active, else None."""
-        return pick(point) if at_work(point, name) else (None, None, None)
+        return pick(point) if has_traffic(point, name) else (None, None, None)
 
     return picked
 

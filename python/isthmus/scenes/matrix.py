@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from isthmus.answer.lessons import felt_text, slower, tail_text
-from isthmus.results.interference import Felt
+from isthmus.results.interference import JobSlowdown
 
 SLOWER = [(0.0, "#ffffff"), (0.5, "#d55e00"), (1.0, "#8c1d04")]
 """Colour scale for slowdowns: from no change to much longer times."""
@@ -13,19 +13,19 @@ PALE = 0.35
 """Colour strength of a cell whose change cannot be distinguished from no change."""
 
 
-def is_clear(felt: Felt) -> bool:
+def is_clear(felt: JobSlowdown) -> bool:
     """Return whether a slowdown or speed-up can be distinguished from no change."""
     return felt.piles_up or felt.mean.less or felt.mean.more
 
 
-def headline(felt: Felt) -> str:
+def headline(felt: JobSlowdown) -> str:
     """Return the mean slowdown of a job as text that fits into a cell of the matrix."""
     if felt.mean.direction == "unknown":
         return "unknown"
     return "piles up" if felt.piles_up else felt_text(felt)
 
 
-def below(felt: Felt) -> str:
+def below(felt: JobSlowdown) -> str:
     """Return the second line of a matrix cell: tail slowdown, or interval of an unknown change."""
     if felt.mean.direction == "unknown":
         return slower(felt.mean).removeprefix("unknown (").removesuffix(")")

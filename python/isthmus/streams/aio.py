@@ -33,7 +33,7 @@ from isthmus.streams.errors import (
     TimedOutError,
     ask,
 )
-from isthmus.streams.session import Nic, connect, join, opening
+from isthmus.streams.session import Nic, connect, join, open_request
 from isthmus.streams.specs import StreamSpec
 from isthmus.streams.status import ConnectionStatus, Event, StreamStatus
 from isthmus.streams.stream import COUNT_MAX, Stream
@@ -199,7 +199,7 @@ class AsyncNic:
         wait: Timeout = None,
     ) -> AsyncConnection:
         """Open a connection; arguments and errors are those of `Nic.open`."""
-        request = opening(destination, channel, protocol, checksum, share, window)
+        request = open_request(destination, channel, protocol, checksum, share, window)
         if wait is None:
             number = int((await self._ask(request))["connection"]["connection"])
         else:

@@ -16,7 +16,7 @@ _TIME = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([A-Za-zµ]*)\s*")
 _TIMES = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 
 
-def size(name: str, value: object, least: int = 1) -> int:
+def parse_size(name: str, value: object, least: int = 1) -> int:
     """Convert a size to bytes: a number of bytes, or text with a unit such as ``"1 MiB"``.
 
     `name` is the argument that errors name, `least` the minimum.

@@ -18,7 +18,7 @@ from isthmus.arguments import one_of, refuse, whole
 from isthmus.arrays import Layout, Plan
 from isthmus.arrays.elements import array_of, empty
 from isthmus.errors import IsthmusError
-from isthmus.streams.amounts import size
+from isthmus.streams.amounts import parse_size
 from isthmus.streams.connection import Connection
 from isthmus.streams.errors import StreamsError
 from isthmus.streams.movers import CancelOnError, Movers
@@ -78,7 +78,7 @@ def send_array(
     job = _Job(array, layout, connection, links, (tu, piece, line), threads, "array")
     stream = job.stream("transmit", settings)
 
-    def sent(buffer: NDArray[Any]) -> Future[None] | None:
+    def start_send(buffer: NDArray[Any]) -> Future[None] | None:
         """Send a piece on the transfer thread; return its future."""
         return job.submit(lambda: stream.send_run(buffer, timeout=timeout), buffer)
 
@@ -89,7 +89,7 @@ def send_array(
             job.movers.gather(job.plan(part, out=True), job.given, job.parts(buffer, part))
             # Wait for the previous piece: the next piece reuses its buffer.
             job.settle(under_way)
-            under_way = sent(buffer)
+            under_way = start_send(buffer)
         job.settle(under_way)
     return stream.wait(timeout=timeout)
 
@@ -118,7 +118,7 @@ def recv_array(
     stream = job.stream("receive", settings)
     pieces = list(job.cut.pieces())
 
-    def coming(number: int) -> tuple[Piece, NDArray[Any], Future[None] | None] | None:
+    def start_receive(number: int) -> tuple[Piece, NDArray[Any], Future[None] | None] | None:
         """Start to receive the piece with this number; return piece, buffer and future, None after
         the last piece.
         """
@@ -129,14 +129,14 @@ def recv_array(
         return pieces[number], buffer, got
 
     with job.moving(stream):
-        next_ = coming(0)
+        next_ = start_receive(0)
         number = 0
         while next_ is not None:
             part, buffer, got = next_
             job.settle(got)
             number += 1
             # Receive the next piece while this one is moved to the user's arrays.
-            next_ = coming(number)
+            next_ = start_receive(number)
             job.movers.spread(job.plan(part, out=False), job.parts(buffer, part), job.given)
     return stream.wait(timeout=timeout)
 
@@ -175,7 +175,12 @@ class _Job:
         self.dtype = self.movers.dtype(layout, array, what)
         tu, piece, line = sizes
         self.cut = Cut.of(
-            layout.shape, links, self.dtype.itemsize, size("tu", tu), size("piece", piece), line
+            layout.shape,
+            links,
+            self.dtype.itemsize,
+            parse_size("tu", tu),
+            parse_size("piece", piece),
+            line,
         )
         self.own = self.movers.own(links)
         self.owners = self.movers.owners(links)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from isthmus import _core
 from isthmus.arguments import flag, one_of, path, shown, text, whole
 from isthmus.errors import IsthmusError, meant
-from isthmus.streams.amounts import as_json, seconds, size
+from isthmus.streams.amounts import as_json, parse_size, seconds
 from isthmus.streams.arrival import blocking, completed, open_to_peer
 from isthmus.streams.connection import Connection
 from isthmus.streams.errors import SessionOverError, StreamsError, ask
@@ -84,7 +84,7 @@ def connect(
     text("name", name, "imaging")
     flag("watch", watch)
     limit = seconds("patience", patience)
-    core = ask(_core.NicSession.connect, address, trusted(ca), token, name, watch, limit)
+    core = ask(_core.NicSession.connect, address, check_ca(ca), token, name, watch, limit)
     return Nic(core, address, limit, watch=watch)
 
 
@@ -106,7 +106,7 @@ def join(
     text("ticket", ticket, "0123abcd")
     flag("watch", watch)
     limit = seconds("patience", patience)
-    core = ask(_core.NicSession.join, address, trusted(ca), ticket, watch, limit)
+    core = ask(_core.NicSession.join, address, check_ca(ca), ticket, watch, limit)
     return Nic(core, address, limit, watch=watch)
 
 
@@ -121,7 +121,7 @@ def needs_linux() -> None:
         raise StreamsError("isthmus.streams: links to the manager need Linux; run it there")
 
 
-def trusted(ca: str | os.PathLike[str] | None) -> str | None:
+def check_ca(ca: str | os.PathLike[str] | None) -> str | None:
     """Check the argument `ca`, the path of a certificate file, and return it as text.
 
     Raises:
@@ -205,7 +205,7 @@ class Nic:
             StreamsError: the daemon is gone or silent.
 
         """
-        request = opening(destination, channel, protocol, checksum, share, window)
+        request = open_request(destination, channel, protocol, checksum, share, window)
 
         if wait is None:
             number = int(self._ask(request)["connection"]["connection"])
@@ -248,8 +248,8 @@ class Nic:
         number = int(number)
         if carrier is None:
             carrier = "rings" if self.address.startswith("unix:") else "socket"
-        _word("carrier", carrier, ("rings", "socket"))
-        each = size("ring", ring)
+        _check_word("carrier", carrier, ("rings", "socket"))
+        each = parse_size("ring", ring)
         rings = (each, each) if carrier == "rings" else None
         limit = self._patience if timeout is None else seconds("timeout", timeout)
         within = None if grace is None else seconds("grace", grace)
@@ -417,7 +417,7 @@ class Nic:
         text("screen", screen, "left")
         whole("width", width, 1, NUMBER_MAX)
         whole("height", height, 1, NUMBER_MAX)
-        _word("pixel", pixel, ("grey", "color"))
+        _check_word("pixel", pixel, ("grey", "color"))
         flag("interlaced", interlaced)
         form = {"width": width, "height": height, "pixel": pixel, "interlaced": interlaced}
         self._ask({"ask": "geometry", "screen": screen, "geometry": form})
@@ -450,14 +450,14 @@ class Nic:
         return f"<application {self.application} at {self.address}>"
 
 
-def _word(name: str, value: object, words: tuple[str, ...]) -> None:
+def _check_word(name: str, value: object, words: tuple[str, ...]) -> None:
     """Check that the value of the argument `name` is one of the permitted `words`."""
     if not isinstance(value, str) or value not in words:
         hint = meant(str(value), words, f"it is one of {', '.join(words)}")
         raise StreamsError(f"{name}: {shown(value)} is not known here; {hint}")
 
 
-def opening(
+def open_request(
     destination: str,
     channel: int,
     protocol: str | None,
@@ -473,17 +473,17 @@ def opening(
     """
     text("destination", destination, "raw:tcp:127.0.0.1:5000")
     whole("channel", channel, 0, NUMBER_MAX)
-    _word("checksum", checksum, CHECKSUMS)
+    _check_word("checksum", checksum, CHECKSUMS)
     request: dict[str, object] = {
         "ask": "open",
         "destination": destination,
         "channel": channel,
         "checksum": checksum,
-        "window_bytes": size("window", window, 0),
+        "window_bytes": parse_size("window", window, 0),
     }
     if protocol is not None:
-        _word("protocol", protocol, tuple(PROTOCOLS))
+        _check_word("protocol", protocol, tuple(PROTOCOLS))
         request["protocol"] = PROTOCOLS[protocol]
     if share is not None:
-        request["share_bytes"] = size("share", share)
+        request["share_bytes"] = parse_size("share", share)
     return request

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from isthmus.arguments import choice, flag, one_of, refuse, whole
 from isthmus.errors import IsthmusError
-from isthmus.streams.amounts import size
+from isthmus.streams.amounts import parse_size
 
 if TYPE_CHECKING:
     from isthmus.streams.connection import Connection
@@ -95,10 +95,10 @@ class StreamSpec:
         if not isinstance(getattr(self.connection, "number", None), int):
             raise refuse("connection", self.connection, "a connection, as `open` gives it")
         is_variable = isinstance(self.adu, str) and self.adu == "variable"
-        adu = None if is_variable else size("adu", self.adu)
+        adu = None if is_variable else parse_size("adu", self.adu)
         if adu is None and self.tu is None:
             raise IsthmusError('tu: it is missing; with adu="variable" it is the most of an ADU')
-        tu = size("tu", self.tu if self.tu is not None else adu)
+        tu = parse_size("tu", self.tu if self.tu is not None else adu)
         if adu is not None:
             tu = min(tu, adu)
         choice("direction", self.direction, ("transmit", "receive"))
@@ -109,17 +109,17 @@ class StreamSpec:
         whole("quantum", self.quantum, 1, QUANTUM_MAX)
         if self.adus is not None:
             whole("adus", self.adus, 0, COUNT_MAX)
-        packet = tu if self.packet is None else size("packet", self.packet)
-        self._sent_only()
+        packet = tu if self.packet is None else parse_size("packet", self.packet)
+        self._refuse_send_settings()
         return {
             "adu_bytes": adu,
             "tu_bytes": tu,
             "su_order": self._order(),
-            "granule_bytes": size("granule", self.granule),
+            "granule_bytes": parse_size("granule", self.granule),
             "packet_bytes": packet,
         }
 
-    def _sent_only(self) -> None:
+    def _refuse_send_settings(self) -> None:
         """Refuse settings that have an effect only on sending, if the stream receives."""
         sends = self.direction == "transmit"
         if self.sums == "ranks" and not sends:
@@ -156,8 +156,8 @@ class StreamSpec:
             "format": self._sizes,
             "quantum": self.quantum,
             "permanent": self.permanent,
-            "after": _others("after", self.after, others),
-            "in_step_with": _others("in_step_with", self.in_step_with, others),
+            "after": _stream_references("after", self.after, others),
+            "in_step_with": _stream_references("in_step_with", self.in_step_with, others),
             "moved_is_finished": self.finished == "moved",
             "cut_through": self.cut_through,
             "rank_sums": self.connection.checksum if self.sums == "ranks" else "none",
@@ -178,7 +178,9 @@ def _links(name: str, given: object) -> list[int]:
     return [int(link) for link in given]
 
 
-def _others(name: str, given: Iterable[object], same: Sequence[StreamSpec]) -> list[dict[str, int]]:
+def _stream_references(
+    name: str, given: Iterable[object], same: Sequence[StreamSpec]
+) -> list[dict[str, int]]:
     """Return references to streams for the daemon: by number, or by position in the same call."""
     from isthmus.streams.stream import Stream
 

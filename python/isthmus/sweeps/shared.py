@@ -78,7 +78,7 @@ def collect(folder: Path, job: Job, plots: tuple[str, ...] = ()) -> Results:
 
     """
     # Check before locking the folder, so that processes which do the missing points can enter.
-    if (lacks := job.lacks(folder)) and not job.stands(folder, go_on=False):
+    if (lacks := job.lacks(folder)) and not job.is_final(folder, go_on=False):
         raise RunFailedError(words.missing(with_job(state_of(folder), folder), folder, lacks))
 
     def all_there(experiment: Any) -> None:

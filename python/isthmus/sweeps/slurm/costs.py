@@ -40,7 +40,7 @@ REFERENCES = 500
 _ENTRY = re.compile(r"(point|search)-([0-9]{1,18})")
 
 
-class _Enough(Exception):  # noqa: N818 - nothing went wrong
+class _SampleComplete(Exception):  # noqa: N818 - nothing went wrong
     """Exception that stops the sample run when enough durations are known."""
 
 
@@ -145,7 +145,7 @@ def _sample(job: Job, folder: Path, units: Sequence[Unit], expiry_s: float, *, q
         spent = now - began
         whole = spent / done * len(units) if done else math.inf
         if spent > TRIED_S or (done >= LEAST and spent > SHARE * whole):
-            raise _Enough
+            raise _SampleComplete
 
     watch_job = job.watch
     # Copy the job: a new one would build all machines to check them.
@@ -153,7 +153,7 @@ def _sample(job: Job, folder: Path, units: Sequence[Unit], expiry_s: float, *, q
     tried.watch, tried.jobs, tried.quick = watch, 1, quick
     try:
         do_part(tried, folder, part, expiry_s)
-    except _Enough:
+    except _SampleComplete:
         return
 
 

@@ -117,7 +117,7 @@ class Sweep:
             IsthmusError: an entry is damaged; `collect` raises the same error.
 
         """
-        if self.job.stands(self.folder):
+        if self.job.is_final(self.folder):
             return
         if damaged := state_of(self.folder).damaged:
             file = self.folder / JOURNAL / f"{damaged[0].entry}.json"
