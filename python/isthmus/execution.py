@@ -17,7 +17,7 @@ from isthmus.core import ask
 from isthmus.errors import IsthmusError, RunFailedError
 from isthmus.owned import Identity, OwnedFolder
 from isthmus.owned.mark import JOURNAL, RESULT
-from isthmus.progress import Progress, Tell, Watch, telling, unwatched
+from isthmus.progress import Progress, StepCallback, Watch, ignore_progress, step_callback
 from isthmus.results.collection import Results
 from isthmus.wording import counted
 
@@ -53,7 +53,7 @@ class Job:
     seed: int | None = None
     jobs: int = 1
     quick: bool = False
-    watch: Watch = field(default=unwatched, repr=False, compare=False)
+    watch: Watch = field(default=ignore_progress, repr=False, compare=False)
     """Function that receives the progress, from building machines to drawing plots."""
     memory: str | None = None
     """Memory bound of simulations, such as "4 GB"; None for half of the machine."""
@@ -222,7 +222,7 @@ class Job:
         folder: Path,
         *,
         fresh: bool = False,
-        write: Callable[[OwnedFolder, Results, Tell], None] | None = None,
+        write: Callable[[OwnedFolder, Results, StepCallback], None] | None = None,
         also: Mapping[str, str] | None = None,
         plots: tuple[str, ...] = (),
         only_collect: Callable[[Any], None] | None = None,
@@ -271,7 +271,7 @@ class Job:
                     duration_s = time.monotonic() - clock
                     keep_provenance(own, self.provenance(results, began, duration_s))
                     keep_result(own, results, also)
-                tell = telling(self.watch, self.title or self.name, _points(results))
+                tell = step_callback(self.watch, self.title or self.name, _points(results))
                 if write:
                     write(own, results, tell)
                 else:

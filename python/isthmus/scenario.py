@@ -91,16 +91,16 @@ class Scenario:
             "",
             "[machine]",
             f"kind = {toml_value(machine.kind)}",
-            *_below("machine", machine),
+            *_table_lines("machine", machine),
         ]
-        lines += ["", "[workload]", *_below("workload", workload)]
+        lines += ["", "[workload]", *_table_lines("workload", workload)]
         if precision is not None:
-            lines += ["", "[stop]", *_below("stop", precision)]
+            lines += ["", "[stop]", *_table_lines("stop", precision)]
         if search is not None:
             given = {each.name: getattr(search, each.name) for each in fields(search)}
             limits = {name: value for name, value in given.items() if value is not None}
             search = replace(workload.search, **limits)
-            lines += ["", "[search]", *_below("search", search)]
+            lines += ["", "[search]", *_table_lines("search", search)]
         if sweep:
             lines += ["", "[sweep]", *_sweep(sweep)]
         return cls("\n".join(lines) + "\n")
@@ -243,7 +243,7 @@ def field_key(name: str) -> str:
     raise IsthmusError(f"{name!r}: no such field of a machine or a workload; {hint}")
 
 
-def _below(table: str, described: Any) -> list[str]:
+def _table_lines(table: str, described: Any) -> list[str]:
     """Return TOML lines that set the fields of `table` to the attributes of an object."""
     cut = len(table) + 1
     return [f"{name[cut:]} = {toml_value(value)}" for name, value in settings(described, table)]

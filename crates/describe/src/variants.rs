@@ -52,7 +52,7 @@ pub(crate) fn of_enum(name: &Ident, data: &DataEnum) -> Result<TokenStream> {
             fn read(settings: &::isthmus_scenario::format::Settings, path: &str, selector: &str) -> Self {
                 match settings.text(selector).as_str() {
                     #(#reads)*
-                    word => ::isthmus_scenario::format::no_word(selector, word),
+                    word => ::isthmus_scenario::format::panic_unknown_word(selector, word),
                 }
             }
         }

@@ -5,10 +5,10 @@
 //! [`result::RunResult`]. It contains no physics, printing or plots.
 
 pub mod capacity;
+mod censored;
 pub mod claims;
 pub mod columns;
 pub mod comparison;
-mod cut_off;
 mod envelope;
 mod error;
 mod flow;
@@ -37,7 +37,7 @@ mod task;
 mod unended;
 pub mod uses;
 
-pub use claims::{Name as WorkerName, Seen as ClaimSeen, beat, look as claim_on};
+pub use claims::{ClaimState, Name as WorkerName, beat, read_claim_state};
 pub use error::{RunError, SetupError};
 pub use guard::{Panicked, catch};
 pub use journal::{Flaw as EntryFlaw, JournalError, flaws};

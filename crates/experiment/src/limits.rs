@@ -22,8 +22,9 @@ const PERIODS: u64 = 2;
 const BACKLOG_PER_DELAYS: u64 = 2;
 
 /// Ratio of offered demands to the messages that a replication should deliver, at which the replication stops
-/// so that its results can be judged. The machine then serves less than 1/`HOPELESS` of the offered load.
-pub(crate) const HOPELESS: u64 = 4;
+/// so that its results can be judged. The machine then serves less than 1/`OFFERED_RATIO_MAX` of the offered
+/// load.
+pub(crate) const OFFERED_RATIO_MAX: u64 = 4;
 
 /// Memory in bytes for one demand in flight, measured as resident memory and rounded up.
 const DEMAND_BYTES: u64 = 256;

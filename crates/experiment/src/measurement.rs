@@ -1,8 +1,8 @@
 //! Measurement of one point of a sweep: replications of its simulation run until the stopping rules are met.
 
-mod course;
+mod replication_run;
 
-use self::course::Course;
+use self::replication_run::ReplicationRun;
 use crate::kept::stopwatch;
 use crate::known::{self, Known};
 use crate::limits::BacklogLimit;
@@ -76,7 +76,7 @@ pub(crate) fn run(
     precise: bool,
     shared: Shared<'_>,
 ) -> Result<Measurement, Halt> {
-    let plan = Plan {
+    let measurement = PointMeasurement {
         subject,
         seed,
         rules,
@@ -92,12 +92,12 @@ pub(crate) fn run(
         shared,
     };
     if let Some(messages) = subject.exact() {
-        return plan.run_exact(messages);
+        return measurement.run_exact(messages);
     }
     match rules.stop.rule {
         StopRule::Fixed { messages } => {
             let lengths = rules.lengths(messages).into_iter();
-            plan.run_fixed(lengths.map(|messages| Length::AtLeast {
+            measurement.run_fixed(lengths.map(|messages| Length::AtLeast {
                 messages,
                 demands: u64::MAX,
                 cycles: rules.periods_min.saturating_mul(subject.period()),
@@ -106,18 +106,20 @@ pub(crate) fn run(
         }
         StopRule::FixedTime { time } => {
             let lengths = rules.lengths(time.ps()).into_iter();
-            plan.run_fixed(lengths.map(|ps| Length::Until(plan.whole_periods(Time::from_ps(ps)))))
+            measurement.run_fixed(
+                lengths.map(|ps| Length::Until(measurement.whole_periods(Time::from_ps(ps)))),
+            )
         }
         StopRule::Precision {
             messages_first,
             messages_max,
             ..
-        } => plan.run_until_known(messages_first, messages_max),
+        } => measurement.run_until_known(messages_first, messages_max),
     }
 }
 
 /// Parameters of the measurement of one point.
-struct Plan<'a> {
+struct PointMeasurement<'a> {
     subject: &'a dyn Subject,
     seed: u64,
     rules: &'a Rules,
@@ -132,7 +134,7 @@ struct Plan<'a> {
     shared: Shared<'a>,
 }
 
-impl Plan<'_> {
+impl PointMeasurement<'_> {
     /// Start the simulation of replication `number`.
     fn replication(&self, number: u64) -> Result<Replication, Halt> {
         Replication::new(self.subject, (self.seed, number), self.backlog, self.shared)
@@ -222,7 +224,7 @@ impl Plan<'_> {
             }
         }
         let replications = replications.into_iter().map(Replication::finish);
-        Ok(self.judged(replications.collect()))
+        Ok(self.measurement_of(replications.collect()))
     }
 
     /// Return whether a longer run of these replications would add nothing: the verdict and all means are
@@ -276,12 +278,12 @@ impl Plan<'_> {
                 .collect::<Result<_, _>>()?,
             together => together?,
         };
-        Ok(self.judged(replications))
+        Ok(self.measurement_of(replications))
     }
 
     /// Return the measurement, with its verdict on saturation, from these finished replications of fixed
     /// length.
-    fn judged(&self, replications: Vec<Finished>) -> Measurement {
+    fn measurement_of(&self, replications: Vec<Finished>) -> Measurement {
         let recorders: Vec<&Recorders> = replications.iter().map(|r| &r.recorders).collect();
         let mut judged = judge(self.subject, &recorders, self.test);
         let long_enough = replications
@@ -343,17 +345,18 @@ impl Plan<'_> {
                 .par_iter_mut()
                 .try_for_each(|replication| self.go_on(replication, &looks, max))?;
             looks_left -= 1;
-            let recorders: Vec<&Recorders> = replications.iter().map(Course::recorders).collect();
+            let recorders: Vec<&Recorders> =
+                replications.iter().map(ReplicationRun::recorders).collect();
             let mut judged = judge(self.subject, &recorders, self.test);
             let ended_by = self.ended_by(recorders.iter().map(|one| one.is_overfull()));
-            let mut cycles = replications.iter().map(Course::cycles);
+            let mut cycles = replications.iter().map(ReplicationRun::cycles);
             let long_enough = cycles.all(|cycles| cycles >= self.cycles_wanted());
             if ended_by.is_some() {
                 judged.verdict = self.verdict_of_overfull(&judged, long_enough);
             } else if !long_enough && judged.verdict == Verdict::Stable {
                 judged.verdict = Verdict::Undecided;
             }
-            let collapsed = replications.iter().any(Course::has_collapsed);
+            let collapsed = replications.iter().any(ReplicationRun::has_collapsed);
             let (converged, wanted) = match judged.verdict {
                 _ if collapsed || ended_by.is_some() => (false, Wanted::default()),
                 // Latencies of a saturated run depend on its length, so a longer run adds no knowledge.
@@ -366,7 +369,10 @@ impl Plan<'_> {
                 Some(next) => looks.push(next),
                 None => {
                     return Ok(Measurement {
-                        replications: replications.into_iter().map(Course::finish).collect(),
+                        replications: replications
+                            .into_iter()
+                            .map(ReplicationRun::finish)
+                            .collect(),
                         judged,
                         converged,
                         ended_by,

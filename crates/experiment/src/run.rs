@@ -4,10 +4,10 @@ mod build;
 mod collected;
 mod jobs;
 mod keeping;
+mod order;
 mod part;
 mod places;
 mod preview;
-mod turn;
 mod whole;
 
 pub use part::{Part, Selection};
@@ -33,11 +33,11 @@ use crate::summary::Report;
 use isthmus_scenario::{Scenario, ScenarioError};
 use isthmus_units::Bytes;
 use jobs::{Job, SearchJob, built};
+use order::run_in_order;
 use places::position_text;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use turn::in_turn;
 
 /// Options of a run, which the command line or the caller sets.
 #[derive(Debug, Clone, Default)]
@@ -112,7 +112,7 @@ impl Experiment {
         let (points, searches) = pool.install(|| {
             // Start searches first: they take longest. If a search started last, all other threads would wait
             // for it.
-            let mut all = in_turn(first + self.points.len(), |at| {
+            let mut all = run_in_order(first + self.points.len(), |at| {
                 match at.checked_sub(first) {
                     None => (
                         None,

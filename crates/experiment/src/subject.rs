@@ -166,9 +166,9 @@ pub struct Counts {
     /// the order of channels.
     pub channels: Vec<u64>,
     /// Occupancy of the lanes of each channel by messages; empty for kinds of machine that do not count it.
-    pub held: Vec<Taken>,
+    pub held: Vec<Occupancy>,
     /// Occupancy of each disk or network interface by requests or messages.
-    pub devices: Vec<Taken>,
+    pub devices: Vec<Occupancy>,
     /// Number of cycles over which `held` was counted, if it differs from that of the other counts.
     pub held_cycles: Option<Cycles>,
     /// Number of demands that each node offered, and number of demands completed for it; empty for kinds of
@@ -178,7 +178,7 @@ pub struct Counts {
 
 /// Occupancy of one resource of the machine, such as a channel or a disk, by messages or requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Taken {
+pub struct Occupancy {
     /// Number of cycles for which the resource was occupied, within the cycles of the count.
     pub cycles: u64,
     /// Number of messages or requests that occupied the resource.
@@ -207,20 +207,20 @@ impl Counted {
 /// Return the share of the time for which a resource with `lanes` lanes was occupied, as a mean over
 /// replications. Also return the total time for which messages or requests occupy it, in us, and their
 /// number.
-pub fn taken(
+pub fn occupancy(
     counted: &[Counted],
     cycle_us: f64,
     lanes: u32,
-    of: impl Fn(&Counts) -> Taken,
+    of: impl Fn(&Counts) -> Occupancy,
 ) -> (f64, (f64, f64)) {
     let each = counted
         .iter()
         .map(|counted| (of(&counted.counts), counted.held_cycles()));
     let (mut share, mut asked, mut times) = (0.0, 0.0, 0.0);
-    for (taken, cycles) in each {
-        share += taken.cycles as f64 / (cycles.max(1) as f64 * f64::from(lanes));
-        asked += taken.asked as f64 * cycle_us;
-        times += taken.times as f64;
+    for (occupancy, cycles) in each {
+        share += occupancy.cycles as f64 / (cycles.max(1) as f64 * f64::from(lanes));
+        asked += occupancy.asked as f64 * cycle_us;
+        times += occupancy.times as f64;
     }
     (share / counted.len() as f64, (asked, times))
 }

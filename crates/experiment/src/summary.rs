@@ -1,6 +1,6 @@
 //! Conversion of the replications of a point into the measures, histograms and the verdict of its result.
 
-use crate::cut_off::CutOff;
+use crate::censored::CensoredObservations;
 use crate::known::{finite, interval};
 use crate::measurement::Measurement;
 use crate::rates;
@@ -67,7 +67,7 @@ impl Report {
     ) {
         let finished = measurement.replications.iter();
         let replications: Vec<&Recorders> = finished.map(|f| &f.recorders).collect();
-        let cut = CutOff::new(measurement, at);
+        let censored = CensoredObservations::new(measurement, at);
         // If the verdict is undecided, the run may not have reached a steady state.
         let least = match (measurement.judged.verdict, measurement.judged.served) {
             (Verdict::Undecided, None) => STRETCH_UNDECIDED,
@@ -79,7 +79,8 @@ impl Report {
         let Ok(summary) = Summary::of(recorders, rules.warm_up(), percents, confidence, least)
         else {
             // A replication has no completed observation of the measure: report only a lower bound, if any.
-            self.measures.extend(cut.alone(name, confidence, cycle_us));
+            self.measures
+                .extend(censored.alone(name, confidence, cycle_us));
             return;
         };
         let stretch = summary.replications.stretch.max(least);
@@ -96,13 +97,13 @@ impl Report {
         let unsteady = judged.verdict != Verdict::Stable && judged.served.is_none();
         let varies = summary.histogram.min() != summary.histogram.max();
         let moves_on = unsteady && varies && estimate.half_width == 0.0;
-        let no_end = moves_on || cut.is_late(summary.mean.mean, used);
+        let no_end = moves_on || censored.is_late(summary.mean.mean, used);
         // The mean of the completed observations leaves out the age of the incomplete ones.
         let left_out = match varies {
-            true => cut.total_age() * cycle_us / used as f64,
+            true => censored.total_age() * cycle_us / used as f64,
             false => 0.0,
         };
-        let percentiles = cut.percentiles(&summary, rules, least);
+        let percentiles = censored.percentiles(&summary, rules, least);
         self.measures.push(Measure {
             unit: "us".to_owned(),
             mean: Some(estimate.mean),
@@ -112,7 +113,7 @@ impl Report {
                 .map(|mean| mean * cycle_us)
                 .collect(),
             samples: used,
-            unended: cut.count(),
+            unended: censored.count(),
             percentiles: percentiles
                 .iter()
                 .map(|percentile| {

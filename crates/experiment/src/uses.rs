@@ -5,7 +5,7 @@ use crate::result::{Bottleneck, ChannelUse};
 
 /// A part may be the bottleneck if its occupancy is at least this fraction of the highest occupancy of any
 /// part.
-const AS_FULL: f64 = 0.9;
+const BOTTLENECK_OCCUPANCY_MIN: f64 = 0.9;
 
 /// Use of the parts of a machine at a point, with the bottleneck.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -83,9 +83,9 @@ fn mean_held<'a>(parts: impl IntoIterator<Item = &'a Part>) -> Option<f64> {
 
 /// Return the bottleneck: among the parts that are occupied for about the longest time, the one that carries
 /// most. The other parts are occupied by messages that wait for it.
-pub fn fullest<'a>(parts: impl IntoIterator<Item = &'a Part> + Clone) -> Option<&'a Part> {
+pub fn find_bottleneck<'a>(parts: impl IntoIterator<Item = &'a Part> + Clone) -> Option<&'a Part> {
     let busiest = parts.clone().into_iter().map(|part| part.busy);
-    let least = AS_FULL * busiest.fold(0.0, f64::max);
+    let least = BOTTLENECK_OCCUPANCY_MIN * busiest.fold(0.0, f64::max);
     let full = parts
         .into_iter()
         .filter(|part| part.busy > 0.0 && part.busy >= least);
@@ -159,10 +159,16 @@ mod tests {
             part("link", 0, 0.95, 0.97),
             part("disk", 0, 0.5, 0.5),
         ];
-        assert_eq!(fullest(&parts).map(|part| &*part.kind), Some("link"));
+        assert_eq!(
+            find_bottleneck(&parts).map(|part| &*part.kind),
+            Some("link")
+        );
         let parts = [part("link", 0, 0.4, 0.5), part("disk", 0, 0.98, 0.98)];
-        assert_eq!(fullest(&parts).map(|part| &*part.kind), Some("disk"));
-        assert_eq!(fullest(&[part("link", 0, 0.0, 0.0)]), None);
+        assert_eq!(
+            find_bottleneck(&parts).map(|part| &*part.kind),
+            Some("disk")
+        );
+        assert_eq!(find_bottleneck(&[part("link", 0, 0.0, 0.0)]), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Claims of several workers in one folder, some of which are gone.
 
-use isthmus_experiment::claims::{Claim, Taken, Worker, look, retry_stale};
+use isthmus_experiment::claims::{Claim, Taken, Worker, read_claim_state, retry_stale};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -152,7 +152,7 @@ fn what_is_no_file_is_refused_by_name() {
         let message = error.to_string();
         assert!(message.contains(&format!("{unit}.claim: ")), "{message}");
         assert!(error.of_one_unit);
-        assert!(look(&folder.0, unit).is_err());
+        assert!(read_claim_state(&folder.0, unit).is_err());
     }
     granted(worker.take("point-00003").unwrap());
     let error = Worker::new(&folder.0.join("nowhere"), LONG, "1.0", 1).unwrap_err();
@@ -166,7 +166,8 @@ fn look_and_take_have_one_rule_for_lost_claims() {
     let there = "worker-elsewhere-1-0123456789abcdef";
     let worker = folder.worker(Duration::from_secs(60));
     let file = folder.0.join(format!("{there}.jsonl"));
-    // Stated time, time without a heartbeat; lost for `look`, and for `take`, which has a time of its own.
+    // Stated time, time without a heartbeat; lost for `read_claim_state`, and for `take`, which has a time of
+    // its own.
     for (stated, ago, lost, taken) in [
         (5, 10, true, true),
         (5, 2, false, false),
@@ -181,13 +182,13 @@ fn look_and_take_have_one_rule_for_lost_claims() {
         touched
             .set_modified(now - Duration::from_secs(ago))
             .unwrap();
-        let seen = look(&folder.0, "point-00001").unwrap().unwrap();
+        let seen = read_claim_state(&folder.0, "point-00001").unwrap().unwrap();
         let now = now.duration_since(SystemTime::UNIX_EPOCH).unwrap();
         assert_eq!(seen.is_lost(now), lost, "{stated} {ago}");
         let came = worker.take("point-00001").unwrap();
         assert_eq!(matches!(came, Taken::Granted(_)), taken, "{stated} {ago}");
     }
-    assert_eq!(look(&folder.0, "point-00002").unwrap(), None);
+    assert_eq!(read_claim_state(&folder.0, "point-00002").unwrap(), None);
 }
 
 #[test]

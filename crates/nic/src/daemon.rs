@@ -128,7 +128,7 @@ impl Daemon {
             let over = |id| manager.status(id).is_ok_and(|status| status.over);
             manager.streams().all(over)
         });
-        self.dismiss();
+        self.remove_applications();
         let until = Instant::now() + LINGER.min(grace.saturating_mul(2));
         self.wait(until, |driver| driver.is_quiet());
         let until = Instant::now() + LEAVE.min(grace.saturating_mul(2));
@@ -160,7 +160,7 @@ impl Daemon {
     }
 
     /// Refuse all waiting requests and remove all applications, because the daemon ends.
-    fn dismiss(&self) {
+    fn remove_applications(&self) {
         let hub = Arc::clone(&self.shared.hub);
         // The call fails only if the driver thread has ended; then there are no applications.
         let _ = self.shared.client.call(move |driver| {

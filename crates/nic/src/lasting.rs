@@ -211,7 +211,7 @@ impl State {
 
     /// Handle a confirmation from a rank (application process) of the bytes that it received over a
     /// link.
-    pub fn taken(
+    pub fn on_confirmation(
         &mut self,
         driver: &mut Driver,
         caller: &Caller,

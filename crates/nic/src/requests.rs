@@ -98,7 +98,8 @@ impl<'a> Context<'a> {
             }
             Request::Taken { link, key, bytes } => {
                 let driver = &mut *self.driver;
-                self.state.taken(driver, self.caller, (link, &key), bytes);
+                self.state
+                    .on_confirmation(driver, self.caller, (link, &key), bytes);
                 return Ok(None);
             }
             Request::Open { .. } => self.open(request, found),

@@ -5,7 +5,7 @@ use crate::{ResumeError, ScenarioError, json};
 use isthmus_experiment::capacity::Capacity;
 use isthmus_experiment::result::MachineSummary;
 use isthmus_experiment::{
-    ClaimSeen, Experiment, Extent, JournalError, Options, Part, Progress, RunError, Selection,
+    ClaimState, Experiment, Extent, JournalError, Options, Part, Progress, RunError, Selection,
     SetupError, Task, WorkerName,
 };
 use isthmus_kinds::KINDS;
@@ -169,8 +169,8 @@ type Claim = (String, String, u32, bool, f64, f64);
 #[pyfunction]
 pub(crate) fn claims_on(folder: PathBuf, units: Vec<String>) -> Vec<Claim> {
     let claims = units.into_iter().filter_map(|unit| {
-        let seen = isthmus_experiment::claim_on(&folder, &unit).ok()??;
-        let ClaimSeen {
+        let seen = isthmus_experiment::read_claim_state(&folder, &unit).ok()??;
+        let ClaimState {
             name,
             dead,
             touched,

@@ -147,7 +147,9 @@ pub mod format {
     pub use crate::fields::field::{Default, Field};
     pub use crate::fields::format::{Format, Row};
     pub use crate::fields::named::Named;
-    pub use crate::fields::rows::{Describe, Rows, Selector, at, no_word, read_if_any, type_of};
+    pub use crate::fields::rows::{
+        Describe, Rows, Selector, at, panic_unknown_word, read_if_any, type_of,
+    };
     pub use crate::fields::tables::{LoadValue, Loads, NoLoad, Tables};
     pub use crate::fields::tables::{Preset, PresetValue, Presets};
     pub use crate::file::error::{Origin, Problem};

@@ -152,7 +152,7 @@ impl Scenario {
             }
             for key in &overruled {
                 base.remove(key);
-                axes.retain_mut(|axis| axis.give_up(&[key]));
+                axes.retain_mut(|axis| axis.remove_fields(&[key]));
             }
         };
         let head = HeadTable::read(&base, "");
@@ -355,7 +355,7 @@ fn has_load(base: &Settings, axes: &[Axis]) -> bool {
 /// out.
 fn without_load(base: &Settings, axes: &[Axis]) -> Vec<Axis> {
     let mut axes = axes.to_vec();
-    axes.retain_mut(|axis| axis.give_up(base.schema().form.tables.loads.keys.0));
+    axes.retain_mut(|axis| axis.remove_fields(base.schema().form.tables.loads.keys.0));
     axes
 }
 

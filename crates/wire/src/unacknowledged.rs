@@ -23,7 +23,7 @@ const NO_COOKIE: [u8; 8] = [0xff; 8];
 #[derive(Debug)]
 pub struct Unacknowledged {
     kernel: netlink_sys::Socket,
-    question: Vec<u8>,
+    request: Vec<u8>,
     inode: u32,
 }
 
@@ -40,7 +40,7 @@ impl Unacknowledged {
         kernel.set_non_blocking(true)?;
         Ok(Self {
             kernel,
-            question: question(from, to),
+            request: encode_request(from, to),
             // Keep 32 bits of the inode, as the kernel's table of sockets does.
             inode: fstat(socket)?.st_ino as u32,
         })
@@ -51,7 +51,7 @@ impl Unacknowledged {
     /// # Errors
     /// The kernel no longer knows the connection: it is closed in both directions, or was reset.
     pub fn bytes(&self) -> io::Result<u64> {
-        self.kernel.send(&self.question, 0)?;
+        self.kernel.send(&self.request, 0)?;
         let mut answer = Vec::with_capacity(ANSWER);
         self.kernel.recv(&mut answer, 0)?;
         let answer = NetlinkMessage::<SockDiagMessage>::deserialize(&answer);
@@ -68,7 +68,7 @@ impl Unacknowledged {
 }
 
 /// Encode the netlink request to the kernel about the TCP connection between two addresses.
-fn question(from: SocketAddr, to: SocketAddr) -> Vec<u8> {
+fn encode_request(from: SocketAddr, to: SocketAddr) -> Vec<u8> {
     let (family, interface_id) = match from {
         SocketAddr::V4(_) => (AF_INET, 0),
         SocketAddr::V6(from) => (AF_INET6, from.scope_id()),

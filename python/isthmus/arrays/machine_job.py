@@ -10,7 +10,7 @@ from typing import Any
 from isthmus.arrays.requests import Row
 from isthmus.core import ask, parse_toml
 from isthmus.errors import IsthmusError, RunFailedError
-from isthmus.progress import Watch, unwatched
+from isthmus.progress import Watch, ignore_progress
 from isthmus.scenario_fields import toml_value
 
 JOB = "plan"
@@ -58,7 +58,7 @@ class Machine:
     """Nodes of the job, as scenarios write them."""
     seed: int
     threads: int = 1
-    watch: Watch = field(default=unwatched, repr=False)
+    watch: Watch = field(default=ignore_progress, repr=False)
     nodes: list[int] = field(default_factory=list)
     """Nodes of the machine on which the ranks run, in the order of the ranks."""
     servers: list[int] = field(default_factory=list)

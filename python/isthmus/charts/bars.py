@@ -49,7 +49,7 @@ def bandwidth(view: View) -> Chart:
         x_title = with_unit(f"accepted bandwidth per {per}", view.unit(name))
         panels.append(Panel(title, _bars(view, values, x_title), width=_width(view)))
     table = Table(["panel", "variant", "value", "low", "high", "model"], rows, points)
-    return Chart("bandwidth", panels, [], _bar_marks(view), table, _rest(view))
+    return Chart("bandwidth", panels, [], _bar_marks(view), table, _omitted_note(view))
 
 
 def variants(view: View) -> Chart:
@@ -71,7 +71,7 @@ def variants(view: View) -> Chart:
                 rows.append([view.label(name), series.label, *_numbers(measure)])
                 points.append(point.index)
     table = Table(["panel", "variant", "value", "low", "high", "model"], rows, points)
-    return Chart("latency", panels, [], _bar_marks(view), table, _rest(view))
+    return Chart("latency", panels, [], _bar_marks(view), table, _omitted_note(view))
 
 
 def _width(view: View) -> int:
@@ -79,7 +79,7 @@ def _width(view: View) -> int:
     return 340 if max(len(s.label) for s in view.series) < 24 else 520
 
 
-def _rest(view: View) -> str:
+def _omitted_note(view: View) -> str:
     """Return a note on the number of variants that the chart leaves out; empty if none is."""
     more = len(view.series) - ROWS
     return f"{more} more variants are in the table." if more > 0 else ""
@@ -140,7 +140,7 @@ def _bars(view: View, values: list[Spec], x_title: str) -> Spec:
         {
             "transform": [{"filter": "isValid(datum.y)"}],
             "mark": {"type": "bar", "height": {"band": 0.62}, "clip": True},
-            "encoding": {"x": x, "y": y, **paint, "fillOpacity": _solid(), **tips},
+            "encoding": {"x": x, "y": y, **paint, "fillOpacity": _bar_opacity(), **tips},
         },
         {
             "transform": [{"filter": "isValid(datum.low) && isValid(datum.high)"}],
@@ -153,7 +153,7 @@ def _bars(view: View, values: list[Spec], x_title: str) -> Spec:
     return layered(layers, values, {"step": STEP}, x_title)
 
 
-def _solid() -> Spec:
+def _bar_opacity() -> Spec:
     """Return the encoding of the opacity of bars, which makes those of saturated points pale."""
     return {"condition": {"test": "datum.verdict == 'saturated'", "value": 0.45}, "value": 0.9}
 

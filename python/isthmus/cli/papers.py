@@ -124,7 +124,7 @@ def run(
     from isthmus.papers import How, find, run_paper
     from isthmus.papers.page import write_page
     from isthmus.papers.run import write_outcomes
-    from isthmus.progress import telling
+    from isthmus.progress import step_callback
 
     if keep and (quick or only or seed is not None):
         raise IsthmusError("--keep: keeps a whole run; leave out --quick, --only and --seed")
@@ -149,7 +149,7 @@ def run(
                 outcomes = [found[row.id] for row in rows if row.id in found]
                 write_outcomes(own, outcomes)
                 if figures if figures is not None else not quick:
-                    write_page(own, paper, outcomes, runs, telling(watch, paper.title), plots)
+                    write_page(own, paper, outcomes, runs, step_callback(watch, paper.title), plots)
         except (Stopped, KeyboardInterrupt):
             stopped = True
     if stopped:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from isthmus.progress import Watch, bar, unwatched
+from isthmus.progress import Watch, bar, ignore_progress
 from isthmus.progress.terminal import lines, say
 
 _KEY = "isthmus.voice"
@@ -34,7 +34,7 @@ class Voice:
     def progress(self) -> AbstractContextManager[Watch]:
         """Show the progress: a bar on a terminal, lines with -v, nothing with -q."""
         if self.quiet:
-            return nullcontext(unwatched)
+            return nullcontext(ignore_progress)
         return lines() if self.verbose else bar()
 
 

@@ -14,7 +14,7 @@ from isthmus.faults.plan import DOUBLE, Study
 from isthmus.faults.tables import case_rows, summary_rows, table
 from isthmus.looks import colour_number
 from isthmus.owned import OwnedFolder
-from isthmus.progress import Tell, untold
+from isthmus.progress import StepCallback, ignore_steps
 from isthmus.results.collection import Results
 from isthmus.results.folder import keep_result, output_key, write_tables
 from isthmus.value import Value
@@ -28,7 +28,7 @@ def write_study(
     folder: OwnedFolder,
     study: Study,
     results: Results,
-    tell: Tell = untold,
+    tell: StepCallback = ignore_steps,
     *,
     plots: tuple[str, ...] = (),
 ) -> None:
@@ -92,7 +92,7 @@ def page(
 
 
 def _plots(
-    study: Study, results: Results, forms: tuple[str, ...], tell: Tell
+    study: Study, results: Results, forms: tuple[str, ...], tell: StepCallback
 ) -> Iterator[tuple[str, bytes]]:
     """Yield the file name and the content of each plot of a study, in each format."""
     from isthmus.faults.picture import draw, draw_worst

@@ -12,7 +12,7 @@ from isthmus.papers.counts import counted
 from isthmus.papers.figures import Figure, chart_of, draw, figures
 from isthmus.papers.folder import Paper, Row
 from isthmus.papers.verdict import VERDICTS, Outcome, with_unit
-from isthmus.progress import Tell, untold
+from isthmus.progress import StepCallback, ignore_steps
 from isthmus.results.collection import Results
 from isthmus.sources import digest_of
 
@@ -22,7 +22,7 @@ def write_page(
     paper: Paper,
     outcomes: Sequence[Outcome],
     runs: Mapping[str, Results],
-    tell: Tell = untold,
+    tell: StepCallback = ignore_steps,
     plots: tuple[str, ...] = (),
 ) -> None:
     """Write ``index.html`` with the figures of the simulated scenarios and all verdicts. Write the

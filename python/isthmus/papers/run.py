@@ -17,7 +17,7 @@ from isthmus.papers.folder import Paper, Row
 from isthmus.papers.model import Model
 from isthmus.papers.row_results import NotSimulatedError
 from isthmus.papers.verdict import Outcome, check, judge
-from isthmus.progress import Progress, Tell, Watch, unwatched
+from isthmus.progress import Progress, StepCallback, Watch, ignore_progress
 from isthmus.results.collection import Results
 from isthmus.scenario import Scenario
 
@@ -38,7 +38,7 @@ class How:
     """Also write tables and a report for each scenario."""
     fresh: bool = False
     """Run scenarios again even if their results exist."""
-    watch: Watch = unwatched
+    watch: Watch = ignore_progress
     plots: tuple[str, ...] = ()
     """Plots of each scenario's report to write as files: ``png``, ``svg``."""
     memory: str | None = None
@@ -121,7 +121,7 @@ def _simulate(scenario: Scenario, name: str, out: Path, how: How) -> Results:
     return job.run_into(folder, fresh=how.fresh, write=write, plots=how.plots)
 
 
-def _numbers_only(_folder: OwnedFolder, _results: Results, _tell: Tell) -> None:
+def _numbers_only(_folder: OwnedFolder, _results: Results, _tell: StepCallback) -> None:
     """Write no tables, plots or report: a substitute for the function that writes them."""
 
 

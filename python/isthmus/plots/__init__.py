@@ -23,7 +23,7 @@ from isthmus.plots import (
     saturation,
 )
 from isthmus.plots.style import image, on_axes, styled
-from isthmus.progress import Tell, untold
+from isthmus.progress import StepCallback, ignore_steps
 from isthmus.results.kinds import KINDS, others
 from isthmus.results.schema import RunResult
 from isthmus.results.selection import check_known, several
@@ -111,7 +111,7 @@ class Picture:
 
 
 def pictures(
-    run: RunResult, suffixes: tuple[str, ...] = FORMS, tell: Tell = untold
+    run: RunResult, suffixes: tuple[str, ...] = FORMS, tell: StepCallback = ignore_steps
 ) -> list[Picture]:
     """Draw every plot that the run has data for; `tell` is called for each of them."""
     drawn: list[Picture] = []

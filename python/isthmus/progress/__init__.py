@@ -29,19 +29,19 @@ class Progress:
 
 Watch = Callable[[Progress], None]
 """Type of a callback that receives the `Progress` of a run repeatedly, for example to show it."""
-Tell = Callable[[str, int, int], None]
+StepCallback = Callable[[str, int, int], None]
 """Type of a callback that receives the name of a phase, its finished steps and all its steps."""
 
 
-def unwatched(_progress: Progress) -> None:
+def ignore_progress(_progress: Progress) -> None:
     """Do nothing: a callback for the progress of a run that shows nothing."""
 
 
-def untold(_phase: str, _step: int, _steps: int) -> None:
+def ignore_steps(_phase: str, _step: int, _steps: int) -> None:
     """Do nothing: a callback for the steps of writing and drawing that shows nothing."""
 
 
-def telling(watch: Watch, title: str, points: int = 0) -> Tell:
+def step_callback(watch: Watch, title: str, points: int = 0) -> StepCallback:
     """Return a callback that passes steps of writing and drawing to `watch` as progress."""
     last = Progress("writing", points, points, title=title)
 
@@ -63,9 +63,9 @@ def bar(wanted: bool | None = None) -> AbstractContextManager[Watch]:
     from isthmus.progress import notebook, terminal
 
     if wanted is False:
-        return nullcontext(unwatched)
+        return nullcontext(ignore_progress)
     if notebook.here():
         return notebook.shown()
     if terminal.here():
         return terminal.shown()
-    return terminal.lines() if wanted else nullcontext(unwatched)
+    return terminal.lines() if wanted else nullcontext(ignore_progress)

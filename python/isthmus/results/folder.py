@@ -18,7 +18,7 @@ from isthmus.errors import IsthmusError
 from isthmus.files import ready_folder, write_text
 from isthmus.owned import Identity, OwnedFolder, home_of
 from isthmus.owned.mark import RESULT, SCENARIO, SOURCE, sha256
-from isthmus.progress import Tell, untold
+from isthmus.progress import StepCallback, ignore_steps
 
 if TYPE_CHECKING:
     import polars as pl
@@ -116,7 +116,7 @@ def keep_provenance(folder: OwnedFolder, provenance: dict[str, Any]) -> None:
 def write_results(
     folder: OwnedFolder,
     results: Results,
-    tell: Tell = untold,
+    tell: StepCallback = ignore_steps,
     *,
     plots: tuple[str, ...] = (),
 ) -> None:
@@ -172,7 +172,7 @@ def write_report(path: Path, results: Results) -> None:
 
 
 def _write_page(
-    folder: OwnedFolder, results: Results, name: str, part: str, tell: Tell = untold
+    folder: OwnedFolder, results: Results, name: str, part: str, tell: StepCallback = ignore_steps
 ) -> None:
     """Write the report as a part of the folder, unless it is up to date."""
     from isthmus.report import inputs_of, render

@@ -1,9 +1,9 @@
 //! Claim of a worker on a unit of work: a file that names the worker, so that no other worker does the same
 //! unit.
 
-use super::look::{Found, claim_state, read_claim};
 use super::name::Name;
 use super::plain::{TRIES, retry_stale};
+use super::state::{ClaimFile, claim_state, read_claim};
 use super::worker::{Line, Own};
 use super::{ClaimError, Worker, at, at_unit};
 use std::fs::{self, OpenOptions};
@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Interval and number of checks whether another worker has restored a claim file that it had moved.
-const BACK: (Duration, u32) = (Duration::from_millis(1), 20);
+const RESTORE_CHECKS: (Duration, u32) = (Duration::from_millis(1), 20);
 
 /// The result of an attempt to claim a unit of work.
 #[derive(Debug)]
@@ -72,7 +72,7 @@ impl Worker {
 
     /// Remove the claim of a lost worker: move its file, check that it is the lost claim, and delete it. If
     /// another worker has replaced the claim meanwhile, restore the file.
-    fn remove_lost(&self, path: &Path, lost: &Found) -> io::Result<()> {
+    fn remove_lost(&self, path: &Path, lost: &ClaimFile) -> io::Result<()> {
         let mut aside = path.as_os_str().to_owned();
         aside.push(format!(".{}", self.name()));
         let aside = PathBuf::from(aside);
@@ -120,7 +120,7 @@ impl Claim {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        for _ in 0..BACK.1 {
+        for _ in 0..RESTORE_CHECKS.1 {
             match unless_gone(retry_stale(|| read_claim(&self.path))) {
                 Ok(Some(found)) if found.text.trim_end() == self.own.name.text => {
                     // If the claim file cannot be removed, the claim is valid as long as this worker has a
@@ -130,7 +130,7 @@ impl Drop for Claim {
                 }
                 // Another worker considered the claim lost and moved its file. That worker either restores or
                 // removes the file.
-                Ok(None) => thread::sleep(BACK.0),
+                Ok(None) => thread::sleep(RESTORE_CHECKS.0),
                 Ok(Some(_)) | Err(_) => return,
             }
         }
@@ -147,7 +147,7 @@ fn is_gone(error: &io::Error) -> bool {
 }
 
 /// Convert the error that a claim file no longer exists to `None`. Return all other results unchanged.
-fn unless_gone(found: io::Result<Option<Found>>) -> io::Result<Option<Found>> {
+fn unless_gone(found: io::Result<Option<ClaimFile>>) -> io::Result<Option<ClaimFile>> {
     match found {
         Err(error) if is_gone(&error) => Ok(None),
         found => found,

@@ -15,15 +15,15 @@
 //! write the same result for a unit.
 
 mod claim;
-mod look;
 mod name;
 mod plain;
+mod state;
 mod worker;
 
 pub use claim::{Claim, Taken};
-pub use look::{Seen, look};
 pub use name::Name;
 pub use plain::retry_stale;
+pub use state::{ClaimState, read_claim_state};
 pub use worker::{Worker, beat};
 
 use std::io::{self, ErrorKind};

@@ -1,7 +1,7 @@
 //! Run of a scenario by several processes, which share finished points and searches through the journal.
 
 use super::jobs::{Job, SearchJob};
-use super::turn::in_turn;
+use super::order::run_in_order;
 use super::{Experiment, Extent};
 use crate::claims::{Taken, Worker};
 use crate::envelope::Entry;
@@ -204,7 +204,7 @@ impl Experiment {
             Err(RunError::Memory { .. }) => None,
             Err(error) => self.fail(error),
         };
-        let mut all = in_turn(units.len(), |at| tried(&units[at], false));
+        let mut all = run_in_order(units.len(), |at| tried(&units[at], false));
         for (unit, outcome) in units.iter().zip(&mut all) {
             if outcome.is_none() && !self.progress.is_stopped() {
                 *outcome = tried(unit, true);

@@ -1,8 +1,8 @@
 //! Summary of a hypercube and utilisation of its channels, for the results.
 
 use crate::jobs::behind;
-use isthmus_experiment::subject::{Counted, Counts, Overlay, Taken, taken};
-use isthmus_experiment::uses::{Part, Uses, fullest, rows};
+use isthmus_experiment::subject::{Counted, Counts, Occupancy, Overlay, occupancy};
+use isthmus_experiment::uses::{Part, Uses, find_bottleneck, rows};
 use isthmus_kernel::Cycles;
 use isthmus_machine::hypercube::spec::{FaultSpec, HypercubeSpec};
 use isthmus_machine::hypercube::{ChannelKind, DeadlockProof, Machine};
@@ -10,10 +10,10 @@ use isthmus_topology::RoutingScheme;
 use serde::Serialize;
 
 /// Return the occupancy of each channel: the cycles for which messages occupied it, and the number of messages.
-pub(super) fn held(cycles: &[Cycles], messages: impl Iterator<Item = u64>) -> Vec<Taken> {
+pub(super) fn held(cycles: &[Cycles], messages: impl Iterator<Item = u64>) -> Vec<Occupancy> {
     let channels = cycles.iter().zip(messages);
     channels
-        .map(|(&cycles, times)| Taken {
+        .map(|(&cycles, times)| Occupancy {
             cycles,
             times,
             asked: cycles,
@@ -163,7 +163,7 @@ pub(super) fn channels(counted: &[Counted], machine: &Machine) -> Vec<Part> {
                 continue;
             };
             let channel = channel as usize;
-            let (busy, held) = taken(counted, cycle_us, lanes, |counts| counts.held[channel]);
+            let (busy, held) = occupancy(counted, cycle_us, lanes, |counts| counts.held[channel]);
             parts.push(Part {
                 kind: kind.name().to_owned(),
                 from: name.from,
@@ -186,7 +186,7 @@ pub(super) fn uses(counted: &[Counted], machine: &Machine, overlay: &Overlay) ->
         let io_nodes = 0..machine.placement().io_node_count();
         disks.extend(io_nodes.map(|node| {
             let disk = |counts: &Counts| counts.devices[node as usize];
-            let (busy, held) = taken(counted, cycle_us, 1, disk);
+            let (busy, held) = occupancy(counted, cycle_us, 1, disk);
             Part {
                 kind: DISK.to_owned(),
                 from: node,
@@ -206,7 +206,7 @@ pub(super) fn uses_of(channels: Vec<Part>, devices: Vec<Part>, overlay: &Overlay
     let listed = channels.len() <= CHANNELS_LISTED_MAX;
     let mut parts = channels;
     parts.extend(devices);
-    let bottleneck = fullest(&parts).map(|part| {
+    let bottleneck = find_bottleneck(&parts).map(|part| {
         let holder = match part.kind.as_str() {
             DISK | behind::DEVICE => "request",
             _ => "message",

@@ -6,7 +6,7 @@ use isthmus_experiment::capacity::Capacity;
 use isthmus_experiment::recorders::Recorders;
 use isthmus_experiment::result::{Collapse, NodeUse};
 use isthmus_experiment::subject::{
-    Counted, Counts, Fate, FlowInfo, Overlay, RateInfo, Simulated, Subject, Taken,
+    Counted, Counts, Fate, FlowInfo, Occupancy, Overlay, RateInfo, Simulated, Subject,
 };
 use isthmus_experiment::uses::Uses;
 use isthmus_experiment::{Flaw, Kind};
@@ -274,7 +274,7 @@ impl Simulated for Running {
                 carried.iter().map(|carried| carried.messages),
             ),
             devices: disks
-                .map(|disk| Taken {
+                .map(|disk| Occupancy {
                     cycles: disk.cycles,
                     times: disk.requests,
                     asked: disk.asked,

@@ -2,7 +2,7 @@
 
 use isthmus_experiment::capacity::{Capacity, PartKind, bandwidth};
 use isthmus_experiment::subject::{Counted, Overlay};
-use isthmus_experiment::uses::{Part as UsedPart, Uses, fullest, rows};
+use isthmus_experiment::uses::{Part as UsedPart, Uses, find_bottleneck, rows};
 use isthmus_stream_sim::spec::{From, Machine, To, Work};
 use isthmus_stream_sim::{LinkKind, Part, parts};
 use serde::Serialize;
@@ -154,6 +154,6 @@ pub(super) fn uses(machine: &Machine, counted: &[Counted], overlay: &Overlay) ->
         .collect();
     Uses {
         rows: rows(&used, overlay, true),
-        bottleneck: fullest(&used).map(|part| part.bottleneck("message", None)),
+        bottleneck: find_bottleneck(&used).map(|part| part.bottleneck("message", None)),
     }
 }

@@ -5,7 +5,7 @@ use isthmus_experiment::capacity::Capacity;
 use isthmus_experiment::recorders::Recorders;
 use isthmus_experiment::result::{Collapse, NodeUse};
 use isthmus_experiment::subject::{
-    Counted, Counts, Figure, FlowInfo, Overlay, RateInfo, Simulated, Subject, Taken,
+    Counted, Counts, Figure, FlowInfo, Occupancy, Overlay, RateInfo, Simulated, Subject,
 };
 use isthmus_experiment::uses::Uses;
 use isthmus_experiment::{Flaw, Kind};
@@ -255,9 +255,9 @@ impl Simulated for Running {
             channels: uses.iter().map(|part| ticks(part.utilisation)).collect(),
             held: uses
                 .iter()
-                .map(|part| Taken {
+                .map(|part| Occupancy {
                     cycles: ticks(part.utilisation),
-                    ..Taken::default()
+                    ..Occupancy::default()
                 })
                 .collect(),
             ..Counts::default()

@@ -3,8 +3,8 @@
 use super::{Message, is_io, stores};
 use crate::devices::{self, DEVICE as DEVICE_TABLE};
 use isthmus_experiment::capacity::number;
-use isthmus_experiment::subject::{Counted, Counts, Taken, taken};
-use isthmus_experiment::uses::{Part, fullest};
+use isthmus_experiment::subject::{Counted, Counts, Occupancy, occupancy};
+use isthmus_experiment::uses::{Part, find_bottleneck};
 use isthmus_kernel::Cycles;
 use isthmus_machine::storage::{Model, StationCount, model};
 use isthmus_scenario::format::{Reason, Watch};
@@ -314,7 +314,7 @@ pub(crate) fn parts(
             .map(|kind| {
                 let at = first + number * kinds + kind;
                 let station = |counts: &Counts| counts.devices[at];
-                let (busy, by) = taken(counted, tick_us, lanes as u32, station);
+                let (busy, by) = occupancy(counted, tick_us, lanes as u32, station);
                 Part {
                     kind: DEVICE.to_owned(),
                     from: server,
@@ -326,16 +326,16 @@ pub(crate) fn parts(
                 }
             })
             .collect();
-        fullest(&stations).or(stations.first()).cloned()
+        find_bottleneck(&stations).or(stations.first()).cloned()
     };
     servers.iter().enumerate().filter_map(of_server).collect()
 }
 
 /// Convert the station counts of a simulation's devices to occupancies.
-pub(crate) fn counts(counted: Vec<StationCount>) -> Vec<Taken> {
+pub(crate) fn counts(counted: Vec<StationCount>) -> Vec<Occupancy> {
     let stations = counted.into_iter();
     stations
-        .map(|station| Taken {
+        .map(|station| Occupancy {
             cycles: station.cycles,
             times: station.times,
             asked: station.asked,

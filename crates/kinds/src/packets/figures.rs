@@ -3,8 +3,8 @@
 use super::Fabric;
 use super::credits::Spread;
 use crate::jobs::behind;
-use isthmus_experiment::subject::{Counted, Counts, Overlay, taken};
-use isthmus_experiment::uses::{Part, Uses, fullest, rows};
+use isthmus_experiment::subject::{Counted, Counts, Overlay, occupancy};
+use isthmus_experiment::uses::{Part, Uses, find_bottleneck, rows};
 use isthmus_machine::packets::routes::Routes;
 use isthmus_machine::packets::spec::{NetworkSpec, Switching};
 use isthmus_workload::jobs::Layout;
@@ -36,7 +36,7 @@ pub(crate) fn uses(
             let into_node = link.to < fabric.node_count();
             let lanes = lanes(network.spec(), classes, link.out_of_node, into_node);
             let link_count = |counts: &Counts| counts.held[number as usize];
-            let (held, by) = taken(counted, tick_us, lanes, link_count);
+            let (held, by) = occupancy(counted, tick_us, lanes, link_count);
             let carried = share(number);
             let packet_us = packet_ticks(counted, number) * tick_us;
             let let_through = spread.let_through(fabric, &link, number, packet_us * 1e6);
@@ -60,7 +60,7 @@ pub(crate) fn uses(
     let listed = links.len() <= LINKS_LISTED_MAX;
     let interfaces = (0..fabric.node_count()).map(|node| {
         let engine_count = |counts: &Counts| counts.devices[node as usize];
-        let (busy, by) = taken(counted, tick_us, 1, engine_count);
+        let (busy, by) = occupancy(counted, tick_us, 1, engine_count);
         Part {
             kind: "interface".to_owned(),
             from: node,
@@ -76,7 +76,7 @@ pub(crate) fn uses(
     let nodes = fabric.node_count() as usize;
     parts.extend(behind::parts(counted, nodes, servers, tick_us, storage));
     let server_of = |part: &Part| servers.iter().copied().find(|&server| part.is_at(server));
-    let bottleneck = fullest(&parts).map(|part| {
+    let bottleneck = find_bottleneck(&parts).map(|part| {
         let holder = match part.kind.as_str() {
             behind::DEVICE => "request",
             _ => "packet",
@@ -91,7 +91,7 @@ pub(crate) fn uses(
                 .filter(|part| part.is_at(server))
                 .cloned()
                 .collect();
-            fullest(&own).map(|part| Part {
+            find_bottleneck(&own).map(|part| Part {
                 kind: "server".to_owned(),
                 from: server,
                 to: None,

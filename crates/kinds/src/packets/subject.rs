@@ -6,7 +6,7 @@ use crate::jobs::capacity::PredictableJob;
 use crate::jobs::{self, Measured, Running, Runs, ns};
 use isthmus_experiment::Flaw;
 use isthmus_experiment::capacity::Capacity;
-use isthmus_experiment::subject::{Counted, Counts, Overlay, Simulated, Subject, Taken};
+use isthmus_experiment::subject::{Counted, Counts, Occupancy, Overlay, Simulated, Subject};
 use isthmus_experiment::uses::Uses;
 use isthmus_machine::jobs::Replication as _;
 use isthmus_machine::packets::routes::Routes;
@@ -118,19 +118,19 @@ impl<F: Fabric> Runs for NetworkForJobs<F> {
 /// Return the counts of the use of links, interfaces and devices by a simulation.
 fn counts<W: Routes>(simulation: &Simulation<W>) -> Counts {
     let counters = simulation.counted();
-    let taken = |cycles: &[u64], times: &[u64]| -> Vec<Taken> {
+    let occupancies = |cycles: &[u64], times: &[u64]| -> Vec<Occupancy> {
         let each = cycles.iter().zip(times);
-        each.map(|(&cycles, &times)| Taken {
+        each.map(|(&cycles, &times)| Occupancy {
             cycles,
             times,
             asked: cycles,
         })
         .collect()
     };
-    let mut devices = taken(&counters.dma, &counters.sent);
+    let mut devices = occupancies(&counters.dma, &counters.sent);
     devices.extend(behind::counts(simulation.counted_behind()));
     Counts {
-        held: taken(&counters.held, &counters.packets),
+        held: occupancies(&counters.held, &counters.packets),
         devices,
         channels: counters.busy,
         held_cycles: None,

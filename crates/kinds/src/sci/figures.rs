@@ -3,7 +3,7 @@
 use crate::jobs::behind;
 use isthmus_experiment::result::{ChannelUse, NodeUse};
 use isthmus_experiment::subject::{Counted, Overlay};
-use isthmus_experiment::uses::{Part, Uses, fullest, rows};
+use isthmus_experiment::uses::{Part, Uses, find_bottleneck, rows};
 use isthmus_machine::sci::{Lengths, Machine};
 use isthmus_topology::rings::Fabric;
 use serde::Serialize;
@@ -114,7 +114,7 @@ pub(super) fn uses(
     uses.splice(after_links..after_links, by_kind);
     Uses {
         rows: uses,
-        bottleneck: fullest(&parts).map(|part| {
+        bottleneck: find_bottleneck(&parts).map(|part| {
             let holder = match part.kind.as_str() {
                 behind::DEVICE => "request",
                 _ => "packet",

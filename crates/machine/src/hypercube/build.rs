@@ -1,6 +1,6 @@
 //! Construction of a hypercube machine: placement, routes, channels.
 
-use crate::hypercube::faulted::{Faulted, Left};
+use crate::hypercube::faulted::{Faulted, WorkingParts};
 use crate::hypercube::layout::{ChannelKind, Layout};
 use crate::hypercube::spec::{FaultSpec, HypercubeSpec, PlacementSpec};
 use isthmus_device::{Disk, IoNodeTimes};
@@ -207,8 +207,8 @@ impl Machine {
     /// # Errors
     /// If a faulty part does not exist, or the machine cannot run with these faults.
     pub fn working_pes_after(&self, faults: &FaultSpec) -> Result<u32, MachineError> {
-        let left = Left::new(self.cube(), self.io_cube(), &self.placement, faults)?;
-        Ok(left.alive.iter().filter(|&&alive| alive).count() as u32)
+        let working = WorkingParts::new(self.cube(), self.io_cube(), &self.placement, faults)?;
+        Ok(working.alive.iter().filter(|&&alive| alive).count() as u32)
     }
 
     /// Return the number of PEs that work.

@@ -17,16 +17,16 @@ pub(crate) struct Faulted {
 }
 
 /// The PEs and I/O nodes of a faulty machine that still work.
-pub(crate) struct Left {
+pub(crate) struct WorkingParts {
     pe_faults: CubeFaults,
     io_link_faults: CubeFaults,
     /// For each PE, whether it works.
     pub alive: Vec<bool>,
     /// I/O nodes that do not work, by number.
-    silent: Vec<u32>,
+    failed_io_nodes: Vec<u32>,
 }
 
-impl Left {
+impl WorkingParts {
     /// Return the parts that work under `faults`, or an error if the machine cannot run.
     pub fn new(
         cube: Hypercube,
@@ -48,15 +48,15 @@ impl Left {
         if alive.iter().filter(|&&alive| alive).count() < 2 {
             return Err(MachineError::NobodyLeft);
         }
-        let silent = placement.io_nodes_down(&pe_faults, &faults.io_nodes)?;
-        if silent.len() == placement.io_nodes().len() {
+        let failed_io_nodes = placement.io_nodes_down(&pe_faults, &faults.io_nodes)?;
+        if failed_io_nodes.len() == placement.io_nodes().len() {
             return Err(MachineError::NoIoNodeLeft);
         }
         Ok(Self {
             pe_faults,
             io_link_faults,
             alive,
-            silent,
+            failed_io_nodes,
         })
     }
 }
@@ -69,16 +69,17 @@ impl Faulted {
         placement: &Placement,
         faults: &FaultSpec,
     ) -> Result<Self, MachineError> {
-        let Left {
+        let WorkingParts {
             pe_faults,
             io_link_faults,
             alive,
-            silent,
-        } = Left::new(cube, io_cube, placement, faults)?;
+            failed_io_nodes,
+        } = WorkingParts::new(cube, io_cube, placement, faults)?;
         let routed = |faults: CubeFaults| (!faults.is_none()).then(|| FaultyCube::new(faults));
         let (routes, io_routes) = (routed(pe_faults.clone()), routed(io_link_faults));
-        let io_faults = CubeFaults::new(io_cube, &silent, &faults.io_links)?;
-        let attends = placement.forwarding(&cube, &silent, &placement.clients(&pe_faults))?;
+        let io_faults = CubeFaults::new(io_cube, &failed_io_nodes, &faults.io_links)?;
+        let attends =
+            placement.forwarding(&cube, &failed_io_nodes, &placement.clients(&pe_faults))?;
         let asks = placement.server_of_each(cube, &pe_faults, &attends);
         Ok(Self {
             routes,

@@ -11,7 +11,7 @@
 //! no acknowledgements.
 
 use crate::hypercube::build::Machine;
-use crate::hypercube::operation::{ErrandId, Step};
+use crate::hypercube::operation::Step;
 use crate::hypercube::spec::Transfer;
 use crate::jobs::{Completed, Jobs, Observer, Open, Packet, Replication, Stored};
 use crate::storage::{JobStores, StationCount};
@@ -25,6 +25,8 @@ use std::sync::Arc;
 id! {
     /// Index of a message in the list of incomplete messages.
     struct MessageId;
+    /// Index of a transfer unit under way.
+    struct TransferUnitId;
 }
 
 /// A message of a job that was generated and is not complete.
@@ -48,7 +50,7 @@ enum Leg {
     Io(Step),
 }
 
-/// Event for which a transfer unit under way (an errand) waits.
+/// Event for which a transfer unit under way waits.
 #[derive(Debug, Clone, Copy)]
 enum Stage {
     /// The transfer unit waits for the time at which its message is handed to the network.
@@ -63,7 +65,7 @@ enum Stage {
 
 /// A transfer unit of a message under way, with its current worm.
 #[derive(Debug, Clone, Copy)]
-struct Errand {
+struct TransferUnit {
     message: MessageId,
     stage: Stage,
     leg: Leg,
@@ -76,7 +78,7 @@ struct Errand {
 /// One replication of a simulation: a hypercube, its jobs and every message under way.
 #[derive(Debug)]
 pub struct JobsSimulation {
-    engine: Engine<ErrandId>,
+    engine: Engine<TransferUnitId>,
     state: State,
     counted_from: Cycles,
 }
@@ -89,7 +91,7 @@ struct State {
     stores: Option<JobStores>,
     transfer: Transfer,
     messages: Slab<MessageId, Message>,
-    errands: Slab<ErrandId, Errand>,
+    units: Slab<TransferUnitId, TransferUnit>,
     path: Vec<ChannelId>,
     /// Buffer for messages that are passed on to the engine; empty between calls.
     starting: Vec<Demand>,
@@ -137,7 +139,7 @@ impl JobsSimulation {
                 stores,
                 transfer,
                 messages: Slab::new(),
-                errands: Slab::new(),
+                units: Slab::new(),
                 path: Vec::new(),
                 starting: Vec::new(),
             },
@@ -171,7 +173,7 @@ impl Replication for JobsSimulation {
 
     /// Return the number of incomplete messages, plus the number of their transfer units under way.
     fn under_way(&self) -> u64 {
-        (self.state.messages.len() + self.state.errands.len()) as u64
+        (self.state.messages.len() + self.state.units.len()) as u64
     }
 
     /// Run the engine up to cycle `until` or until the observer has finished. Return whether any message is
@@ -212,7 +214,7 @@ impl Replication for JobsSimulation {
 
 impl State {
     /// Start the messages that the jobs have generated since the last call.
-    fn begin(&mut self, engine: &mut Engine<ErrandId>) {
+    fn begin(&mut self, engine: &mut Engine<TransferUnitId>) {
         let mut starting = std::mem::take(&mut self.starting);
         self.jobs.pass_on(|&demand| starting.push(demand));
         for demand in starting.drain(..) {
@@ -227,7 +229,7 @@ impl State {
                 self.wait(
                     engine,
                     demand.time,
-                    Errand {
+                    TransferUnit {
                         message,
                         stage: Stage::Hand,
                         leg: self.first_leg(&demand),
@@ -254,7 +256,7 @@ impl State {
     }
 
     /// Start the next transfer unit of a message at `time`.
-    fn next_unit(&mut self, engine: &mut Engine<ErrandId>, number: MessageId, time: Cycles) {
+    fn next_unit(&mut self, engine: &mut Engine<TransferUnitId>, number: MessageId, time: Cycles) {
         let message = &mut self.messages[number];
         let bytes = message.unsent_bytes.min(self.transfer.unit.get());
         message.unsent -= 1;
@@ -262,53 +264,59 @@ impl State {
         let demand = message.demand;
         let started = time + self.machine.startup();
         let leg = self.first_leg(&demand);
-        let errand = Errand {
+        let unit = TransferUnit {
             message: number,
             stage: Stage::Send,
             leg,
             bytes,
             started,
         };
-        self.wait(engine, started, errand);
+        self.wait(engine, started, unit);
     }
 
     /// Schedule the next worm of a transfer unit, one start-up time after `time`.
-    fn follow(&mut self, engine: &mut Engine<ErrandId>, errand: Errand, leg: Leg, time: Cycles) {
+    fn follow(
+        &mut self,
+        engine: &mut Engine<TransferUnitId>,
+        unit: TransferUnit,
+        leg: Leg,
+        time: Cycles,
+    ) {
         let stage = Stage::Send;
         let at = time + self.machine.startup();
         // Keep the start of the first worm that carries data, from which the latency of read data counts.
         let started = match leg {
             Leg::Between { .. } | Leg::Io(Step::Reply { .. }) => at,
-            Leg::Io(_) => errand.started,
+            Leg::Io(_) => unit.started,
         };
-        let next = Errand {
+        let next = TransferUnit {
             stage,
             leg,
             started,
-            ..errand
+            ..unit
         };
         self.wait(engine, at, next);
     }
 
     /// Schedule the next event of a transfer unit for `time`.
-    fn wait(&mut self, engine: &mut Engine<ErrandId>, time: Cycles, errand: Errand) {
-        let number = self.errands.insert(errand);
+    fn wait(&mut self, engine: &mut Engine<TransferUnitId>, time: Cycles, unit: TransferUnit) {
+        let number = self.units.insert(unit);
         engine.schedule(time, number.number());
     }
 
     /// Return the job's message to which a transfer unit belongs.
-    fn demand(&self, errand: &Errand) -> Demand {
-        self.messages[errand.message].demand
+    fn demand(&self, unit: &TransferUnit) -> Demand {
+        self.messages[unit.message].demand
     }
 
     /// Start the current worm of a transfer unit now.
-    fn send(&mut self, engine: &mut Engine<ErrandId>, number: ErrandId) {
-        let errand = self.errands[number];
-        let demand = self.demand(&errand);
+    fn send(&mut self, engine: &mut Engine<TransferUnitId>, number: TransferUnitId) {
+        let unit = self.units[number];
+        let demand = self.demand(&unit);
         let (machine, path) = (&self.machine, &mut self.path);
         path.clear();
         let written = demand.operation == Operation::Write;
-        let (has_data, has_request) = match errand.leg {
+        let (has_data, has_request) = match unit.leg {
             Leg::Between { from, to } => {
                 machine.path_pe_pe(from, to, path);
                 let has_data = written || from != demand.from;
@@ -322,7 +330,7 @@ impl State {
         };
         let clock = machine.clock();
         let data = if has_data {
-            clock.flits(Bytes::new(errand.bytes))
+            clock.flits(Bytes::new(unit.bytes))
         } else {
             0
         };
@@ -346,42 +354,46 @@ struct Driver<'a, O> {
 }
 
 impl<O: Observer> Handler for Driver<'_, O> {
-    /// Data that the engine returns with each event: the number of the transfer unit under way (errand).
-    type Tag = ErrandId;
+    /// Data that the engine returns with each event: the number of the transfer unit under way.
+    type Tag = TransferUnitId;
 
     /// Handle a timer: the event for which a transfer unit waited has occurred.
-    fn timer(&mut self, engine: &mut Engine<ErrandId>, timer: u32) {
-        let number = ErrandId::new(timer);
-        let errand = self.state.errands[number];
-        if let Stage::Send = errand.stage {
+    fn timer(&mut self, engine: &mut Engine<TransferUnitId>, timer: u32) {
+        let number = TransferUnitId::new(timer);
+        let unit = self.state.units[number];
+        if let Stage::Send = unit.stage {
             return self.state.send(engine, number);
         }
-        self.state.errands.remove(number);
-        match errand.stage {
+        self.state.units.remove(number);
+        match unit.stage {
             Stage::Hand => {
-                let demand = self.state.demand(&errand);
+                let demand = self.state.demand(&unit);
                 self.state.jobs.handed(engine.now(), &demand);
                 self.report_and_begin(engine);
             }
-            Stage::Arrive => self.arrived(engine, errand),
+            Stage::Arrive => self.arrived(engine, unit),
             Stage::Store => {
-                let demand = self.state.demand(&errand);
+                let demand = self.state.demand(&unit);
                 self.observer.stored(&Stored {
                     job: demand.job,
                     client: demand.from,
-                    bytes: errand.bytes,
+                    bytes: unit.bytes,
                 });
-                self.ended(engine, &errand);
+                self.ended(engine, &unit);
             }
             Stage::Send => unreachable!("it is sent above"),
         }
     }
 
     /// Handle the arrival of a worm's head: schedule the arrival of its tail, with which the next step starts.
-    fn delivered(&mut self, engine: &mut Engine<ErrandId>, delivered: &Delivered<ErrandId>) {
-        let errand = *self.state.errands.remove(delivered.tag);
+    fn delivered(
+        &mut self,
+        engine: &mut Engine<TransferUnitId>,
+        delivered: &Delivered<TransferUnitId>,
+    ) {
+        let unit = *self.state.units.remove(delivered.tag);
         let stage = Stage::Arrive;
-        let arriving = Errand { stage, ..errand };
+        let arriving = TransferUnit { stage, ..unit };
         self.state.wait(engine, delivered.tail, arriving);
     }
 
@@ -394,37 +406,37 @@ impl<O: Observer> Handler for Driver<'_, O> {
 
 impl<O: Observer> Driver<'_, O> {
     /// Handle the arrival of the tail of a transfer unit's worm.
-    fn arrived(&mut self, engine: &mut Engine<ErrandId>, errand: Errand) {
-        let demand = self.state.demand(&errand);
+    fn arrived(&mut self, engine: &mut Engine<TransferUnitId>, unit: TransferUnit) {
+        let demand = self.state.demand(&unit);
         let machine = &self.state.machine;
-        match errand.leg {
+        match unit.leg {
             Leg::Between { from, to } if from == demand.from => match demand.operation {
                 Operation::Write => {
-                    self.report_packet(engine, &errand);
-                    self.ended(engine, &errand);
+                    self.report_packet(engine, &unit);
+                    self.ended(engine, &unit);
                 }
                 Operation::Read => {
                     let back = Leg::Between { from: to, to: from };
-                    self.state.follow(engine, errand, back, engine.now());
+                    self.state.follow(engine, unit, back, engine.now());
                 }
             },
             Leg::Between { .. } | Leg::Io(Step::Reply { .. }) => {
-                self.report_packet(engine, &errand);
-                self.ended(engine, &errand);
+                self.report_packet(engine, &unit);
+                self.ended(engine, &unit);
             }
             Leg::Io(Step::Ask { pe }) => {
                 let asked = machine.asks(pe);
                 let to = machine.attends(asked);
                 if to == asked {
-                    self.at_server(engine, errand, asked);
+                    self.at_server(engine, unit, asked);
                 } else {
                     let failed = asked;
                     let step = Leg::Io(Step::Redirect { failed, to });
-                    self.state.follow(engine, errand, step, engine.now());
+                    self.state.follow(engine, unit, step, engine.now());
                 }
             }
-            Leg::Io(Step::Redirect { to, .. }) => self.at_server(engine, errand, to),
-            Leg::Io(Step::Forward { from, to }) => self.at_holder(engine, errand, to, from),
+            Leg::Io(Step::Redirect { to, .. }) => self.at_server(engine, unit, to),
+            Leg::Io(Step::Forward { from, to }) => self.at_holder(engine, unit, to, from),
             Leg::Io(Step::Spread { .. } | Step::Copy { .. }) => {
                 unreachable!("jobs have no broadcasts")
             }
@@ -432,28 +444,34 @@ impl<O: Observer> Driver<'_, O> {
     }
 
     /// Handle a request or a write at `node`, the I/O node that serves its PE.
-    fn at_server(&mut self, engine: &mut Engine<ErrandId>, errand: Errand, node: u32) {
+    fn at_server(&mut self, engine: &mut Engine<TransferUnitId>, unit: TransferUnit, node: u32) {
         let state = &mut *self.state;
-        let holder = state.holder(&errand);
+        let holder = state.holder(&unit);
         if holder == node {
-            return self.at_holder(engine, errand, node, node);
+            return self.at_holder(engine, unit, node, node);
         }
         let step = Leg::Io(Step::Forward {
             from: node,
             to: holder,
         });
-        state.follow(engine, errand, step, engine.now());
+        state.follow(engine, unit, step, engine.now());
     }
 
     /// Handle a request or a write at `node`, the I/O node that has or stores the data. The request arrived
     /// through the I/O node `asked`.
-    fn at_holder(&mut self, engine: &mut Engine<ErrandId>, errand: Errand, node: u32, asked: u32) {
+    fn at_holder(
+        &mut self,
+        engine: &mut Engine<TransferUnitId>,
+        unit: TransferUnit,
+        node: u32,
+        asked: u32,
+    ) {
         let now = engine.now();
         let state = &mut *self.state;
-        let demand = state.demand(&errand);
+        let demand = state.demand(&unit);
         let part = Demand {
             to: state.machine.cube().node_count() + node,
-            bytes: errand.bytes,
+            bytes: unit.bytes,
             ..demand
         };
         let done = (state.stores.as_mut()).and_then(|stores| stores.done(now, &part));
@@ -462,23 +480,23 @@ impl<O: Observer> Driver<'_, O> {
                 let pe = demand.from;
                 let from = node;
                 let step = Leg::Io(Step::Reply { from, asked, pe });
-                state.follow(engine, errand, step, done.unwrap_or(now));
+                state.follow(engine, unit, step, done.unwrap_or(now));
             }
             (Operation::Write, Some(done)) => {
                 let stage = Stage::Store;
-                state.wait(engine, done, Errand { stage, ..errand });
-                self.report_packet(engine, &errand);
+                state.wait(engine, done, TransferUnit { stage, ..unit });
+                self.report_packet(engine, &unit);
             }
             (Operation::Write, None) => {
-                self.report_packet(engine, &errand);
-                self.ended(engine, &errand);
+                self.report_packet(engine, &unit);
+                self.ended(engine, &unit);
             }
         }
     }
 
     /// Report to the observer a transfer unit whose data has arrived completely.
-    fn report_packet(&mut self, engine: &Engine<ErrandId>, errand: &Errand) {
-        let demand = self.state.demand(errand);
+    fn report_packet(&mut self, engine: &Engine<TransferUnitId>, unit: &TransferUnit) {
+        let demand = self.state.demand(unit);
         let (from, to) = match demand.operation {
             Operation::Write => (demand.from, demand.to),
             Operation::Read => (demand.to, demand.from),
@@ -488,17 +506,17 @@ impl<O: Observer> Driver<'_, O> {
             client: demand.from,
             from,
             to,
-            bytes: errand.bytes,
-            latency: engine.now() - errand.started,
+            bytes: unit.bytes,
+            latency: engine.now() - unit.started,
             answer: false,
         });
     }
 
     /// Handle the end of a transfer unit: start the next unit of its message, or complete the message.
-    fn ended(&mut self, engine: &mut Engine<ErrandId>, errand: &Errand) {
+    fn ended(&mut self, engine: &mut Engine<TransferUnitId>, unit: &TransferUnit) {
         let now = engine.now();
         let state = &mut *self.state;
-        let message = &mut state.messages[errand.message];
+        let message = &mut state.messages[unit.message];
         message.open -= 1;
         let Message {
             demand,
@@ -507,12 +525,12 @@ impl<O: Observer> Driver<'_, O> {
             ..
         } = *message;
         if unsent > 0 {
-            state.next_unit(engine, errand.message, now);
+            state.next_unit(engine, unit.message, now);
         }
         if open > 0 {
             return;
         }
-        state.messages.remove(errand.message);
+        state.messages.remove(unit.message);
         state
             .jobs
             .report_offered(demand.process, now, self.observer);
@@ -527,7 +545,7 @@ impl<O: Observer> Driver<'_, O> {
     }
 
     /// Report the phases that have ended, and start the messages that follow.
-    fn report_and_begin(&mut self, engine: &mut Engine<ErrandId>) {
+    fn report_and_begin(&mut self, engine: &mut Engine<TransferUnitId>) {
         self.state.jobs.report_phases(self.observer);
         self.state.begin(engine);
     }
@@ -536,8 +554,8 @@ impl<O: Observer> Driver<'_, O> {
 impl State {
     /// Return the I/O node that has or stores the data of a transfer unit. If it has failed, its substitute
     /// serves with its own device.
-    fn holder(&self, errand: &Errand) -> u32 {
-        let server = self.demand(errand).to - self.machine.cube().node_count();
+    fn holder(&self, unit: &TransferUnit) -> u32 {
+        let server = self.demand(unit).to - self.machine.cube().node_count();
         self.machine.attends(server)
     }
 }

@@ -8,8 +8,8 @@ use isthmus_wormhole::ChannelId;
 id! {
     /// Index of an I/O demand (such as a file read) under way.
     pub(crate) struct OpenId;
-    /// Index of an errand: a message of an I/O demand under way.
-    pub(crate) struct ErrandId;
+    /// Index of a message of an I/O demand under way.
+    pub(crate) struct MessageId;
 }
 
 /// An I/O demand that has started and is not complete.
@@ -63,7 +63,7 @@ impl Step {
     }
 }
 
-/// Event for which an errand (a message of an I/O demand) waits.
+/// Event for which a message of an I/O demand waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// The message waits for the time at which it is sent.
@@ -76,7 +76,7 @@ pub(crate) enum Stage {
 
 /// One message of an I/O demand: its purpose, and the state of its chain of consecutive messages.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Errand {
+pub(crate) struct MessageState {
     pub open: OpenId,
     pub stage: Stage,
     pub step: Step,

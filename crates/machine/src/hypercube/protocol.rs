@@ -2,7 +2,7 @@
 //! node that serves it, on to the I/O node that has the data, and back.
 
 use crate::hypercube::observe::{Class, Completed, Leg, Observer, Operation};
-use crate::hypercube::operation::{Errand, ErrandId, Open, Stage, Step};
+use crate::hypercube::operation::{MessageId, MessageState, Open, Stage, Step};
 use crate::hypercube::simulation::{Driver, Tag};
 use isthmus_kernel::{Cycles, Engine as _, Id};
 use isthmus_workload::spec::FileLayout;
@@ -39,7 +39,7 @@ impl<O: Observer> Driver<'_, O> {
             last: now,
         });
         let mut ask = |from: u32, blocks: u32, data: bool| {
-            let errand = state.errands.insert(Errand {
+            let message = state.messages.insert(MessageState {
                 open,
                 stage: Stage::Send,
                 step: Step::Ask { pe: from },
@@ -49,56 +49,56 @@ impl<O: Observer> Driver<'_, O> {
                 cause: u64::MAX,
             });
             state.open[open].parts += 1;
-            errand
+            message
         };
-        let mut errands = Vec::new();
+        let mut messages = Vec::new();
         match operation {
             Operation::Read | Operation::Write => {
                 let split = state.lengths.split;
                 for first in (0..blocks).step_by(split as usize) {
                     let part = split.min(blocks - first);
-                    errands.push(ask(pe, part, operation == Operation::Write));
+                    messages.push(ask(pe, part, operation == Operation::Write));
                 }
             }
-            Operation::Broadcast | Operation::Scatter => errands.push(ask(pe, 1, false)),
+            Operation::Broadcast | Operation::Scatter => messages.push(ask(pe, 1, false)),
             Operation::Gather => {
                 for member in state.traffic.group(pe) {
                     if state.machine.is_alive(member) {
-                        errands.push(ask(member, 1, true));
+                        messages.push(ask(member, 1, true));
                     }
                 }
             }
         }
-        for errand in errands {
-            self.send(engine, errand);
+        for message in messages {
+            self.send(engine, message);
         }
     }
 
-    /// Continue an errand (a message of an I/O demand), because the event for which it waited has occurred.
-    pub(crate) fn due(&mut self, engine: &mut Engine<Tag>, index: ErrandId) {
-        match self.state.errands[index].stage {
+    /// Continue a message of an I/O demand, because the event for which it waited has occurred.
+    pub(crate) fn due(&mut self, engine: &mut Engine<Tag>, index: MessageId) {
+        match self.state.messages[index].stage {
             Stage::Send => self.send(engine, index),
             Stage::Arrive => {
-                let errand = *self.state.errands.remove(index);
-                self.arrived(engine, errand);
+                let message = *self.state.messages.remove(index);
+                self.arrived(engine, message);
             }
             Stage::Store => {
-                let errand = *self.state.errands.remove(index);
-                self.part_done(engine, &errand, engine.now());
+                let message = *self.state.messages.remove(index);
+                self.part_done(engine, &message, engine.now());
             }
         }
     }
 
-    /// Start the message that an errand (state of a message of an I/O demand) describes.
-    fn send(&mut self, engine: &mut Engine<Tag>, index: ErrandId) {
+    /// Start the message of an I/O demand that the state `index` describes.
+    fn send(&mut self, engine: &mut Engine<Tag>, index: MessageId) {
         let state = &mut *self.state;
-        let errand = state.errands[index];
+        let message = state.messages[index];
         let machine = &state.machine;
         let path = &mut state.path;
         path.clear();
-        errand.step.path(machine, path);
-        let class = match errand.step {
-            Step::Ask { .. } if errand.data => Class::Write,
+        message.step.path(machine, path);
+        let class = match message.step {
+            Step::Ask { .. } if message.data => Class::Write,
             Step::Ask { .. } => Class::Request,
             Step::Redirect { .. } => Class::Redirect,
             Step::Forward { .. } => Class::Forward,
@@ -107,18 +107,18 @@ impl<O: Observer> Driver<'_, O> {
             Step::Spread { .. } | Step::Copy { .. } => Class::Broadcast,
         };
         let lengths = state.lengths;
-        let carries_data = errand.data;
-        let header = if errand.step.announces() {
+        let carries_data = message.data;
+        let header = if message.step.announces() {
             lengths.request
         } else {
             0
         };
         let length = if carries_data {
-            header + lengths.block * errand.blocks
+            header + lengths.block * message.blocks
         } else {
             lengths.request
         };
-        let cause = (errand.cause != u64::MAX).then_some(errand.cause);
+        let cause = (message.cause != u64::MAX).then_some(message.cause);
         self.start(
             engine,
             Tag {
@@ -131,44 +131,44 @@ impl<O: Observer> Driver<'_, O> {
     }
 
     /// Handle the arrival of the head of a message of an I/O demand. The next step starts when the tail arrives.
-    pub(crate) fn delivered_errand(
+    pub(crate) fn delivered_io_message(
         &mut self,
         engine: &mut Engine<Tag>,
-        index: ErrandId,
+        index: MessageId,
         leg: &Leg,
     ) {
-        let mut errand = *self.state.errands.remove(index);
-        errand.network += leg.header_latency();
-        errand.cause = leg.number;
-        match errand.step {
-            Step::Reply { .. } | Step::Copy { .. } => self.part_done(engine, &errand, leg.tail),
-            _ => self.wait(engine, Stage::Arrive, errand, leg.tail),
+        let mut message = *self.state.messages.remove(index);
+        message.network += leg.header_latency();
+        message.cause = leg.number;
+        match message.step {
+            Step::Reply { .. } | Step::Copy { .. } => self.part_done(engine, &message, leg.tail),
+            _ => self.wait(engine, Stage::Arrive, message, leg.tail),
         }
     }
 
     /// Handle the complete arrival of a message of an I/O demand at an I/O node, or at the PE of a failed I/O
     /// node.
-    fn arrived(&mut self, engine: &mut Engine<Tag>, errand: Errand) {
+    fn arrived(&mut self, engine: &mut Engine<Tag>, message: MessageState) {
         let machine = &self.state.machine;
-        match errand.step {
+        match message.step {
             Step::Ask { pe } => {
                 let asked = machine.asks(pe);
                 let attends = machine.attends(asked);
                 if attends == asked {
-                    self.at_io_node(engine, errand, asked);
+                    self.at_io_node(engine, message, asked);
                 } else {
                     let step = Step::Redirect {
                         failed: asked,
                         to: attends,
                     };
                     let at = engine.now() + machine.startup();
-                    self.follow(engine, Errand { step, ..errand }, at);
+                    self.follow(engine, MessageState { step, ..message }, at);
                 }
             }
-            Step::Redirect { to, .. } => self.at_io_node(engine, errand, to),
-            Step::Forward { to, .. } if errand.data => self.store(engine, errand, to),
-            Step::Forward { from, to } => self.provide(engine, errand, to, from),
-            Step::Spread { root, to, .. } => self.spread(engine, errand, root, to, engine.now()),
+            Step::Redirect { to, .. } => self.at_io_node(engine, message, to),
+            Step::Forward { to, .. } if message.data => self.store(engine, message, to),
+            Step::Forward { from, to } => self.provide(engine, message, to, from),
+            Step::Spread { root, to, .. } => self.spread(engine, message, root, to, engine.now()),
             Step::Reply { .. } | Step::Copy { .. } => {
                 unreachable!("data for a PE end their chain when they are delivered")
             }
@@ -176,36 +176,36 @@ impl<O: Observer> Driver<'_, O> {
     }
 
     /// Handle a request or a write at the I/O node `node`.
-    fn at_io_node(&mut self, engine: &mut Engine<Tag>, errand: Errand, node: u32) {
+    fn at_io_node(&mut self, engine: &mut Engine<Tag>, message: MessageState, node: u32) {
         let state = &mut *self.state;
-        let operation = state.open[errand.open].operation;
+        let operation = state.open[message.open].operation;
         match operation {
-            Operation::Write => self.store(engine, errand, node),
+            Operation::Write => self.store(engine, message, node),
             Operation::Read => {
                 let pieces = match state.traffic.layout() {
                     FileLayout::Contiguous => 1,
-                    FileLayout::Declustered => errand.blocks,
+                    FileLayout::Declustered => message.blocks,
                 };
-                state.open[errand.open].parts += pieces - 1;
+                state.open[message.open].parts += pieces - 1;
                 for _ in 0..pieces {
-                    let piece = Errand {
-                        blocks: errand.blocks / pieces,
-                        ..errand
+                    let piece = MessageState {
+                        blocks: message.blocks / pieces,
+                        ..message
                     };
                     self.locate_data(engine, piece, node);
                 }
             }
-            Operation::Broadcast | Operation::Scatter => self.locate_data(engine, errand, node),
+            Operation::Broadcast | Operation::Scatter => self.locate_data(engine, message, node),
             Operation::Gather => {
                 // Collect the blocks at the I/O node that serves the PE of the demand.
-                let pe = state.open[errand.open].pe;
+                let pe = state.open[message.open].pe;
                 let to = state.machine.attends(state.machine.asks(pe));
                 if to == node {
-                    self.store(engine, errand, node);
+                    self.store(engine, message, node);
                 } else {
                     let step = Step::Forward { from: node, to };
                     let at = engine.now() + state.machine.startup();
-                    self.follow(engine, Errand { step, ..errand }, at);
+                    self.follow(engine, MessageState { step, ..message }, at);
                 }
             }
         }
@@ -213,13 +213,13 @@ impl<O: Observer> Driver<'_, O> {
 
     /// Write the data of a message to the device of the I/O node `node`. The chain of messages of the I/O demand
     /// ends when the data is stored.
-    fn store(&mut self, engine: &mut Engine<Tag>, errand: Errand, node: u32) {
-        let done = self.serve(node, engine.now(), errand.blocks);
-        self.wait(engine, Stage::Store, errand, done);
+    fn store(&mut self, engine: &mut Engine<Tag>, message: MessageState, node: u32) {
+        let done = self.serve(node, engine.now(), message.blocks);
+        self.wait(engine, Stage::Store, message, done);
     }
 
     /// Find the I/O node that has the requested data, and send the request there.
-    fn locate_data(&mut self, engine: &mut Engine<Tag>, errand: Errand, node: u32) {
+    fn locate_data(&mut self, engine: &mut Engine<Tag>, message: MessageState, node: u32) {
         let state = &mut *self.state;
         let count = state.machine.placement().io_node_count();
         let stream = state.io_nodes[node as usize].stream();
@@ -229,44 +229,44 @@ impl<O: Observer> Driver<'_, O> {
             Location::Remote(other) => state.machine.attends(other),
         };
         if holder == node {
-            self.provide(engine, errand, node, node);
+            self.provide(engine, message, node, node);
         } else {
             let step = Step::Forward {
                 from: node,
                 to: holder,
             };
             let at = engine.now() + state.machine.startup();
-            self.follow(engine, Errand { step, ..errand }, at);
+            self.follow(engine, MessageState { step, ..message }, at);
         }
     }
 
     /// Read the requested data at the I/O node `node` and send it to the PE. The request arrived through the
     /// I/O node `asked`.
-    fn provide(&mut self, engine: &mut Engine<Tag>, errand: Errand, node: u32, asked: u32) {
-        let open = &mut self.state.open[errand.open];
+    fn provide(&mut self, engine: &mut Engine<Tag>, message: MessageState, node: u32, asked: u32) {
+        let open = &mut self.state.open[message.open];
         let (pe, operation) = (open.pe, open.operation);
         if operation == Operation::Scatter {
-            return self.scatter(engine, errand, node, pe);
+            return self.scatter(engine, message, node, pe);
         }
-        let ready = self.serve(node, engine.now(), errand.blocks);
+        let ready = self.serve(node, engine.now(), message.blocks);
         if operation == Operation::Broadcast {
-            let errand = Errand {
+            let message = MessageState {
                 data: true,
-                ..errand
+                ..message
             };
-            return self.spread(engine, errand, node, node, ready);
+            return self.spread(engine, message, node, node, ready);
         }
         let step = Step::Reply {
             from: node,
             asked,
             pe,
         };
-        self.reply(engine, errand, step, ready);
+        self.reply(engine, message, step, ready);
     }
 
     /// Read a block for each working PE of the group of `pe` in one access at the I/O node `node`, and
     /// send each PE its block.
-    fn scatter(&mut self, engine: &mut Engine<Tag>, errand: Errand, node: u32, pe: u32) {
+    fn scatter(&mut self, engine: &mut Engine<Tag>, message: MessageState, node: u32, pe: u32) {
         let state = &mut *self.state;
         let machine = Arc::clone(&state.machine);
         let members: Vec<u32> = state
@@ -274,27 +274,27 @@ impl<O: Observer> Driver<'_, O> {
             .group(pe)
             .filter(|&pe| machine.is_alive(pe))
             .collect();
-        state.open[errand.open].parts += members.len() as u32 - 1;
-        let ready = self.serve(node, engine.now(), errand.blocks * members.len() as u32);
+        state.open[message.open].parts += members.len() as u32 - 1;
+        let ready = self.serve(node, engine.now(), message.blocks * members.len() as u32);
         for member in members {
             let step = Step::Reply {
                 from: node,
                 asked: machine.attends(machine.asks(member)),
                 pe: member,
             };
-            self.reply(engine, errand, step, ready);
+            self.reply(engine, message, step, ready);
         }
     }
 
     /// Send the data of an I/O demand, which is ready at `time`, in a message with the purpose `step`.
-    fn reply(&mut self, engine: &mut Engine<Tag>, errand: Errand, step: Step, time: Cycles) {
+    fn reply(&mut self, engine: &mut Engine<Tag>, message: MessageState, step: Step, time: Cycles) {
         let at = time + self.state.machine.startup();
-        let errand = Errand {
+        let message = MessageState {
             step,
             data: true,
-            ..errand
+            ..message
         };
-        self.follow(engine, errand, at);
+        self.follow(engine, message, at);
     }
 
     /// Send a broadcast block from the I/O node `node`, which has all of it at `time`, to its children in
@@ -302,7 +302,7 @@ impl<O: Observer> Driver<'_, O> {
     fn spread(
         &mut self,
         engine: &mut Engine<Tag>,
-        errand: Errand,
+        message: MessageState,
         root: u32,
         node: u32,
         time: Cycles,
@@ -338,16 +338,16 @@ impl<O: Observer> Driver<'_, O> {
         let clients = machine.clients(node).iter();
         next.extend(clients.map(|&pe| Step::Copy { from: node, pe }));
         if next.is_empty() {
-            self.part_done(engine, &errand, time);
+            self.part_done(engine, &message, time);
             return;
         }
         // Replace the chain of messages that ended here by one chain for each of these messages.
         let state = &mut *self.state;
-        let open = &mut state.open[errand.open];
+        let open = &mut state.open[message.open];
         open.parts = open.parts + next.len() as u32 - 1;
         let at = time + machine.startup();
         for step in next {
-            self.follow(engine, Errand { step, ..errand }, at);
+            self.follow(engine, MessageState { step, ..message }, at);
         }
     }
 
@@ -360,27 +360,36 @@ impl<O: Observer> Driver<'_, O> {
     }
 
     /// Schedule the next message of a chain of messages of an I/O demand for `time`.
-    fn follow(&mut self, engine: &mut Engine<Tag>, errand: Errand, time: Cycles) {
-        self.wait(engine, Stage::Send, errand, time);
+    fn follow(&mut self, engine: &mut Engine<Tag>, message: MessageState, time: Cycles) {
+        self.wait(engine, Stage::Send, message, time);
     }
 
-    /// Schedule the event `stage` of an errand (a message of an I/O demand) for `time`.
-    fn wait(&mut self, engine: &mut Engine<Tag>, stage: Stage, errand: Errand, time: Cycles) {
-        let index = self.state.errands.insert(Errand { stage, ..errand });
+    /// Schedule the event `stage` of a message of an I/O demand for `time`.
+    fn wait(
+        &mut self,
+        engine: &mut Engine<Tag>,
+        stage: Stage,
+        message: MessageState,
+        time: Cycles,
+    ) {
+        let index = self
+            .state
+            .messages
+            .insert(MessageState { stage, ..message });
         engine.schedule(time, 2 * self.state.pes + index.number());
     }
 
     /// Handle the end of a chain of messages of an I/O demand at `time`.
-    fn part_done(&mut self, engine: &mut Engine<Tag>, errand: &Errand, time: Cycles) {
+    fn part_done(&mut self, engine: &mut Engine<Tag>, message: &MessageState, time: Cycles) {
         let state = &mut *self.state;
-        let open = &mut state.open[errand.open];
+        let open = &mut state.open[message.open];
         open.parts -= 1;
-        open.network = open.network.max(errand.network);
+        open.network = open.network.max(message.network);
         open.last = open.last.max(time);
         if open.parts > 0 {
             return;
         }
-        let open = *state.open.remove(errand.open);
+        let open = *state.open.remove(message.open);
         self.observer.completed(&Completed {
             operation: open.operation,
             network: open.network,

@@ -3,7 +3,7 @@
 use crate::hypercube::build::Machine;
 use crate::hypercube::gate::Gate;
 use crate::hypercube::observe::{Class, Flow, Leg, Observer, Started};
-use crate::hypercube::operation::{Errand, ErrandId, Open, OpenId};
+use crate::hypercube::operation::{MessageId, MessageState, Open, OpenId};
 use isthmus_device::{Busy, IoNode};
 use isthmus_kernel::{Cycles, Engine as _, Id, Ran, RunUntil, Slab, Streams};
 use isthmus_topology::BroadcastTree;
@@ -14,12 +14,12 @@ use isthmus_wormhole::{Carried, ChannelId, Channels, Delivered, Engine, Handler,
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Data that the engine returns with each event of a message: its class, and its sender or errand.
+/// Data that the engine returns with each event of a message: its class, and its sender or state.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tag {
     pub class: Class,
-    /// For a PE-PE message the number of the sending PE, for any other message the index of its errand (step
-    /// of an I/O demand).
+    /// For a PE-PE message the number of the sending PE, for any other message the index of its
+    /// [`MessageState`].
     pub value: u32,
 }
 
@@ -94,12 +94,12 @@ pub(crate) struct State {
     pub lengths: Lengths,
     pub io_nodes: Vec<IoNode>,
     pub open: Slab<OpenId, Open>,
-    pub errands: Slab<ErrandId, Errand>,
+    pub messages: Slab<MessageId, MessageState>,
     pub path: Vec<ChannelId>,
     /// Broadcast tree of each root, computed at the first broadcast from the root.
     pub trees: BTreeMap<u32, Arc<BroadcastTree>>,
     /// Number of PEs. Timers with lower numbers belong to new demands of PEs, those below twice this number
-    /// to ends of demands, and the others to errands.
+    /// to ends of demands, and the others to messages of I/O demands.
     pub pes: u32,
     pub gate: Gate,
     pub delivered: u64,
@@ -143,7 +143,7 @@ impl Simulation {
                 lengths,
                 io_nodes,
                 open: Slab::new(),
-                errands: Slab::new(),
+                messages: Slab::new(),
                 path: Vec::new(),
                 trees: BTreeMap::new(),
                 pes,
@@ -228,7 +228,7 @@ pub(crate) struct Driver<'a, O> {
 }
 
 impl<O: Observer> Handler for Driver<'_, O> {
-    /// Data that the engine returns with each event: the class of the message, and its sender or errand.
+    /// Data that the engine returns with each event: the class of the message, and its sender or state.
     type Tag = Tag;
 
     /// Handle a timer: a new demand of a PE, the end of a demand, or the next step of an I/O demand.
@@ -240,7 +240,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
         } else if timer < 2 * pes {
             self.ended(engine, timer - pes);
         } else {
-            self.due(engine, ErrandId::new(timer - 2 * pes));
+            self.due(engine, MessageId::new(timer - 2 * pes));
         }
     }
 
@@ -261,7 +261,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
         if leg.class == Class::PePe {
             self.complete(engine, delivered.tag.value, leg.tail);
         } else {
-            self.delivered_errand(engine, ErrandId::new(delivered.tag.value), &leg);
+            self.delivered_io_message(engine, MessageId::new(delivered.tag.value), &leg);
         }
     }
 

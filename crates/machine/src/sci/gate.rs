@@ -12,11 +12,11 @@ struct NodeGate {
     /// Whether the next request was already passed to the engine; its time may lie in the future.
     next_known: bool,
     /// Requests that the traffic source has generated and that were not passed to the engine yet.
-    drawn: VecDeque<Request>,
+    generated: VecDeque<Request>,
     /// Time of the newest request that was passed to the engine, if this request was not yet reported as
     /// generated.
     unreported: Option<Cycles>,
-    /// Number of requests in `drawn` that were already reported as generated.
+    /// Number of requests in `generated` that were already reported as generated.
     reported: usize,
 }
 
@@ -41,7 +41,7 @@ impl Gate {
     pub fn next(&mut self, node: u32, source: &mut PacketSource) -> Request {
         let node_gate = &mut self.node_gates[node as usize];
         node_gate.next_known = true;
-        let request = match node_gate.drawn.pop_front() {
+        let request = match node_gate.generated.pop_front() {
             Some(request) => request,
             None => source.next(node),
         };
@@ -81,14 +81,14 @@ impl Gate {
         }
         node_gate.unreported = None;
         loop {
-            while let Some(request) = node_gate.drawn.get(node_gate.reported) {
+            while let Some(request) = node_gate.generated.get(node_gate.reported) {
                 if request.time > now {
                     return asked;
                 }
                 node_gate.reported += 1;
                 asked += 1;
             }
-            node_gate.drawn.push_back(source.next(node));
+            node_gate.generated.push_back(source.next(node));
         }
     }
 }

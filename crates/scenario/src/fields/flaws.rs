@@ -12,7 +12,7 @@ impl Formats {
         let mut flaws = Vec::new();
         for schema in self.schemas() {
             let named = schema.with_names(vec!["b".to_owned(), "a".to_owned()]);
-            check_pieces(&named, &mut flaws);
+            check_contiguous(&named, &mut flaws);
             for field in named.fields() {
                 let wrong = field_flaws(&named, field).into_iter();
                 flaws.extend(
@@ -26,7 +26,7 @@ impl Formats {
 
 /// Check that the descriptions of the fields of each table are contiguous, since the canonical form opens
 /// each table once. Add inconsistencies to `flaws`.
-fn check_pieces(schema: &Schema, flaws: &mut Vec<String>) {
+fn check_contiguous(schema: &Schema, flaws: &mut Vec<String>) {
     let mut tables: Vec<&str> = Vec::new();
     // Skip shorthand fields: the canonical form of a file contains the fields that they set instead.
     let written = schema.fields().iter().filter(|field| field.sets.is_empty());

@@ -132,7 +132,7 @@ pub fn read_if_any<T: Describe>(settings: &Settings, path: &str) -> Option<T> {
 
 /// Panic because `word` names no variant of the choice that the field `selector` makes. An earlier check of
 /// the field excludes this.
-pub fn no_word<T>(selector: &str, word: &str) -> T {
+pub fn panic_unknown_word<T>(selector: &str, word: &str) -> T {
     unreachable!("{word} is none of the words of {selector}")
 }
 

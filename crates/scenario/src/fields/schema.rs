@@ -138,7 +138,7 @@ impl Schema {
 
     /// Return problem and hint for `path`, if it is a field or a table of another kind of machine.
     pub(crate) fn of_another_kind(&self, path: &str) -> Option<(String, String)> {
-        let mut twins = self.with(path);
+        let mut twins = self.forms_with(path);
         let twin = twins.find(|twin| twin.kind == self.form.kind && twin.name != self.form.name);
         let own = self.named().map(|named| named.table);
         let hint = match twin.map(|twin| (twin.tables.named, own)) {
@@ -158,7 +158,7 @@ impl Schema {
     }
 
     /// Return the forms of file that may contain the table or field `path`.
-    fn with(&self, path: &str) -> impl Iterator<Item = &'static Form> {
+    fn forms_with(&self, path: &str) -> impl Iterator<Item = &'static Form> {
         let has = |(_, keys): &&FormKeys| keys.iter().any(|key| named::leads_to(path, key));
         self.of_forms.iter().filter(has).map(|(form, _)| *form)
     }
@@ -166,7 +166,7 @@ impl Schema {
     /// Return the kinds of machine that have the table or field `path`.
     pub(crate) fn kinds_with(&self, path: &str) -> Vec<&'static str> {
         let mut kinds = Vec::new();
-        for form in self.with(path) {
+        for form in self.forms_with(path) {
             // List each kind once, although several forms of file may belong to it.
             if !kinds.contains(&form.kind) {
                 kinds.push(form.kind);

@@ -89,7 +89,7 @@ impl Draft {
             if self.base.layer(key) < Layer::Override {
                 self.base.remove(key);
             }
-            self.axes.retain_mut(|axis| axis.give_up(&[key]));
+            self.axes.retain_mut(|axis| axis.remove_fields(&[key]));
         }
     }
 
@@ -130,7 +130,7 @@ impl Draft {
         let setting = Setting::read(field, node, layer)?;
         if layer == Layer::Override {
             let keys: Vec<&str> = field.decides().collect();
-            self.axes.retain_mut(|axis| axis.give_up(&keys));
+            self.axes.retain_mut(|axis| axis.remove_fields(&keys));
         }
         self.base.put(&setting)
     }

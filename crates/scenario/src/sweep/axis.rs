@@ -95,7 +95,7 @@ impl Axis {
     }
 
     /// Remove the fields `keys` from all values of the axis. Return whether the axis still sets any field.
-    pub(crate) fn give_up(&mut self, keys: &[&str]) -> bool {
+    pub(crate) fn remove_fields(&mut self, keys: &[&str]) -> bool {
         for value in &mut self.values {
             let decided = |setting: &Setting| keys.iter().any(|key| setting.field.decides_on(key));
             value.settings.retain(|setting| !decided(setting));
@@ -358,7 +358,7 @@ pub(crate) fn unknown_axis(schema: &Schema, path: &str, entry: &Entry) -> Proble
     if let Some((problem, hint)) = schema.unknown_name(path).or_else(elsewhere) {
         return Problem::new(key, entry.key_origin, problem, hint);
     }
-    let hint = match meant(schema, path) {
+    let hint = match nearest_field(schema, path) {
         Some(meant) => format!("did you mean {meant}?"),
         None => "sweep a field of machine or workload by its whole key".to_owned(),
     };
@@ -367,7 +367,7 @@ pub(crate) fn unknown_axis(schema: &Schema, path: &str, entry: &Entry) -> Proble
 
 /// Return the field or table nearest to `path` that an axis may set: one with a similar name in the same
 /// table, or else one with the same name in another table.
-fn meant(schema: &Schema, path: &str) -> Option<String> {
+fn nearest_field(schema: &Schema, path: &str) -> Option<String> {
     let (parent, name) = path.rsplit_once('.').unwrap_or(("", path));
     let mut here = schema.names_in(parent);
     here.retain(|name| !parent.is_empty() || ["machine", "workload"].contains(name));

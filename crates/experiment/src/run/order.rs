@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Call `run` for the numbers below `count` on all threads and return the results in order. The calls also
 /// start in the order of the numbers. In a parallel iterator they would not, as it splits the list in halves.
-pub(super) fn in_turn<R: Send>(count: usize, run: impl Fn(usize) -> R + Sync) -> Vec<R> {
+pub(super) fn run_in_order<R: Send>(count: usize, run: impl Fn(usize) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let all = (0..count).into_par_iter().with_max_len(1).map(|_| {
         let at = next.fetch_add(1, Ordering::Relaxed);
@@ -27,7 +27,7 @@ mod tests {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2);
         let started = (Mutex::new(0), Condvar::new());
         let came = pool.build().unwrap().install(|| {
-            in_turn(64, |at| {
+            run_in_order(64, |at| {
                 if at > 1 {
                     return true;
                 }
@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn results_are_in_the_order_of_the_jobs() {
-        assert_eq!(in_turn(100, |at| at), (0..100).collect::<Vec<_>>());
-        assert!(in_turn(0, |at| at).is_empty());
+        assert_eq!(run_in_order(100, |at| at), (0..100).collect::<Vec<_>>());
+        assert!(run_in_order(0, |at| at).is_empty());
     }
 }

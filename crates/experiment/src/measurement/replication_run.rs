@@ -4,9 +4,9 @@
 //! simulation. If a run that was resumed needs a further evaluation, the replication is simulated again from
 //! its beginning.
 
-use super::Plan;
+use super::PointMeasurement;
 use crate::kept::stopwatch;
-use crate::limits::HOPELESS;
+use crate::limits::OFFERED_RATIO_MAX;
 use crate::recorders::Recorders;
 use crate::replication::{Finished, Halt, Length, Replication};
 use isthmus_kernel::Cycles;
@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 /// A replication, running or stored, and the number of interim evaluations that it has reached.
-pub(super) struct Course {
+pub(super) struct ReplicationRun {
     /// Number of the replication.
     number: u64,
     /// Number of interim evaluations that the replication has reached.
@@ -39,7 +39,7 @@ struct Kept {
     finished: Finished,
 }
 
-impl Course {
+impl ReplicationRun {
     /// Return the recorders of the replication at its last interim evaluation.
     pub fn recorders(&self) -> &Recorders {
         match &self.state {
@@ -73,31 +73,31 @@ impl Course {
     }
 }
 
-impl Plan<'_> {
+impl PointMeasurement<'_> {
     /// Return the message counts of the interim evaluations up to the newest one in the journal, or only
     /// `first` if the journal has none. Also return the replications: those stored at that evaluation, and
     /// new ones for the others.
-    pub(super) fn begin_looks(&self, first: u64) -> Result<(Vec<u64>, Vec<Course>), Halt> {
+    pub(super) fn begin_looks(&self, first: u64) -> Result<(Vec<u64>, Vec<ReplicationRun>), Halt> {
         let part = |number| self.shared.kept.and_then(|kept| kept.part::<Kept>(number));
         let parts: Vec<Option<Kept>> = self.numbers().map(part).collect();
         let looks = (parts.iter().flatten().map(|part| &part.looks))
             .max_by_key(|looks| looks.len())
             .map_or_else(|| vec![first], Clone::clone);
-        let course = |(number, part): (u64, Option<Kept>)| match part {
-            Some(part) if part.looks.len() == looks.len() => Ok(Course {
+        let run = |(number, part): (u64, Option<Kept>)| match part {
+            Some(part) if part.looks.len() == looks.len() => Ok(ReplicationRun {
                 number,
                 looks: looks.len(),
                 state: State::Kept(part.finished),
             }),
             _ => self.begin(number),
         };
-        let courses: Result<_, _> = self.numbers().zip(parts).map(course).collect();
-        Ok((looks, courses?))
+        let runs: Result<_, _> = self.numbers().zip(parts).map(run).collect();
+        Ok((looks, runs?))
     }
 
     /// Start the simulation of replication `number`, which has not reached an interim evaluation.
-    fn begin(&self, number: u64) -> Result<Course, Halt> {
-        Ok(Course {
+    fn begin(&self, number: u64) -> Result<ReplicationRun, Halt> {
+        Ok(ReplicationRun {
             number,
             looks: 0,
             state: State::Running(self.replication(number)?),
@@ -106,21 +106,26 @@ impl Plan<'_> {
 
     /// Run a replication to the last of these interim evaluations, given by their message counts. `max` is
     /// the message limit.
-    pub(super) fn go_on(&self, course: &mut Course, looks: &[u64], max: u64) -> Result<(), Halt> {
-        if course.looks == looks.len() {
+    pub(super) fn go_on(
+        &self,
+        run: &mut ReplicationRun,
+        looks: &[u64],
+        max: u64,
+    ) -> Result<(), Halt> {
+        if run.looks == looks.len() {
             return Ok(());
         }
         let began = stopwatch();
-        if matches!(course.state, State::Kept(_)) {
-            *course = self.begin(course.number)?;
+        if matches!(run.state, State::Kept(_)) {
+            *run = self.begin(run.number)?;
         }
-        let State::Running(replication) = &mut course.state else {
+        let State::Running(replication) = &mut run.state else {
             unreachable!("it has just started");
         };
-        for &messages in &looks[course.looks..] {
+        for &messages in &looks[run.looks..] {
             let length = Length::AtLeast {
                 messages,
-                demands: HOPELESS.saturating_mul(messages),
+                demands: OFFERED_RATIO_MAX.saturating_mul(messages),
                 cycles: self.cycles_min,
                 wanted: (self.cycles_wanted(), max),
             };
@@ -129,11 +134,11 @@ impl Plan<'_> {
             }
             replication.run_to(length, self.shared.progress)?;
         }
-        course.looks = looks.len();
+        run.looks = looks.len();
         let Some(kept) = self.shared.kept else {
             return Ok(());
         };
-        kept.keep(course.number, began.elapsed(), || {
+        kept.keep(run.number, began.elapsed(), || {
             let finished = replication.so_far();
             finished.is_worth_keeping().then(|| Kept {
                 looks: looks.to_vec(),

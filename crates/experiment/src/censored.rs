@@ -15,13 +15,13 @@ use isthmus_statistics::{Estimate, PercentileEstimate, Summary, percentile_estim
 const ENDLESS: u64 = 1 << 62;
 
 /// The censored observations of one measure: durations that were incomplete when the run ended.
-pub(crate) struct CutOff<'a> {
+pub(crate) struct CensoredObservations<'a> {
     replications: &'a [Finished],
     /// Position of the measure in [`Subject::measures`](crate::subject::Subject::measures).
     measure: usize,
 }
 
-impl<'a> CutOff<'a> {
+impl<'a> CensoredObservations<'a> {
     /// Return the censored observations of the measure at position `measure`.
     pub fn new(measurement: &'a Measurement, measure: usize) -> Self {
         Self {
@@ -34,8 +34,8 @@ impl<'a> CutOff<'a> {
     fn ages(&self, replication: &'a Finished) -> impl Iterator<Item = Cycles> + use<'a> {
         let measure = self.measure;
         let of = replication.unended.iter();
-        of.filter(move |cut| cut.measure == measure)
-            .map(|cut| cut.age)
+        of.filter(move |observation| observation.measure == measure)
+            .map(|observation| observation.age)
     }
 
     /// Return the ages, in cycles, of the censored observations of all replications.

@@ -18,7 +18,7 @@ const UNSTATED: Duration = Duration::from_secs(60);
 
 /// Content of a claim file, and its modification time.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct ClaimFile {
     /// Content of the claim file: the name of a worker.
     pub text: String,
     /// Modification time of the claim file, since 1970.
@@ -27,7 +27,7 @@ pub(crate) struct Found {
 
 /// State of a claim on a unit of work, and of the worker that made it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Seen {
+pub struct ClaimState {
     /// Name of the worker that made the claim; `None` if the claim file is incomplete.
     pub name: Option<Name>,
     /// Whether the worker that made the claim was a process of this host that has ended.
@@ -38,7 +38,7 @@ pub struct Seen {
     pub expiry: Duration,
 }
 
-impl Seen {
+impl ClaimState {
     /// Return whether the worker that made the claim counts as lost at the time `now` of the folder's file
     /// system.
     pub fn is_lost(&self, now: Duration) -> bool {
@@ -51,7 +51,7 @@ impl Seen {
 ///
 /// # Errors
 /// The claim or the file of its worker cannot be read or is not a plain file.
-pub fn look(folder: &Path, unit: &str) -> io::Result<Option<Seen>> {
+pub fn read_claim_state(folder: &Path, unit: &str) -> io::Result<Option<ClaimState>> {
     let claim = retry_stale(|| read_claim(&folder.join(format!("{unit}.claim"))))?;
     claim
         .map(|claim| claim_state(folder, &claim, None))
@@ -61,8 +61,12 @@ pub fn look(folder: &Path, unit: &str) -> io::Result<Option<Seen>> {
 /// Return the state of a claim and of its worker. The claim is lost after a time without a heartbeat: the
 /// time that its worker states, or `own`, the time set by a worker that wants to take over the unit, if that
 /// is shorter.
-pub(crate) fn claim_state(folder: &Path, claim: &Found, own: Option<Duration>) -> io::Result<Seen> {
-    let mut seen = Seen {
+pub(crate) fn claim_state(
+    folder: &Path,
+    claim: &ClaimFile,
+    own: Option<Duration>,
+) -> io::Result<ClaimState> {
+    let mut seen = ClaimState {
         name: Name::parsed(claim.text.trim_end()),
         dead: false,
         touched: claim.made,
@@ -88,11 +92,11 @@ pub(crate) fn claim_state(folder: &Path, claim: &Found, own: Option<Duration>) -
 }
 
 /// Read the claim file `path`; return `None` if it does not exist.
-pub(crate) fn read_claim(path: &Path) -> io::Result<Option<Found>> {
+pub(crate) fn read_claim(path: &Path) -> io::Result<Option<ClaimFile>> {
     let Some(file) = open_plain(path)? else {
         return Ok(None);
     };
     let made = modified(&file)?;
     let text = read_head(file, CLAIM_MAX)?;
-    Ok(Some(Found { text, made }))
+    Ok(Some(ClaimFile { text, made }))
 }
