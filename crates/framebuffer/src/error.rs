@@ -1,4 +1,4 @@
-//! Errors of screens and the page, each one line.
+//! Errors of screens and of the web page that shows them. Each message is one line.
 
 use std::io;
 use std::net::SocketAddr;
@@ -27,7 +27,7 @@ pub enum Error {
     /// The geometry of the screen with this name changed during drawing.
     #[error("screen {0}: its geometry was changed meanwhile")]
     Changed(String),
-    /// The page would be shown at an address that other machines can reach.
+    /// The web page would be shown at an address that other machines can reach.
     #[error(
         "{0}: the page has no password and is shown on this machine only; give an address such as \
          127.0.0.1:0, and reach it from elsewhere by `ssh -L`"

@@ -13,14 +13,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Maximum number of open connections to the page, including those of viewers.
+/// Maximum number of open connections to the web page, including those of viewers.
 const MAX_CONNECTIONS: usize = 48;
-/// Maximum number of viewers that the page shows frames to.
+/// Maximum number of viewers that the web page shows frames to.
 const MAX_VIEWERS: usize = 16;
 /// Maximum time for which a write to a connection may block.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The files of the page: path, media type and contents.
+/// The files of the web page: path, media type and contents.
 const FILES: &[(&str, &str, &str)] = &[
     ("/", "text/html", include_str!("page/index.html")),
     ("/page.js", "text/javascript", include_str!("page/page.js")),
@@ -71,13 +71,13 @@ impl Page {
         })
     }
 
-    /// Return the screens that the page shows.
+    /// Return the screens that the web page shows.
     #[must_use]
     pub fn screens(&self) -> &Screens {
         &self.screens
     }
 
-    /// Return the address of the page.
+    /// Return the network address of the web page.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -103,13 +103,13 @@ impl Drop for Page {
 }
 
 impl Shared {
-    /// Return the open connections to the page by number, locked.
+    /// Return the open connections to the web page by number, locked.
     fn connections(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, TcpStream>> {
         let locked = self.connections.lock();
         locked.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Return whether the page is being dropped.
+    /// Return whether the web page is being dropped.
     fn over(&self) -> bool {
         self.over.load(Ordering::Acquire)
     }
@@ -129,7 +129,7 @@ impl Shared {
     }
 }
 
-/// Accept connections from browsers until the page is dropped.
+/// Accept connections from browsers until the web page is dropped.
 fn accept(listener: &TcpListener, screens: &Screens, shared: &Arc<Shared>) {
     let mut threads: Vec<JoinHandle<()>> = Vec::new();
     for (id, stream) in (0..).zip(listener.incoming()) {

@@ -13,6 +13,7 @@ impl Service for Shared {
         session::run(self, slot, transport);
     }
 
+    /// Return the metrics of the stream manager in the text format of Prometheus; `None` if it has failed.
     fn metrics(&self) -> Option<String> {
         let hub = Arc::clone(&self.hub);
         let called = self.client.call(move |driver| {

@@ -22,14 +22,14 @@ pub(crate) enum Format {
     expecting = "an object with the format, text and file of a graph"
 )]
 /// A graph and the file from which it was imported.
-pub(crate) struct GraphQuestion {
+pub(crate) struct GraphRequest {
     pub format: Format,
     pub text: String,
     pub file: Option<String>,
 }
 
-impl GraphQuestion {
-    /// Parse the graph. Errors name the file and the line, or the field of the question if there is
+impl GraphRequest {
+    /// Parse the graph. Errors name the file and the line, or the field of the request if there is
     /// no file.
     pub(crate) fn read(&self, prefix: &str) -> Result<Graph, Refusal> {
         let place = match &self.file {
@@ -54,10 +54,10 @@ impl GraphQuestion {
     }
 }
 
-/// The file with a list of vertices and edges of a network, as Python passes it.
+/// A request from Python to parse a text with lists of vertices and edges into a graph.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ListQuestion {
+struct EdgeListRequest {
     text: String,
     file: String,
     ignored: String,
@@ -97,7 +97,7 @@ fn by_part(attributes: BTreeSet<(Part, String)>) -> ByPart {
 /// Return a summary of the network of switches in a list file, as JSON.
 #[pyfunction]
 pub(crate) fn graph_account(py: Python<'_>, spec_json: &str) -> PyResult<String> {
-    answer(py, spec_json, |question: ListQuestion, _| {
+    answer(py, spec_json, |question: EdgeListRequest, _| {
         let refusal = |error: ListError| {
             let problem = format!("{error}; {}", error.hint());
             match (&error, error.line()) {

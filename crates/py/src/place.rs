@@ -1,6 +1,6 @@
 //! Answers questions about the placement of I/O nodes in a network.
 
-use crate::graph::GraphQuestion;
+use crate::graph::GraphRequest;
 use crate::question::{NodeRef, Refusal, Whole, answer};
 use isthmus_machine::hypercube::spec::PlacementSpec;
 use isthmus_topology::{
@@ -214,7 +214,7 @@ impl Choice {
 #[serde(deny_unknown_fields)]
 struct Question {
     dimension: Option<Whole>,
-    graph: Option<GraphQuestion>,
+    graph: Option<GraphRequest>,
     method: Option<Method>,
     count: Option<Whole>,
     pes: Option<Vec<NodeRef>>,

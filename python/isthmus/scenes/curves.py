@@ -206,7 +206,7 @@ def _above_zero(drawn: Sequence[float]) -> bool:
 
 
 def x_is_log(view: View) -> bool:
-    """Return whether the x axis is logarithmic; the load begins at zero."""
+    """Return whether the x axis is logarithmic. An axis of load is not, since it begins at zero."""
     xs = [x for p in view.run.points if (x := view.x(p)) is not None]
     return not view.by_load and bool(xs) and min(xs) > 0 and max(xs) / min(xs) > LOG_SPAN
 

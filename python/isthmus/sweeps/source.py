@@ -85,7 +85,7 @@ class Source:
         return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
     def difference(self, kept: Source) -> str:
-        """Return a text on how this source differs from the one in the folder."""
+        """Describe how scenario and options of this run differ from those stored in the folder."""
         if self.text != kept.text:
             lines = zip_longest(kept.text.splitlines(), self.text.splitlines())
             for number, (there, here) in enumerate(lines, start=1):

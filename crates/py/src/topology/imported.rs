@@ -3,7 +3,7 @@
 use super::deadlock::{Alternative, Deadlock};
 use super::{Answer, IoNetwork, Kind, Question};
 use crate::faults;
-use crate::graph::GraphQuestion;
+use crate::graph::GraphRequest;
 use crate::place::Choice;
 use crate::question::Refusal;
 use isthmus_kinds::graph::SWITCHES_MAX;
@@ -30,7 +30,7 @@ pub(super) fn describe(question: Question) -> Result<Answer, Refusal> {
         return Err(Refusal::at(field, problem));
     };
     let file = question.file;
-    let graph = GraphQuestion { format, text, file }.read("")?;
+    let graph = GraphRequest { format, text, file }.read("")?;
     let choice = Choice::of_graph(question.placement, "placement.")?;
     let placement = choice.on_graph(&graph)?.placement;
     let io = match question.io_network.unwrap_or(false) {

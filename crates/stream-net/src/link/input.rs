@@ -156,7 +156,8 @@ impl Input {
         self.frame.is_some() && idle
     }
 
-    /// Returns whether the driver can read bytes as soon as they arrive.
+    /// Returns whether this input reads the next bytes from its socket as soon as they arrive: no
+    /// frame waits to be handled, and the memory for received data is not full.
     pub fn waits_for_bytes(&self) -> bool {
         self.frame.is_none() && !self.full && self.fd().is_some()
     }

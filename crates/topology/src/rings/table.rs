@@ -214,9 +214,9 @@ impl<'a, N: PathCount> Paths<'a, N> {
             .filter(move |stretch| self.segments[stretch.end as usize] + 1 == left)
     }
 
-    /// Return the minimum number of segments and the number of paths from a node, computed from
-    /// those of the nodes nearer to the destination. The number of paths is `None` if it is too
-    /// large.
+    /// Return the number of ring segments (one per ring crossed) of the shortest paths from a node to
+    /// the destination, and the number of these paths; `None` if it is too large. Computed from the
+    /// values of the nodes nearer to the destination.
     fn best_from(&self, node: u32) -> (u16, Option<N>) {
         let mut fewest = u16::MAX;
         let mut count = Some(N::NONE);
