@@ -34,7 +34,7 @@ def full(monkeypatch):
 def limited(size, *words, cwd):
     """The command where no file may have more than so many bytes."""
     return subprocess.run(
-        [sys.executable, "-m", "isthmus", *words],
+        [sys.executable, "-B", "-m", "isthmus", *words],
         capture_output=True,
         text=True,
         cwd=cwd,

@@ -12,6 +12,20 @@
 //!
 //! The crate has no sockets, files, networks or processes. A plan is pure arithmetic on layouts,
 //! and data are copied between slices of bytes.
+//!
+//! ```
+//! use isthmus_redistribute::{Dim, Grid, Layout, Message, Plan};
+//! use std::sync::Arc;
+//!
+//! // Two ranks have single elements of an array in turn. What must rank 0 send so that each of
+//! // four ranks has one contiguous block?
+//! let cyclic = Layout::grid(&[1024], Grid::new(&[2], &[Dim::cyclic(0, 1)]))?;
+//! let blocks = Layout::grid(&[1024], Grid::new(&[4], &[Dim::block(0)]))?;
+//! let plan = Plan::new(Arc::new(cyclic), Arc::new(blocks))?;
+//! let messages: Vec<Message> = (0..4).map(|peer| Message { peer, elements: 128 }).collect();
+//! assert_eq!(plan.sends(0), messages);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod comb;
 mod family;

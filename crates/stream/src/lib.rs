@@ -22,6 +22,39 @@
 //!
 //! The crate uses no sockets, files, clocks, threads or data bytes. Time is the driver's
 //! [`Instant`].
+//!
+//! The manager decides, the driver acts: a transfer unit of a stream over two links is fetched as
+//! two striping units.
+//!
+//! ```
+//! use isthmus_stream::{
+//!     Config, ConnectionSpec, Direction, Format, Instant, Limits, LinkId, Manager, Protocol,
+//!     StreamSpec, Work,
+//! };
+//!
+//! let now = Instant(0);
+//! let mut manager = Manager::new(Config::iwarp())?;
+//! let app = manager.add_application(Limits::NONE);
+//! let protocol = Protocol::Unconfirmed { reorder: 0 };
+//! let connection = manager.open(now, app, ConnectionSpec::new("framebuffer", protocol, 0))?;
+//! manager.handle_connected(now, connection);
+//!
+//! let links = [LinkId(0), LinkId(1)];
+//! let format = Format::fixed(64 << 10, 64 << 10, &links);
+//! let spec = StreamSpec::new(connection, Direction::Transmit, format, 1);
+//! let stream = manager.submit(now, app, &spec)?;
+//! for link in links {
+//!     manager.handle_offered(now, stream, link, 32 << 10)?;
+//! }
+//! let mut fetched = Vec::new();
+//! while let Some(order) = manager.poll_order() {
+//!     if let Work::Fetch { su, .. } = order.work {
+//!         fetched.push((su.link, su.bytes));
+//!     }
+//! }
+//! assert_eq!(fetched, [(LinkId(0), 32 << 10), (LinkId(1), 32 << 10)]);
+//! # Ok::<(), isthmus_stream::Error>(())
+//! ```
 
 pub mod checksum;
 mod config;
