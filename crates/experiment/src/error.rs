@@ -101,6 +101,7 @@ impl RunError {
 }
 
 impl From<Panicked> for RunError {
+    /// Convert a panic during the simulation of a point to an error of the run.
     fn from(panic: Panicked) -> Self {
         Self::Panicked(panic)
     }

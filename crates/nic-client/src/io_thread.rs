@@ -23,7 +23,7 @@ fn error_text(doing: &str, error: &io::Error) -> String {
     }
 }
 
-/// Run the thread of a session until the socket or the session ends.
+/// Run the I/O thread of a session with the daemon, until the socket or the session ends.
 pub(crate) fn run(core: &Core, wire: Transport, lines: Lines) {
     let mut io = IoThread {
         core,

@@ -14,10 +14,11 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Time within which closed connections must send or write their remaining data.
+/// Time that the daemon, when it ends, gives closed connections to send or write their remaining
+/// data.
 const LINGER: Duration = Duration::from_secs(6);
 
-/// Time within which clients must read the last lines of their sessions.
+/// Time that the daemon, when it ends, gives clients to read the last lines on their sockets.
 const LEAVE: Duration = Duration::from_secs(3);
 
 /// A running daemon of the stream manager. Dropping it ends it without a grace period.

@@ -223,7 +223,8 @@ impl Parts {
         Ok(self.writer.refresh()?)
     }
 
-    /// Waits for `wanted` bytes of room. If the thread must sleep, it waits for `worth` bytes.
+    /// Waits until the ring has room for `wanted` bytes, and returns its room in bytes. A thread
+    /// that must sleep is woken only for `worth` bytes.
     fn wait(&mut self, wanted: u64, worth: u64, deadline: Instant) -> Result<u64, Error> {
         let mut in_time = true;
         loop {

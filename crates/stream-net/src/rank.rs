@@ -196,8 +196,9 @@ impl Sender {
         Self { pipe, link, sums }
     }
 
-    /// Makes the sender sum the data, block by block, so that the interface need not read it
-    /// (paper, 4.1). The interface makes its own sums for connections with another checksum.
+    /// Makes the sender compute the checksums of the data, block by block, so that the interface
+    /// need not read the data (paper, 4.1). For connections with another checksum, the interface
+    /// computes its own.
     #[must_use]
     pub fn summing(mut self, checksum: Checksum) -> Self {
         self.sums = Sums::new(checksum);

@@ -1,4 +1,4 @@
-//! The machine and its work, as plain values.
+//! Description of the simulated machine and of its work, as plain values.
 
 use crate::duration::duration_ns;
 use strum::{EnumString, IntoStaticStr, VariantNames};
@@ -84,7 +84,7 @@ pub struct Interface {
 pub enum From {
     /// The data come from the cells.
     Cells,
-    /// The data are already in staging memory.
+    /// The data are already in the staging memory of the interface.
     Interface,
 }
 

@@ -109,7 +109,8 @@ class Ratio:
         percent = 100 * (self.value - 1)
         if self.low < self.high or percent == 0:
             return "about the same"
-        # Without random numbers even a small difference is real, so state it.
+        # These results have no random error, so even a small difference is real and the text states
+        # it.
         times = ("more", "less") if self.is_rate else ("longer", "shorter")
         return f"about the same ({number(abs(percent), 2)}% {times[percent < 0]})"
 
@@ -129,7 +130,9 @@ class Peak:
         return ("≥ " if self.more else "") + estimate(*self.measure.best)
 
     def against(self, base: Peak, confidence: float) -> Ratio | None:
-        """Return the ratio to the baseline's peak; None if an unreached peak leaves it open."""
+        """Return the ratio of this peak to the baseline's peak; None if a peak is not known because
+        the sweep did not reach it.
+        """
         found = ratio("accepted", self.measure, base.measure, confidence)
         if found is None or not (self.more or base.more):
             return found

@@ -57,7 +57,9 @@ class Curves:
 
 
 def latency(view: View, measures: Sequence[str] | None = None) -> list[Curves]:
-    """Return the panels that plot the mean of each requested measure (or of `measures`)."""
+    """Return one panel for each of `measures`, with the curves of its mean; the default is the
+    measures that the user requested.
+    """
     return [
         Curves(
             view.label(m),
@@ -169,14 +171,16 @@ def cap_of(view: View, shown: Curves) -> float:
 
 
 def model_curve(view: View, series: Series, model: Pick, cap: float) -> list[tuple[float, float]]:
-    """Return the model's curve, cut off at the cap like the points."""
+    """Return the points (x, y) of the model's curve. Values above `cap` are cut off, as in the
+    curve of the simulated points.
+    """
     curve = [(x, min(v, 1.02 * cap)) for x, v, *_ in numbers(view, series, model)]
     beyond = (n for n, (_, v) in enumerate(curve, 1) if v > cap)
     return curve[: next(beyond, len(curve))]
 
 
 def tail(rows: Sequence[Row]) -> slice:
-    """Return the part of a curve from its last stable point on."""
+    """Return the slice of the curve's rows from its last stable point to its end."""
     first = next((i for i, row in enumerate(rows) if row[4] not in STEADY), None)
     if first is None:
         return slice(0, 0)

@@ -13,7 +13,7 @@ from isthmus.sweeps.state import State
 from isthmus.wording import counted
 
 NAMED = 3
-"""Maximum number of failures whose reasons an error gives."""
+"""Maximum number of failures for which an error message gives the reason."""
 
 
 def status_lines(state: State, folder: Path, most: int) -> Iterator[str]:
@@ -110,7 +110,7 @@ def _submitted(folder: Path) -> bool:
 
 def _gone(name: str) -> str:
     """Return the words for a file that no longer exists."""
-    # Provenance describes the original run, so it is not written again.
+    # A missing provenance file is not written again, because it describes the original run.
     return "not there any more" + (", and nothing needs it" if name == PROVENANCE else "")
 
 

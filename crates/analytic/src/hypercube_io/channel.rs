@@ -66,6 +66,7 @@ pub struct Channel {
 }
 
 impl std::fmt::Display for Channel {
+    /// Write the kind of the channels, and their dimension if they have one.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.kind.name())?;
         match self.dimension {

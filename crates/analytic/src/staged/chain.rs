@@ -20,8 +20,9 @@ pub(super) struct Input {
     pub(super) probability: f64,
 }
 
-/// Move the messages through a stage: update the shares in each state. Return the share of messages
-/// that makes each visit.
+/// Move the messages through a stage: update `states`, the share of the messages in each state.
+/// Return, for each visit (possible crossing) of the stage, the share of the messages that makes
+/// it.
 fn advance(states: &mut States, visits: &[Visit]) -> Vec<f64> {
     let before = *states;
     visits
@@ -116,8 +117,9 @@ pub(super) fn groups_after(stages: &[Stage]) -> PerVisit<Vec<(usize, f64)>> {
         .collect()
 }
 
-/// Spread the rate and path probability of each group in each stage over its visits, in proportion
-/// to their frequency in the chain. A group that the chain never reaches stays unchanged.
+/// Divide the rate and path probability of each channel group in each stage among its visits
+/// (possible crossings), in proportion to the share of messages that makes each visit. A group that
+/// no message reaches stays unchanged.
 pub(crate) fn apportion(stages: &mut [Stage]) {
     let mut states = [0.0; STATES];
     states[0] = 1.0;

@@ -31,13 +31,13 @@ pub struct Start {
 /// Role of worms in exchanges of a request and an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// The worms start at random times and have no answer.
+    /// The worms (messages) start at random times and are neither requests nor answers.
     Alone,
-    /// The worms are requests of the group with this number, which are answered where they end. All
-    /// of them must have one path.
+    /// The worms (messages) are requests of the group with this number, which are answered where
+    /// they end. All of them must have the same path.
     Requests(u32),
-    /// The worms are answers to the requests of the group with this number. All answers that cross
-    /// a step must be of one group.
+    /// The worms (messages) are answers to the requests of the group with this number. All answers
+    /// that cross a step (a channel of a path) must belong to the same group.
     Answers(u32),
 }
 
@@ -77,14 +77,14 @@ pub struct Network {
     pub(super) order: Vec<u32>,
     /// For each channel, the number of its lanes that its inputs can hold at the same time.
     pub(super) usable_lanes: Vec<u32>,
-    /// For each channel, the next channels of its worms, with the slots of their waits and the
-    /// shares of the worms.
+    /// For each channel, the next channels of its worms (messages), with the slots (indices in the
+    /// list of waits) of the waits there and the shares of the worms.
     pub(super) onward: Vec<Vec<Onward>>,
     /// Number of groups of requests with their answers.
     pub(super) groups: usize,
 }
 
-/// The worms of a channel that go on to one next channel.
+/// The worms (messages) that go from one channel to the same next channel.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Onward {
     pub(super) channel: u32,

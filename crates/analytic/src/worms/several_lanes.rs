@@ -27,8 +27,8 @@ pub(super) fn several_lanes(
     if leading <= u64::from(lanes) || queue::waiting_probability(rho * m, 1.0, lanes) < 1e-9 {
         return vec![Moments::ZERO; inflows.len()];
     }
-    // The wait by rule 3 if all worms started at the channel. Rule 1 is more exact there, so the ratio of both corrects
-    // the waits of all inputs.
+    // Compute the wait by rule 3 of the module `worms` as if all worms started at this channel. For
+    // this case rule 1 is more exact, so the ratio of the two corrects the waits of all inputs.
     let as_started = wait_without_following(
         &[as_source(inflows)],
         0,

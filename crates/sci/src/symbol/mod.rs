@@ -29,7 +29,8 @@ struct Client {
     waiting: [VecDeque<(PacketId, Exit)>; CLASSES],
 }
 
-/// The symbol-by-symbol reference: see the [module](self) and the rules of the crate.
+/// Reference engine, which simulates every symbol: see the [module](self) and the rules of the
+/// crate.
 #[derive(Debug, Clone)]
 pub struct Engine<T> {
     fabric: Fabric,
@@ -198,12 +199,15 @@ fn set_bits(mut mask: u32, start: usize) -> impl Iterator<Item = usize> {
 }
 
 impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
+    /// Each message of this engine is one SCI packet.
     type Message<'a> = Packet<'a, T>;
 
+    /// Return the current cycle of the simulation.
     fn now(&self) -> Cycles {
         self.now
     }
 
+    /// Insert a packet that its node offers at cycle `time`, which must not be in the past.
     fn offer(&mut self, time: Cycles, packet: Packet<'_, T>) {
         assert!(
             time >= self.now,
@@ -277,6 +281,7 @@ impl<T: Copy> RingEngine<T> for Engine<T> {
         counters
     }
 
+    /// Set all traffic counters of the fabric to 0.
     fn reset_counters(&mut self) {
         self.counters.reset();
         for decoder in &mut self.decoders {

@@ -93,7 +93,8 @@ fn cube(made: &mut Vec<u8>, rank: u8, at: [u32; 3], corners: &[f32; 8]) {
     }
 }
 
-/// Return the point at which the surface crosses the line between two corners of the cube at `at`.
+/// Return the point at which the surface crosses the edge between the corners `from` and `to` of
+/// the cube whose lowest corner is `at`.
 fn crossing(at: [u32; 3], corners: &[f32; 8], from: usize, to: usize) -> [f32; 3] {
     let part = (THRESHOLD - corners[from]) / (corners[to] - corners[from]);
     std::array::from_fn(|axis| {

@@ -49,7 +49,7 @@ pub(super) struct Trees<'w> {
 }
 
 impl<'w> Trees<'w> {
-    /// Return the next switch for each current switch on routes to `to`.
+    /// Return, for each switch, the next switch on its route to the switch `to`.
     fn next_to(&self, to: u32) -> &'w [u32] {
         let switches = self.has_nodes.len();
         &self.next[to as usize * switches..][..switches]
@@ -270,7 +270,8 @@ mod tests {
         let ring = layers(Form::Ring { switches: 8 });
         assert_eq!(ring.count, 2);
         assert_eq!(ring.circle.len(), 8);
-        // No route is long enough to close a cycle of three switches.
+        // In a ring of three switches, no route is long enough to close a cycle, so one layer
+        // suffices.
         assert_eq!(layers(Form::Ring { switches: 3 }).count, 1);
         let mesh = layers(Form::Mesh {
             sizes: vec![4, 4, 3],

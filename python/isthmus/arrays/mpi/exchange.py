@@ -103,7 +103,7 @@ class Exchange(ClosedTogether):
         return share
 
     def close(self) -> None:
-        """Release the memory; a collective call."""
+        """Release the memory of the exchange. All ranks must call this together."""
         if not self._closed:
             self._closed = True
             self._transfer.close()

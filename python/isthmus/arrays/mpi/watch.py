@@ -72,8 +72,8 @@ class Watch:
         self._thread.join()
 
     def _watch(self) -> None:
-        """Report, until closed, ranks that this rank waits for too long, and ranks that
-        have ended.
+        """Until the watch is closed, report the ranks for which this rank waits too long, and the
+        ranks that have ended.
         """
         reported = 0
         while not self._ended.wait(min(self._patience_s / 4, LOOK_S)):

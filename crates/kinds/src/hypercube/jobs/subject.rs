@@ -55,7 +55,8 @@ impl Kind for HypercubeJobs {
     }
 }
 
-/// A hypercube with the split of messages into worms, as a machine that jobs run on.
+/// A hypercube as a machine on which jobs run, with the rule that splits their messages into worms
+/// (messages of the wormhole network).
 #[derive(Debug)]
 struct CubeForJobs {
     built: Built,
@@ -108,8 +109,9 @@ impl Runs for CubeForJobs {
         Some(devices.split_requests(self.transfer.unit, self.transfer.worms))
     }
 
-    /// Return the time of a read from a remote I/O node, in ns: three worms with their start-ups for each round of
-    /// transfer units. One more worm is needed if the PE of a failed I/O node forwards the request.
+    /// Return the time of a read from a remote I/O node on an idle machine, in ns: three worms
+    /// (messages of the wormhole network), each with its start-up, for each round of transfer
+    /// units. One more worm is needed if the PE of a failed I/O node forwards the request.
     fn alone_ns(&self, _: &Measured, asks: &PredictableJob<'_>) -> f64 {
         let machine = self.machine();
         let (unit, message) = (self.transfer.unit.get(), &asks.message);
@@ -120,7 +122,8 @@ impl Runs for CubeForJobs {
         rounds.max(1.0) * (worms * worm) as f64 * self.cycle_us() * 1e3
     }
 
-    /// Return the demand on each part of the hypercube, and the supply of the part.
+    /// Return the capacity figures of the hypercube: for each part, the demand of the jobs and its
+    /// maximum throughput (supply).
     fn capacity(&self, jobs: &Measured) -> Capacity {
         let devices = self.devices(jobs);
         capacity::capacity(&self.built, self.transfer, jobs, devices.as_ref())
@@ -141,7 +144,7 @@ impl Runs for CubeForJobs {
         figures::uses_of(figures::channels(counted, self.machine()), devices, overlay)
     }
 
-    /// Return the numbers of the PEs that have an I/O node.
+    /// Return the numbers of the PEs with an I/O node; these are the servers of the jobs.
     fn servers(&self, _jobs: &Measured) -> Vec<u32> {
         self.machine().placement().io_nodes().to_vec()
     }

@@ -101,7 +101,8 @@ struct Neighborhoods {
 }
 
 impl Neighborhoods {
-    /// Return the closed neighbourhoods of all nodes of a network.
+    /// Return the closed neighbourhood (the node itself and its neighbours) of each node of a
+    /// network.
     fn new(network: &impl Adjacency) -> Self {
         let mut members = Vec::new();
         let mut start = vec![0];
@@ -230,8 +231,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(48))]
 
-        /// Checks that the sets found for random graphs are as small as those of an exhaustive
-        /// search.
+        /// Checks that the dominating sets found for random graphs are as small as those of an
+        /// exhaustive search.
         #[test]
         fn random_graphs_are_solved_exactly(
             node_count in 2u32..13,

@@ -1,4 +1,4 @@
-//! The routes that packets follow according to a list of routes.
+//! Follows the routes in a list of routes from switch to switch, as packets do.
 
 use super::error::RouteError;
 use super::route::{Listing, Route};
@@ -17,7 +17,8 @@ pub(super) enum Undelivered {
 }
 
 impl Undelivered {
-    /// Convert this reason to the error of a list of routes, for packets to switch `to`.
+    /// Convert this reason, why a route cannot be followed, to the error of a list of routes, for
+    /// packets to switch `to`.
     pub fn route_error(self, ways: &Listing<'_>, form: &Form, to: u32) -> RouteError {
         let line = |at: u32| ways.route(at, to).map_or(0, |route| route.line as usize);
         match self {
