@@ -95,7 +95,7 @@ class Value:
         return compare("ratio", [self, other])
 
     def minus(self, other: Value) -> Value:
-        """Return the difference of two numbers with its interval."""
+        """Return `self` minus `other`, with the interval of the difference."""
         return compare("difference", [self, other])
 
 

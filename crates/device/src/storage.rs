@@ -1,4 +1,4 @@
-//! Storage behind an I/O server: one of several kinds of device.
+//! Storage devices behind I/O servers: disks, arrays of disks, caches and burst buffers.
 
 use crate::array::{Array, Striping};
 use crate::burst_buffer::{BurstBuffer, BurstTimes};

@@ -86,8 +86,8 @@ pub(crate) fn link(
     });
     match carrier {
         Carrier::Socket => {
-            // After the answer, the socket carries only frames, and the driver sends none before it
-            // has the socket.
+            // Send the answer before the driver gets the socket. After the answer, the socket
+            // carries only frames.
             if !wire.write_all(&linked, deadline) {
                 return Ok(());
             }

@@ -14,8 +14,8 @@ pub enum AgeFrom {
     /// The age counts from the generation of the packet's message; for the data of a read, from the
     /// generation of the read request.
     Message,
-    /// The arrival of the header at the switch, even if the packet is behind other packets in a
-    /// buffer.
+    /// The age counts from the arrival of the header at the switch, even if the packet is behind
+    /// other packets in a buffer.
     Arrival,
     /// The age counts from the packet's request for an output of the switch. With circuits that is
     /// the arrival of its header. With cut-through the packet is then the first of its buffer, and

@@ -93,7 +93,7 @@ pub(crate) fn quantities(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     })
 }
 
-/// Convert texts to numbers in one unit.
+/// Convert texts such as "4 KiB" to numbers in the unit of the first text.
 fn quantities_of(texts: &[Option<String>]) -> Quantities {
     let first = texts.iter().flatten().next();
     let Some(unit) = first.map(|text| split(text).1.to_owned()) else {
@@ -135,7 +135,8 @@ fn number_in(text: &str, unit: &str) -> Option<f64> {
     rounded.ok().filter(|_| dimension == wanted)
 }
 
-/// Return a quantity in the base unit of its dimension, and the number of that dimension.
+/// Return the quantity in a text in the base unit of its dimension (such as time), and the number
+/// of that dimension; `None` if the text is no quantity.
 fn amount(text: &str) -> Option<(f64, u8)> {
     let (number, unit) = split(text);
     match unit {

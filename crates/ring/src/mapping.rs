@@ -94,13 +94,14 @@ impl Mapping {
     /// Maps the memory file after checks of its seals, its size and its header.
     fn checked(file: OwnedFd, most: u64) -> Result<Arc<Self>, Error> {
         let no = |why: String| Err(Error::NoRing(why));
-        // Only files in memory have seals.
+        // Check that this is a file in memory: only such files have seals.
         match fs::fcntl_get_seals(&file) {
             Ok(found) if found.contains(seals()) => {}
             Ok(_) => return no("its size is not sealed".to_owned()),
             Err(_) => return no("it is no file in memory".to_owned()),
         }
-        // With huge pages, memory could still be missing, and the access would kill this process.
+        // Accept only pages of ordinary size. With huge pages, memory could still be missing on
+        // access, which would kill this process.
         match fs::fstatfs(&file) {
             Ok(found) if u64::try_from(found.f_type) == Ok(TMPFS_MAGIC) => {}
             _ => return no("its memory is not of ordinary pages".to_owned()),
@@ -134,7 +135,8 @@ impl Mapping {
     fn map(file: OwnedFd, capacity: u64) -> Result<Self, Error> {
         let whole = FileOffset::new(File::from(file), 0);
         let prot = (ProtFlags::READ | ProtFlags::WRITE).bits() as i32;
-        // This fills the page tables now: a fault for each page would cost more than its copy.
+        // `POPULATE` fills the page tables now: a fault for each page would cost more than its
+        // copy.
         let flags = (MapFlags::SHARED | MapFlags::POPULATE).bits() as i32;
         let region = MmapRegion::build(Some(whole), HEADER + capacity as usize, prot, flags)
             .map_err(|error| Error::system("mapping a ring", std::io::Error::other(error)))?;

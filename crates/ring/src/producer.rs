@@ -252,8 +252,8 @@ impl Parts {
                 self.writer.mark_awake();
                 in_time?
             } else {
-                // Usually room is available now, but a misbehaving consumer may cause wake-ups
-                // without room.
+                // Usually room is available now. A misbehaving consumer may cause wake-ups without
+                // room, so check the deadline.
                 Instant::now() < deadline
             };
         }

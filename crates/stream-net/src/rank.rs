@@ -170,8 +170,8 @@ impl Sums {
         (self.sum, self.bytes) = (Sum::new(self.checksum), 0);
     }
 
-    /// Returns the checksums of all blocks, the last of which may be shorter. No data may be added
-    /// after this call.
+    /// Returns the checksums of all blocks as bytes; the last block may be shorter. No data may be
+    /// added after this call.
     pub fn words(&mut self) -> &[u8] {
         if self.bytes > 0 {
             self.end_block();

@@ -115,7 +115,7 @@ pub enum Reshuffle {
 }
 
 impl Reshuffle {
-    /// Return whether cells exchange blocks.
+    /// Return whether the cells exchange blocks with this method.
     pub fn exchanges(self) -> bool {
         matches!(self, Self::Slow | Self::Fast)
     }

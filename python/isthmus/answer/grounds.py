@@ -167,7 +167,9 @@ def bracket(layout: View, series: Series) -> Bracket | None:
 def _undecided(
     layout: View, series: Series, low: float | None, high: float | None
 ) -> tuple[float, float] | None:
-    """Return the lowest and the highest undecided load strictly inside the bracket."""
+    """Return the lowest and the highest load strictly inside the bracket whose verdict is
+    ``undecided``; None if there is none.
+    """
     loads: list[float] = []
     if series.search and series.search.undecided:
         loads += series.search.undecided
@@ -179,7 +181,9 @@ def _undecided(
 
 
 def _points_bracket(layout: View, series: Series) -> tuple[float | None, float | None]:
-    """Return the highest stable load below the lowest saturated load, and the latter."""
+    """Return two loads of the points: the highest stable load below the lowest saturated load, and
+    the lowest saturated load. None stands for a load that does not exist.
+    """
     if not layout.run.simulated:
         return None, None
     saturated = [layout.x(p) for p in series.points if p.verdict.verdict in LOST]

@@ -104,7 +104,7 @@ class Machine(msgspec.Struct, frozen=True, tag_field="kind"):
 
 
 def cycle_text(cycle_us: float) -> str:
-    """Return the length of a cycle as text."""
+    """Return the length of a cycle as text with its unit."""
     if cycle_us < 1e-4:
         return f"{1e6 * cycle_us:g} ps"
     return f"{1000 * cycle_us:g} ns" if cycle_us < 0.01 else f"{cycle_us:g} µs"

@@ -53,7 +53,7 @@ class Row:
     reason: str = field(default="", compare=False)
     """Reason for the tolerance, if it is one of the paper's classes."""
     line: int = field(default=0, compare=False)
-    """Line of the row in the file, for messages."""
+    """Line number of the row in its file, for error messages."""
 
 
 COLUMNS = [f.name for f in fields(Row) if f.name not in ("reason", "line")]
@@ -88,7 +88,9 @@ class Paper:
 
     @property
     def kept(self) -> Path:
-        """Path of the verdicts of the last full run that was saved; the file may be missing."""
+        """Path of the file with the saved verdicts on the claims, from the last full run that was
+        saved; the file may be missing.
+        """
         return self.folder / "verdicts.json"
 
     @cached_property

@@ -159,7 +159,9 @@ def _if_at_work(name: str, pick: Pick) -> Pick:
     """Return a function that picks a value only where the subject of the measure was active."""
 
     def picked(point: PointResult) -> Number:
-        """Return the value of the measure if its subject was active, else None."""
+        """Return the value of the measure at a point; None if its subject, such as a job, was not
+        active there.
+        """
         return pick(point) if has_traffic(point, name) else (None, None, None)
 
     return picked

@@ -323,7 +323,7 @@ class AsyncStream:
         self._cancelled: deque[Handle[NDArray[Any] | None]] = deque()
         """Cancelled receives; later receives return their data."""
         self.stream = stream
-        """The synchronous stream underneath, for calls that do not wait."""
+        """The wrapped synchronous stream, for calls that do not wait."""
         self.number = stream.number
         """Number of the stream at the daemon."""
 

@@ -73,7 +73,7 @@ def connect_ranks(
 
 
 def _call_on_ranks(comm: Any, call: Callable[[], R] | None) -> R | None:
-    """Call `call` on each rank where it is not None. An error on one rank is raised on all ranks."""
+    """Call `call` on each rank where it is not None; raise an error of one rank on all ranks."""
     found: R | None = None
     problem: IsthmusError | None = None
     try:

@@ -42,8 +42,8 @@ fn advance(states: &mut States, visits: &[Visit]) -> Vec<f64> {
         .collect()
 }
 
-/// Return for each stage and visit the single-lane inputs that messages cross just before it, with
-/// the shares of the messages.
+/// Return, for each stage and each visit (possible crossing) of it, the single-lane inputs that
+/// messages cross just before it, with the shares of the messages.
 pub(super) fn inputs(groups: &[Group], stages: &[Stage]) -> PerVisit<Vec<Input>> {
     // Entry 0 contains the messages that have crossed no stage yet, entry e those whose last stage
     // was e - 1.
@@ -91,7 +91,8 @@ fn lanes(groups: &[Group], stage: &Stage) -> u32 {
     (stage.visits.first()).map_or(0, |visit| groups[visit.group].lanes)
 }
 
-/// Return for each stage and visit the groups crossed later, with their probabilities.
+/// Return, for each stage and each visit (possible crossing) of it, the channel groups that
+/// messages cross later, with their probabilities.
 pub(super) fn groups_after(stages: &[Stage]) -> PerVisit<Vec<(usize, f64)>> {
     let after = |position: usize, state: usize| {
         let mut states = [0.0; STATES];

@@ -169,7 +169,8 @@ mod tests {
         let expected = [3.0 * rate * 40.0 * 20.0, rate * 100.0 * 50.0];
         for (found, expected) in found.iter().zip(expected) {
             assert!((found.mean / expected - 1.0).abs() < 1e-3);
-            // Uniform remaining times: E[X^2] = p (2 r)^2 / 3 with the mean p r.
+            // The next check uses that E[X^2] = p (2 r)^2 / 3 for uniform remaining times with the
+            // mean p r.
         }
         assert!((found[1].second / (rate * 100.0 * 100.0 * 100.0 / 3.0) - 1.0).abs() < 1e-3);
         // With several lanes a worm may also meet those of its own channel.
@@ -213,10 +214,11 @@ mod tests {
         }
     }
 
-    /// Checks the wait for a channel of one lane with two equal inputs against the equation of rule 2. Two equal inputs
-    /// of one lane. With r = lambda L and w = lambda W a worm waits for the other input with the probability q = w / r
-    /// while that is served. With probability r - w its lane is free and the other served, for L / 2. With probability
-    /// r + w it follows; then one worm has gathered with the probability q (2 - q), and takes L.
+    /// Checks the wait for a channel of one lane with two equal inputs of one lane against the
+    /// equation of rule 2. With r = lambda L and w = lambda W, a worm waits for the other input
+    /// with the probability q = w / r while that is served. With probability r - w its lane is free
+    /// and the other served, for L / 2. With probability r + w it follows; then one worm has
+    /// gathered with the probability q (2 - q), and takes L.
     #[test]
     fn a_following_worm_finds_the_gathered_worms() {
         let (rate, length) = (0.003, 100.0);

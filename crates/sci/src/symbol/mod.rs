@@ -217,12 +217,15 @@ impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
         self.insert(time, &packet);
     }
 
+    /// Return the number of packets that are generated and not yet delivered.
     fn under_way(&self) -> u64 {
         self.under_way
     }
 }
 
 impl<T: Copy, H: Handler<Tag = T>> RunUntil<H> for Engine<T> {
+    /// Run the simulation until `limit`, until no packet is left, or until the handler has
+    /// finished.
     fn run_until(&mut self, limit: Cycles, handler: &mut H) -> Ran {
         while !handler.finished() {
             if self.now >= limit || (limit == Cycles::MAX && !self.has_work()) {
@@ -247,6 +250,8 @@ impl<T: Copy, H: Handler<Tag = T>> RunUntil<H> for Engine<T> {
 }
 
 impl<T: Copy> RingEngine<T> for Engine<T> {
+    /// Return an engine for the fabric with idle interfaces, at cycle 0. Fails if the rules are
+    /// invalid.
     fn new(fabric: &Fabric, rules: Rules) -> Result<Self, Error> {
         rules.check()?;
         let interfaces = fabric.interfaces().values().len();

@@ -263,8 +263,8 @@ fn rebuild(
         let mut messages = Vec::new();
         for (peer, sections, channel) in from {
             let Some(message) = take(channel, format_args!("store {peer}"))? else {
-                // End with the storage rank, which ends after the last frame or after a failure,
-                // which it reports.
+                // The storage rank has ended, after the last frame or after a failure that it
+                // reports itself. So this rank ends, too.
                 return Ok(());
             };
             messages.push((sections.as_slice(), message));

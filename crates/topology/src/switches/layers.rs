@@ -214,7 +214,8 @@ impl Layers {
         let mut layers = Vec::new();
         grid.pairs(|_, here, there| {
             let leg = grid.leg(here, there);
-            // A route that leads away from its destination position reaches it over the dateline.
+            // A route that leads away from the position of its destination reaches it over the
+            // dateline (the cable that closes the ring), so it starts in layer 1.
             layers.push(leg.map_or(0, |leg| u16::from(leg.up != (leg.to > leg.from))));
         });
         Self {
@@ -320,7 +321,8 @@ mod tests {
         });
         let dateline = (2, Some(Change::Dateline));
         assert_eq!(found, [dateline, (3, None), dateline, dateline]);
-        // The routes of these tori have no cycle, or one that two layers of whole routes break.
+        // The routes of these tori have no cycle, or two layers suffice even if each route stays in
+        // one layer.
         for (sizes, count) in [(&[4, 4, 4][..], 1), (&[3, 9], 2), (&[16], 2)] {
             let layers = shortest_routes(&torus(sizes)).layers(4);
             assert_eq!((layers.count, layers.change()), (count, None));

@@ -103,7 +103,8 @@ impl Runs for CubeForJobs {
         self.machine().working_pes().into()
     }
 
-    /// Return the devices behind the I/O nodes, to which each transfer unit is a request.
+    /// Return the storage devices behind the I/O nodes, which receive one request for each transfer
+    /// unit; `None` if I/O nodes have no devices.
     fn devices(&self, jobs: &Measured) -> Option<Devices> {
         let devices = Devices::of(self.cycle_us(), &jobs.traffic.storage)?;
         Some(devices.split_requests(self.transfer.unit, self.transfer.worms))

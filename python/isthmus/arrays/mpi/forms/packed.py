@@ -26,7 +26,9 @@ SLICE_BYTES = 1 << 30
 
 
 class _Packed(Transport):
-    """Base of the forms that pack messages into private buffers, one half for outgoing data."""
+    """Base of the forms that pack messages into private buffers. Half of the memory for buffers is
+    for outgoing data.
+    """
 
     kind: ClassVar[type[_PackedTransfer]]
     halves: ClassVar[int] = 1
