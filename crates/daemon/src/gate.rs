@@ -33,6 +33,7 @@ pub struct Gate {
 pub struct SessionSlot(Arc<Gate>);
 
 impl Drop for SessionSlot {
+    /// Free the slot of the session.
     fn drop(&mut self) {
         self.0.sessions.fetch_sub(1, Ordering::Relaxed);
     }

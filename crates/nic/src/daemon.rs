@@ -176,6 +176,7 @@ impl Daemon {
 }
 
 impl Drop for Daemon {
+    /// End the daemon without a grace period.
     fn drop(&mut self) {
         // Ignore an error, because `drop` cannot return it. `stop` does.
         let _ = self.end(Duration::ZERO);

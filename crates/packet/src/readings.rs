@@ -8,7 +8,8 @@ use strum::{EnumString, VariantNames};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum AgeFrom {
-    /// The injection of the packet. The header carries the age from switch to switch.
+    /// The age counts from the injection of the packet into the network. The header carries the age
+    /// from switch to switch.
     #[default]
     Injection,
     /// The age counts from the generation of the packet's message; for the data of a read, from the

@@ -22,7 +22,8 @@ pub(crate) const STEP: usize = 2 * CHUNK;
 /// [`Producer::mark_ready`] for the readable ones.
 #[derive(Debug)]
 pub struct Producer {
-    /// None only while the end is passed to another process or dropped.
+    /// The parts of the producer; `None` only while the end is passed to another process or
+    /// dropped.
     parts: Option<Parts>,
 }
 

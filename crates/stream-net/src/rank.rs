@@ -68,8 +68,8 @@ impl Pipe {
     }
 
     /// Writes the header of a frame, its data and its checksums. A ring gets the header and the
-    /// first data together, so that its reader is not woken for the header alone. Each block is
-    /// summed right before it is copied.
+    /// first data together, so that its reader is not woken for the header alone. The checksum of
+    /// each block is computed right before the block is copied.
     fn write_frame(
         &mut self,
         head: &[u8],

@@ -46,7 +46,7 @@ pub struct Cell {
     pub message_ns: u64,
 }
 
-/// Properties of the transmit side of the interface.
+/// Properties of the transmit side of the network interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interface {
     /// Number of processors of the interface, each with a memory bus of its own.

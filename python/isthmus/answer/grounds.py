@@ -81,7 +81,9 @@ class Ratio:
 
     @property
     def is_rate(self) -> bool:
-        """Whether a higher value is better, as for accepted loads."""
+        """Whether the measure is a rate, such as an accepted load, so that a higher value is
+        better.
+        """
         return self.measure.rpartition(".")[2] == "accepted"
 
     @property

@@ -27,7 +27,7 @@ _SMALL_STEPS = [(1.0, 0.0), (0.0, 1.0), (0.42, 0.33), (1.75, -1.15)]
 
 
 def project(node: int, dimension: int) -> tuple[float, float]:
-    """Return the position of a node of a hypercube on paper."""
+    """Return the position (x, y) of a node of a hypercube in the picture."""
     table = _SMALL_STEPS if dimension <= len(_SMALL_STEPS) else _STEPS
     steps = [table[bit] for bit in range(dimension) if node >> bit & 1]
     return sum(s[0] for s in steps), sum(s[1] for s in steps)

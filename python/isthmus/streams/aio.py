@@ -328,7 +328,7 @@ class AsyncStream:
         """Number of the stream at the daemon."""
 
     async def _result_of(self, handle: Handle[R]) -> R:
-        """Wait for a call on the stream's thread."""
+        """Wait for a call that runs in the stream's thread, and return its result."""
         loop = self._nic._loop
         self._nic._check_loop()
         future: asyncio.Future[None] = loop.create_future()

@@ -106,7 +106,7 @@ impl Layout {
         3 + self.io_dimension - 1 - dimension
     }
 
-    /// Return the position of the channels from I/O routers to I/O nodes.
+    /// Return the position, in the solver's list, of the channels from I/O routers to I/O nodes.
     pub(super) fn io_eject(self) -> usize {
         3 + self.io_dimension
     }
@@ -236,8 +236,8 @@ mod tests {
     use super::*;
     use crate::moments::Moments;
 
-    /// Checks that the formula for the number of labels with a certain bit equals a count over all
-    /// labels.
+    /// Checks that the formula for the number of labels (node numbers) with a certain bit set
+    /// equals a count over all labels.
     #[test]
     fn labels_with_a_bit_are_counted() {
         for nodes in 1..70u32 {

@@ -2,7 +2,8 @@
 
 use super::{Group, Stage, Visit};
 
-/// Number of states of a path. A message starts in state 0.
+/// Number of states of the Markov chain that models the path of a message. A message starts in
+/// state 0.
 pub const STATES: usize = 6;
 
 /// Share of the messages in each state.

@@ -15,7 +15,7 @@ pub struct Step {
     pub next: Vec<(f64, u32)>,
 }
 
-/// A source of worms: its rate, its class and its first step.
+/// A source of worms (messages): its rate, its class and the first step of its paths.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Start {
     /// Class of the worms for the latency statistics.
@@ -28,7 +28,7 @@ pub struct Start {
     pub role: Role,
 }
 
-/// Role of worms in exchanges of a request and an answer.
+/// Role of worms (messages) in exchanges of a request and an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// The worms (messages) start at random times and are neither requests nor answers.
@@ -207,7 +207,8 @@ impl Network {
     /// Compute the arrivals at each channel, with their rates and answers.
     fn compute_arrivals(&mut self) {
         let mut rates = vec![0.0; self.steps.len()];
-        // For each step of the paths, the rate of answers and the number of their request group.
+        // For each step (a channel on a path), the rate of the answers that cross it, and the
+        // number of their request group.
         let mut answer_rates = vec![(0.0, 0u32); self.steps.len()];
         let arrivals = &mut self.arrivals;
         let mut arrive = |step: u32, channel: u32, rate: f64, slot: u32, (answers, group)| {

@@ -1,4 +1,4 @@
-//! The wait for one channel, by the input over which a worm arrives.
+//! The wait of worms (messages) for one channel, separately for each input over which they arrive.
 
 use super::inflow::{Inflow, LANES_MAX, utilisation};
 use super::one_lane::one_lane;
@@ -173,7 +173,7 @@ mod tests {
             // mean p r.
         }
         assert!((found[1].second / (rate * 100.0 * 100.0 * 100.0 / 3.0) - 1.0).abs() < 1e-3);
-        // With several lanes a worm may also meet those of its own channel.
+        // A worm from an input with several lanes may also wait for worms from the same input.
         let wide = [inflow(Some(4), rate, 100.0)];
         let expected = rate * 100.0 * 50.0;
         assert!((waits(&wide, 1, &SharedWaits::default())[0].mean / expected - 1.0).abs() < 1e-3);

@@ -277,6 +277,7 @@ impl<T: Copy> RingEngine<T> for Engine<T> {
         })
     }
 
+    /// Return the traffic counters since the last reset.
     fn counters(&self) -> Counters {
         let mut counters = self.counters.clone();
         for (link, output) in self.outputs.iter().enumerate() {

@@ -330,8 +330,8 @@ fn feed_reshuffled<'scope>(
     all
 }
 
-/// Reshuffle the application data units one after another into the buffers, and pass each buffer to
-/// all writers.
+/// Reshuffle the blocks of one application data unit after another into the buffers, and pass each
+/// buffer to all writers (threads that write to the links).
 fn reshuffle(
     shuffle: &Shuffle,
     cells: &Cells,

@@ -215,8 +215,8 @@ mod tests {
         assert_eq!((server_of_each[11], server_of_each[13]), (Some(1), Some(3)));
     }
 
-    /// Checks that failed PEs have no I/O node and do not count as clients. The 3-cube with I/O
-    /// nodes at both ends, four PEs each. Two PEs of the first have failed.
+    /// Checks that failed PEs have no I/O node and do not count as clients. The 3-cube has I/O
+    /// nodes at two opposite corners, which serve four PEs each. Two PEs of the first have failed.
     #[test]
     fn failed_pes_are_not_served() {
         let cube = Hypercube::new(3).unwrap();

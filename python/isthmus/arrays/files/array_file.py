@@ -196,7 +196,7 @@ class ArrayFile:
         return self._source
 
     def _refuse_closed(self) -> None:
-        """Refuse a closed file."""
+        """Raise an error if the file is closed."""
         if self._closed:
             raise IsthmusError(f"{self.path}: closed")
 

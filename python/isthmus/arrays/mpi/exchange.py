@@ -111,7 +111,7 @@ class Exchange(ClosedTogether):
                 self._ranks.close()
 
     def _refuse_closed(self) -> None:
-        """Refuse a closed exchange."""
+        """Raise an error if the exchange is closed."""
         if self._closed:
             raise IsthmusError("exchange: it is closed; make another")
 

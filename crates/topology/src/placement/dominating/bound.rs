@@ -9,8 +9,8 @@ pub(super) fn lower(neighborhoods: &Neighborhoods) -> u32 {
     packing_bound(neighborhoods).max(fractional_bound(neighborhoods))
 }
 
-/// Return the bound from shares of 1 for nodes that are more than two hops apart. Nodes with small
-/// neighbourhoods are chosen first.
+/// Return a lower bound: the number of chosen nodes that are more than two hops apart, since no
+/// node dominates two of them. Nodes with small neighbourhoods are chosen first.
 fn packing_bound(neighborhoods: &Neighborhoods) -> u32 {
     let mut nodes: Vec<u32> = (0..neighborhoods.node_count()).collect();
     nodes.sort_by_key(|&node| (neighborhoods.closed(node).len(), node));

@@ -9,8 +9,8 @@ use crate::switches::neighbors::Neighbors;
 
 /// A reason why packets do not arrive at their destination.
 pub(super) enum Undelivered {
-    /// Fields: the switch where packets start, the switch at which no route continues, and the switch
-    /// before that, if any.
+    /// The routes end before the destination. Fields: the switch where packets start, the switch at
+    /// which no route continues, and the switch before that, if any.
     Missing(u32, u32, Option<u32>),
     /// The routes form a cycle over these switches, so that packets never arrive.
     Circle(Vec<u32>),
