@@ -17,7 +17,7 @@ const DAEMON_ENDED: &str = "the daemon closed it or has ended";
 /// Return the error message of a socket that failed; `doing` names the operation.
 fn error_text(doing: &str, error: &io::Error) -> String {
     match error.kind() {
-        // The daemon ended with unread requests, or before this write.
+        // These errors occur if the daemon ended with unread requests, or before this write.
         io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => DAEMON_ENDED.into(),
         _ => format!("{doing} the daemon: {error}"),
     }

@@ -56,7 +56,7 @@ pub(crate) enum Next {
     Own(Frame, u32),
     /// A striping unit (SU) of another stream, with the number of that stream.
     Other(u32),
-    /// The end of the receiver's stream, as the kind of the frame: `End` or `Cut`.
+    /// The frame that ends the receiver's stream; its kind is `End` or `Cut`.
     Mark(Kind),
     /// No frame has arrived on the link.
     Nothing,

@@ -28,7 +28,8 @@ pub struct Daemon {
     server: Server,
     service: Option<Service>,
     page: Option<Page>,
-    /// The journal of files being written. It is removed after everything else has ended.
+    /// The journal of the files that are being written. The daemon keeps it until everything else
+    /// has ended; then it is removed.
     _writing: Option<WriteJournal>,
 }
 

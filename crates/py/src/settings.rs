@@ -99,7 +99,8 @@ fn quantities_of(texts: &[Option<String>]) -> Quantities {
     let Some(unit) = first.map(|text| split(text).1.to_owned()) else {
         return Quantities::default();
     };
-    // A derived value may have words after its number that are not a unit.
+    // Return no numbers if the words after the first number are no unit, which occurs in derived
+    // values.
     if !unit.is_empty() && amount(&format!("1 {unit}")).is_none() {
         return Quantities::default();
     }

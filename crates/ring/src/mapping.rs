@@ -30,7 +30,7 @@ pub(crate) const HEADER: usize = 4096;
 const APART: usize = 128;
 /// Minimum and maximum capacity of a ring in bytes.
 const CAPACITIES: std::ops::RangeInclusive<u64> = 4096..=1 << 30;
-/// The file system type of files in memory with pages of ordinary size.
+/// File system type of tmpfs: files in memory on tmpfs have pages of ordinary size.
 const TMPFS_MAGIC: u64 = 0x0102_1994;
 
 /// The mapped memory of one ring.
@@ -57,7 +57,8 @@ pub(crate) fn create(capacity: u64) -> Result<OwnedFd, Error> {
     fs::fchmod(&file, Mode::RUSR | Mode::WUSR).map_err(refused("the mode of a ring"))?;
     let len = HEADER as u64 + capacity;
     fs::ftruncate(&file, len).map_err(refused("the size of a ring"))?;
-    // Missing memory causes an error now, instead of a signal on first access.
+    // Allocate the memory now, so that missing memory causes an error here instead of a signal on
+    // first access.
     fs::fallocate(&file, FallocateFlags::empty(), 0, len)
         .map_err(refused("the pages of a ring"))?;
     fs::fcntl_add_seals(&file, seals()).map_err(refused("the seals of a ring"))?;

@@ -22,8 +22,8 @@ pub(crate) const STEP: usize = 2 * CHUNK;
 /// [`Producer::mark_ready`] for the readable ones.
 #[derive(Debug)]
 pub struct Producer {
-    /// The parts of the producer; `None` only while the end is passed to another process or
-    /// dropped.
+    /// The parts of the producer; `None` only while this end of the ring is passed to another
+    /// process or dropped.
     parts: Option<Parts>,
 }
 
@@ -63,7 +63,8 @@ impl Producer {
         Handles::new(parts.memory, parts.line.into_socket())
     }
 
-    /// Returns the parts of the producer, which exist until the end is passed on or dropped.
+    /// Returns the parts of the producer, which exist until this end of the ring is passed to
+    /// another process or dropped.
     fn parts(&mut self) -> &mut Parts {
         self.parts
             .as_mut()

@@ -69,7 +69,7 @@ class Machine(msgspec.Struct, frozen=True, tag_field="kind"):
         return channel.label.format(level=level, above=level + 1)
 
     def end(self, vertex: int) -> int | str:
-        """Return the name or number by which reports call a vertex at the end of a channel."""
+        """Return the name or number that reports use for the node or switch at an end of a channel."""
         return vertex
 
     def part(

@@ -156,7 +156,9 @@ def bandwidth(view: View) -> list[Curves]:
 
 
 def _if_at_work(name: str, pick: Pick) -> Pick:
-    """Return a function that picks a value only where the subject of the measure was active."""
+    """Return a function that picks a value only at points where the subject of the measure, such as
+    a job, was active; at other points it returns None.
+    """
 
     def picked(point: PointResult) -> Number:
         """Return the value of the measure at a point; None if its subject, such as a job, was not

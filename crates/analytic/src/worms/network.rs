@@ -1,10 +1,10 @@
-//! Network of channels and of the worms that cross them.
+//! Network of channels and of the worms (messages) that cross them.
 
 use super::inflow::LENGTHS;
 use crate::Error;
 use crate::moments::Moments;
 
-/// A step of the path of worms: the channel that they hold, and the possible next steps.
+/// A step of the path of worms (messages): the channel that they hold, and the possible next steps.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
     /// Number of the channel that the worms hold.
@@ -41,13 +41,13 @@ pub enum Role {
     Answers(u32),
 }
 
-/// Worms that arrive at a channel from one previous step or one source.
+/// Worms (messages) that arrive at a channel from one previous step or one source.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Arrival {
     pub(super) step: u32,
     pub(super) rate: f64,
     pub(super) slot: u32,
-    /// Rate of the answers among these worms, which is a part of `rate`.
+    /// Rate of the answers among these worms (messages), which is a part of `rate`.
     pub(super) answers: f64,
     /// Number of the request group that these answers belong to; 0 if there are no answers.
     pub(super) group: u32,
@@ -66,7 +66,7 @@ pub struct Network {
     pub(super) slots_of: Vec<Vec<u32>>,
     pub(super) slot_of_start: Vec<u32>,
     /// For each channel, its inputs: previous channels, or `None` for sources. The slots of the
-    /// inputs are numbered from `first_slot`.
+    /// inputs (indices in the list of waits) are numbered from `first_slot`.
     pub(super) inputs: Vec<Vec<Option<u32>>>,
     pub(super) first_slot: Vec<u32>,
     /// For each channel, the worms that arrive at it.
@@ -204,7 +204,8 @@ impl Network {
         }
     }
 
-    /// Compute the arrivals at each channel, with their rates and answers.
+    /// Compute the arrivals of worms (messages) at each channel, with their rates and the rates of
+    /// the answers among them.
     fn compute_arrivals(&mut self) {
         let mut rates = vec![0.0; self.steps.len()];
         // For each step (a channel on a path), the rate of the answers that cross it, and the

@@ -63,7 +63,8 @@ pub(super) fn several_lanes(
     let step_second = step * step * 2.0 * m / (m + 1.0);
     for _ in 0..FOLLOWING_ROUNDS {
         let waiting = |at: usize| inflows[at].rate * found[at][1];
-        // The number of worms of an input that gather while one of its worms is in service.
+        // The number of worms (messages) of an input that queue up while one worm of this input is
+        // in service.
         let gathered = |at: usize| waiting(at) * m / inflows[at].load_of_others(rho * m);
         let all: f64 = (0..inflows.len()).map(gathered).sum();
         found = (0..inflows.len())

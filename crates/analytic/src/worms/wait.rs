@@ -8,7 +8,7 @@ use super::sources::mgm;
 use crate::moments::Moments;
 use crate::queue;
 
-/// Return for each input of a channel the moments of the wait of its worms.
+/// Return, for each input of a channel, the moments of the wait of its worms (messages).
 pub(super) fn waits(inflows: &[Inflow], lanes: u32, shared_waits: &SharedWaits) -> Vec<Moments> {
     let rho = utilisation(inflows, lanes);
     if rho.is_nan() || rho >= 1.0 {
@@ -56,7 +56,7 @@ pub(super) fn waits(inflows: &[Inflow], lanes: u32, shared_waits: &SharedWaits) 
     }
 }
 
-/// Return the moments of the total wait if a worm experiences at most one of two waits.
+/// Return the moments of the total wait if a worm (message) experiences at most one of two waits.
 fn mixture_of_waits(one: Moments, other: Moments) -> Moments {
     Moments::weighted([(1.0, one), (1.0, other)], 1.0)
 }

@@ -99,8 +99,8 @@ pub(crate) struct State {
     pub path: Vec<ChannelId>,
     /// Broadcast tree of each root, computed at the first broadcast from the root.
     pub trees: BTreeMap<u32, Arc<BroadcastTree>>,
-    /// Number of PEs. Timers with lower numbers belong to new demands of PEs, those below twice this number
-    /// to ends of demands, and the others to messages of I/O demands.
+    /// Number of PEs. A timer with a number below this belongs to a new demand of a PE, a timer
+    /// below twice this to the end of a demand, and any other to a message of an I/O demand.
     pub pes: u32,
     pub gate: Gate,
     pub delivered: u64,

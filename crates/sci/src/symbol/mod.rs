@@ -58,7 +58,7 @@ pub struct Engine<T> {
 }
 
 impl<T: Copy> Engine<T> {
-    /// Return idle interfaces, one for each interface of the fabric.
+    /// Return the idle state of all interfaces of the fabric: their decoders, inputs and outputs.
     fn interfaces(fabric: &Fabric) -> (Vec<Decoder>, Vec<Input>, Vec<Output>) {
         let decoder = Decoder {
             ends_here: false,

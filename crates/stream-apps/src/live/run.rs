@@ -97,8 +97,8 @@ fn since(begin: Instant) -> u64 {
     u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Exchange the blocks of `adus` application data units (ADUs) among the cells in memory, without a
-/// network. Return the duration in nanoseconds.
+/// Exchange the blocks of `adus` application data units (ADUs) among the cells (processors with
+/// memory), without a network. Return the duration in nanoseconds.
 fn exchange(machine: &Machine, work: &Work, adus: u64) -> Result<u64, Error> {
     let (cells, shuffle) = (Cells::new(machine, work), Shuffle::new(machine, work)?);
     let mut large = vec![0; work.adu_bytes as usize];
@@ -126,7 +126,8 @@ fn in_order(data: &[u8], from: u64) -> Result<(), Error> {
     }
 }
 
-/// Return the format of the stream: a striping unit per link, or per block without reshuffling.
+/// Return the format of the stream: one striping unit for each link, or for each block without
+/// reshuffling.
 fn format(machine: &Machine, work: &Work) -> Format {
     let columns = u64::from(machine.columns);
     let link = |column: u64| LinkId((column * u64::from(work.links) / columns) as u16);
@@ -146,8 +147,8 @@ fn format(machine: &Machine, work: &Work) -> Format {
     }
 }
 
-/// Send `adus` application data units (ADUs) over the links and the manager to a sink. Return the
-/// time in nanoseconds.
+/// Send `adus` application data units (ADUs) over the links and through the stream manager to a
+/// receiver (sink). Return the duration in nanoseconds.
 fn send(machine: &Machine, work: &Work, pace: Pace, adus: u64) -> Result<u64, Error> {
     let cells = Arc::new(Cells::new(machine, work));
     let format = format(machine, work);

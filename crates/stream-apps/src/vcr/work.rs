@@ -92,7 +92,8 @@ pub(crate) struct Forwarding {
     pub through: Sending,
 }
 
-/// List of links over which all data have been sent. They stay open until their streams have ended.
+/// Links over which all data have been sent. The list keeps them open until their streams have
+/// ended.
 pub(crate) type Sending = Arc<Mutex<Vec<Sender>>>;
 
 /// Redistribution from the lines of two fields, each divided into parts, to bands of whole frames.
@@ -284,7 +285,7 @@ fn rebuild(
     }
 }
 
-/// Combine the bands of each frame, and send the frame to the interface.
+/// Combine the bands of lines of each frame, and send the frame to the network interface.
 fn forward(mut to: Forwarding, bytes: usize, bands: &[Receiver<Vec<u8>>]) -> RankResult {
     let mut frame = Vec::with_capacity(bytes);
     let mut before = 0;

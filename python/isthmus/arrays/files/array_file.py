@@ -368,9 +368,7 @@ def _block(checksums: bool | str) -> int:
 
 
 def _agreed_settings(access: Access) -> dict[str, str]:
-    """Return the settings by name, as text. All ranks must agree in them; otherwise they would
-    deadlock.
-    """
+    """Return the settings by name, as text. Ranks whose settings differ would deadlock."""
     said = {
         "path": access.path,
         "format": access.form.name,

@@ -169,9 +169,10 @@ mod tests {
     use super::*;
     use crate::jobs::capacity::foretold;
 
-    /// Checks the time of a read on an idle machine against a calculation by hand. A start-up of 200 us is 4,000
-    /// cycles, and 1,024 B are 1,024 flits. A read needs three worms: a request, a forward and a reply. A fourth worm
-    /// is needed if the PE of a failed I/O node forwards the request.
+    /// Checks the time of a read on an idle machine against a calculation by hand. A start-up of
+    /// 200 us is 4,000 cycles, and 1,024 B are 1,024 flits. A read needs three worms (messages): a
+    /// request, a forward and a reply. A fourth worm is needed if the PE of a failed I/O node
+    /// forwards the request.
     #[test]
     fn the_time_of_a_read_is_as_calculated_by_hand() {
         let alone = |faults: &str| {

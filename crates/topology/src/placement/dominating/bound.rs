@@ -28,8 +28,8 @@ fn packing_bound(neighborhoods: &Neighborhoods) -> u32 {
     count
 }
 
-/// Return the bound from the share 1 / (size of the largest neighbourhood that contains the node)
-/// for each node. For a regular network this is the sphere-covering bound.
+/// Return a lower bound: the sum over all nodes of 1 / (size of the largest neighbourhood that
+/// contains the node). For a regular network this is the sphere-covering bound.
 fn fractional_bound(neighborhoods: &Neighborhoods) -> u32 {
     // Count equal shares instead of adding them one by one, which would accumulate rounding errors.
     let mut nodes_by_size: Vec<u64> = Vec::new();

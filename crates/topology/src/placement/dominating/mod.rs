@@ -96,7 +96,8 @@ impl DominatingSet {
 /// The closed neighbourhood of every node (the node and its neighbours), in one block of memory.
 struct Neighborhoods {
     members: Vec<u32>,
-    /// Index of each node's first entry in `members`, and the length of `members` at the end.
+    /// For each node, the index of its first entry in `members`; at the end, the length of
+    /// `members`.
     start: Vec<usize>,
 }
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 BUFFER_BYTES = 32 << 20
 SLICE_BYTES = 1 << 30
-"""Maximum bytes of one MPI message, as many MPIs keep counts in 31 bits."""
+"""Maximum bytes of one MPI message, as many MPI libraries keep counts in 31 bits."""
 
 
 class _Packed(Transport):
