@@ -69,7 +69,9 @@ class Machine(msgspec.Struct, frozen=True, tag_field="kind"):
         return channel.label.format(level=level, above=level + 1)
 
     def end(self, vertex: int) -> int | str:
-        """Return the name or number that reports use for the node or switch at an end of a channel."""
+        """Return the name or number of the node or switch at an end of a channel, as reports show
+        it.
+        """
         return vertex
 
     def part(
