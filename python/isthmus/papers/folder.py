@@ -78,7 +78,7 @@ class Paper:
 
     @property
     def table(self) -> Path:
-        """Path of `expected.csv`, the table of the claims of the papers."""
+        """Path of `expected.csv`, the table of the claims of this paper."""
         return self.folder / "expected.csv"
 
     @property
