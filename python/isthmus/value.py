@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from isthmus.results.schema import Measure, Percentile
 
 CONFIDENCE = 0.95
-"""Default confidence level of intervals; exact numbers and search brackets also carry it."""
+"""Default confidence level of intervals. Values without a confidence interval (exact numbers,
+search brackets) also store it.
+"""
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,9 @@ class Value:
         return self.told()  # codespell:ignore told
 
     def told(self, digits: int = 3) -> str:  # codespell:ignore told
-        """Return the number as text with `digits` digits, or those of its interval."""
+        """Return the number as text: as exact as its interval, or with `digits` significant digits
+        if it has none.
+        """
         if self.words is not None:
             return self.words
         if self.bracket:
@@ -85,11 +89,13 @@ class Value:
         return cls(middle, found.low, found.high, each=each, confidence=confidence)
 
     def over(self, other: Value) -> Value:
-        """Return the quotient of two non-negative numbers; without a value if `other` is zero."""
+        """Return `self` divided by `other`, both non-negative. The result has no value if `other`
+        is zero.
+        """
         return compare("ratio", [self, other])
 
     def minus(self, other: Value) -> Value:
-        """Return the difference of two numbers with its interval."""
+        """Return `self` minus `other`, with the interval of the difference."""
         return compare("difference", [self, other])
 
 

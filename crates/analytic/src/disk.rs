@@ -44,7 +44,7 @@ pub struct SaturatedDisk {
     pub load: f64,
     /// Index of the disk, the lowest if several disks saturate together.
     pub disk: usize,
-    /// Whether all disks saturate together.
+    /// Whether all disks saturate at this same load.
     pub all: bool,
 }
 

@@ -3,7 +3,7 @@
 
 use crate::Offer;
 
-/// Number of nodes of the line.
+/// Number of nodes of the test network, which are connected in a line.
 pub const NODES: u32 = 6;
 
 /// Returns the number of lanes of each channel of the line. First comes one channel from each node

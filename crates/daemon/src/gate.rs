@@ -33,6 +33,7 @@ pub struct Gate {
 pub struct SessionSlot(Arc<Gate>);
 
 impl Drop for SessionSlot {
+    /// Free the slot of the session.
     fn drop(&mut self) {
         self.0.sessions.fetch_sub(1, Ordering::Relaxed);
     }
@@ -94,8 +95,8 @@ impl Gate {
     /// is logged, and the old value stays in use.
     pub(crate) fn reload(&self) {
         self.log.reopen();
-        // The lock is free while files are read: clients that connect in this time use the old
-        // secrets.
+        // Copy the secrets, so that the lock is free while files are read. Clients that connect in
+        // this time use the old secrets.
         let tokens = self.tokens().clone();
         let read = tokens.reread().map(|read| *self.tokens() = read);
         self.log_reload("tokens", read);
@@ -186,7 +187,7 @@ impl Gate {
         transport.encrypted(&tls.ok_or_else(missing)?)
     }
 
-    /// Make the threads stop that accept connections.
+    /// Stop the threads that accept connections.
     pub(crate) fn stop_listening(&self) {
         self.stop.set();
         self.unauthenticated.dismiss();

@@ -1,4 +1,4 @@
-//! Storage behind an I/O server: one of several kinds of device.
+//! Storage devices behind I/O servers: disks, arrays of disks, caches and burst buffers.
 
 use crate::array::{Array, Striping};
 use crate::burst_buffer::{BurstBuffer, BurstTimes};
@@ -132,7 +132,8 @@ impl Storage {
 /// Mean work of a device for a request, in cycles.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Work {
-    /// Mean busy time of a station of each kind. For an array it is the mean over all disks.
+    /// Mean busy time of a station of each kind, in cycles. For an array it is the mean over all
+    /// disks.
     pub each: [f64; 4],
     /// Busy time of the station that determines the end of the request. The drain of a burst buffer ends later and does
     /// not count.

@@ -45,6 +45,7 @@ impl PartKind {
 }
 
 impl Serialize for PartKind {
+    /// Write the fields, and `share`, which is computed from them.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut fields = serializer.serialize_struct("PartKind", 7)?;
         fields.serialize_field("name", &self.name)?;

@@ -31,7 +31,7 @@ pub enum RunError {
          is an error of isthmus, please report it with the scenario"
     )]
     Standstill {
-        /// Text with the axis values of the point.
+        /// Text with the axis values of the point of the sweep.
         place: String,
         /// Number of messages that wait for one another.
         under_way: u64,
@@ -46,7 +46,7 @@ pub enum RunError {
          give fewer, or a longer stop.time"
     )]
     AllWarmUp {
-        /// Text with the axis values of the point.
+        /// Text with the axis values of the point of the sweep.
         place: String,
         /// Number of messages that the warm-up should contain.
         messages: u64,
@@ -57,7 +57,7 @@ pub enum RunError {
          the load, or ask for fewer messages"
     )]
     TooLong {
-        /// Text with the axis values of the point.
+        /// Text with the axis values of the point of the sweep.
         place: String,
         /// The longest time that can be simulated, as text with its unit.
         limit: String,
@@ -68,7 +68,7 @@ pub enum RunError {
          more by --memory (memory= in Python), or take fewer replications or a smaller machine"
     )]
     Memory {
-        /// Text with the axis values of the point.
+        /// Text with the axis values of the point of the sweep.
         place: String,
         /// The memory limit of the run, as text with its unit.
         bound: String,
@@ -101,6 +101,7 @@ impl RunError {
 }
 
 impl From<Panicked> for RunError {
+    /// Convert a panic during the simulation of a point to an error of the run.
     fn from(panic: Panicked) -> Self {
         Self::Panicked(panic)
     }

@@ -20,12 +20,12 @@ pub struct FlowInfo {
 pub enum Fate {
     /// A demand (a request to transfer data) was offered to the machine.
     Offered,
-    /// A demand was completed.
+    /// A demand (a request to transfer data) was completed.
     Done,
-    /// A demand was abandoned before its transfer began.
+    /// A demand (a request to transfer data) was abandoned before its transfer began.
     Dropped,
-    /// A demand was retransmitted.
+    /// A demand (a request to transfer data) was retransmitted.
     Retried,
-    /// Bytes of the data of a demand arrived.
+    /// Bytes of the data of a demand (a request to transfer data) arrived.
     Carried,
 }

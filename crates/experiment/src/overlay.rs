@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 /// Predictions of the analytic model for one point of a sweep.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Overlay {
-    /// Predicted means of the measures, by name of the measure: latencies in us, rates in their units.
+    /// Predicted mean of each measure, by name of the measure: latencies in us, rates in the unit
+    /// of the measure.
     pub measures: BTreeMap<String, f64>,
     /// Reason why a value of `measures` is outside the model's domain, by name of the measure. The reason is
     /// one phrase that names the limit. Results do not show such a value as `analytic`.

@@ -154,7 +154,8 @@ struct Stores {
     stores: Vec<Storage>,
     /// Number of stations (such as disks) of each kind in a device, and number of kinds.
     stations: (usize, usize),
-    /// Counts at the last reset, ordered by server, then by kind of station.
+    /// Counts of the stations (such as disks) of all servers at the last reset, ordered by server,
+    /// then by kind of station.
     before: Vec<StationCount>,
 }
 

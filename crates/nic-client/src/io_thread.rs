@@ -17,13 +17,13 @@ const DAEMON_ENDED: &str = "the daemon closed it or has ended";
 /// Return the error message of a socket that failed; `doing` names the operation.
 fn error_text(doing: &str, error: &io::Error) -> String {
     match error.kind() {
-        // The daemon ended with unread requests, or before this write.
+        // These errors occur if the daemon ended with unread requests, or before this write.
         io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => DAEMON_ENDED.into(),
         _ => format!("{doing} the daemon: {error}"),
     }
 }
 
-/// Run the thread of a session until the socket or the session ends.
+/// Run the I/O thread of a session with the daemon, until the socket or the session ends.
 pub(crate) fn run(core: &Core, wire: Transport, lines: Lines) {
     let mut io = IoThread {
         core,

@@ -27,7 +27,7 @@ pub(crate) struct Link {
     _liveness: Option<Transport>,
 }
 
-/// The half of a link that this process writes.
+/// The half of a link to the daemon into which this process writes.
 #[derive(Debug)]
 pub(crate) struct Sending {
     pipe: Out,
@@ -56,14 +56,15 @@ pub(crate) enum Next {
     Own(Frame, u32),
     /// A striping unit (SU) of another stream, with the number of that stream.
     Other(u32),
-    /// The end of the receiver's stream, as the kind of the frame: `End` or `Cut`.
+    /// The frame that ends the receiver's stream; its kind is `End` or `Cut`.
     Mark(Kind),
     /// No frame has arrived on the link.
     Nothing,
 }
 
 impl Link {
-    /// Create a link over rings. The socket shows each side that the other one is alive.
+    /// Create a link over rings (shared-memory queues). The socket shows each side that the other
+    /// one is alive.
     pub fn rings(
         number: u16,
         out: Option<Producer>,
@@ -161,8 +162,8 @@ impl Sending {
         if self.rest.is_empty() {
             return Ok(true);
         }
-        // These bytes continue a frame, so they are written from position 1, not as the start of a
-        // frame.
+        // Write from position 1, because these bytes continue a frame; position 0 would start a new
+        // one.
         match self.pipe.write(1, &[0], &self.rest, until) {
             Ok(at) => drop(self.rest.drain(..at - 1)),
             Err(why) => return self.broken(why),
@@ -277,7 +278,8 @@ impl Reading {
             Kind::End | Kind::Cut => {
                 ended(frame.stream.0);
                 if self.marks.len() == MAX_MARKS {
-                    // Drop the mark of the oldest stream, which has had no receiver since then.
+                    // Too many end marks are stored, so drop that of the oldest stream; no receiver
+                    // has taken it since it arrived.
                     self.marks.pop_first();
                 }
                 self.marks.insert(frame.stream.0, frame.kind);

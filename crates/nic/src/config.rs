@@ -9,7 +9,7 @@ use std::time::Duration;
 /// The configuration of a daemon of the stream manager.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Addresses at which the daemon listens, admission of clients, and logs.
+    /// Settings of the server: addresses at which it listens, admission of clients, and logs.
     pub server: isthmus_daemon::Config,
     /// The limits of each application.
     pub limits: Limits,
@@ -56,6 +56,7 @@ pub struct Limits {
 }
 
 impl Default for Limits {
+    /// Return the limits for an application if the operator sets no others.
     fn default() -> Self {
         Self {
             applications: 16,

@@ -14,10 +14,11 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Time within which closed connections must send or write their remaining data.
+/// Time that the daemon, when it ends, gives closed connections to send or write their remaining
+/// data.
 const LINGER: Duration = Duration::from_secs(6);
 
-/// Time within which clients must read the last lines of their sessions.
+/// Time that the daemon, when it ends, gives clients to read the last lines on their sockets.
 const LEAVE: Duration = Duration::from_secs(3);
 
 /// A running daemon of the stream manager. Dropping it ends it without a grace period.
@@ -27,7 +28,8 @@ pub struct Daemon {
     server: Server,
     service: Option<Service>,
     page: Option<Page>,
-    /// The journal of files being written. It is removed after everything else has ended.
+    /// The journal of the files that are being written. The daemon keeps it until everything else
+    /// has ended; then it is removed.
     _writing: Option<WriteJournal>,
 }
 
@@ -175,6 +177,7 @@ impl Daemon {
 }
 
 impl Drop for Daemon {
+    /// End the daemon without a grace period.
     fn drop(&mut self) {
         // Ignore an error, because `drop` cannot return it. `stop` does.
         let _ = self.end(Duration::ZERO);

@@ -40,14 +40,15 @@ struct AttachGuard<'a> {
 }
 
 impl AttachGuard<'_> {
-    /// Drop the guard without a release: attaching the link has ended the reservation, and a new
-    /// reservation may exist.
+    /// Drop the guard without removing the link from `attaching`: that has happened, and the link
+    /// may be there again for a newer request.
     fn disarm(self) {
         std::mem::forget(self);
     }
 }
 
 impl Drop for AttachGuard<'_> {
+    /// Remove the link from the set of links that are being attached.
     fn drop(&mut self) {
         self.shared.hub.state().attaching.remove(&self.id);
     }
@@ -85,8 +86,8 @@ pub(crate) fn link(
     });
     match carrier {
         Carrier::Socket => {
-            // After the answer, the socket carries only frames, and the driver sends none before it
-            // has the socket.
+            // Send the answer before the driver gets the socket. After the answer, the socket
+            // carries only frames.
             if !wire.write_all(&linked, deadline) {
                 return Ok(());
             }
@@ -149,8 +150,9 @@ fn claim<'a>(
     Ok((app, AttachGuard { shared, id }))
 }
 
-/// Return the driver's number of a link that no process has attached yet, if the application may
-/// use it with rings of `asked` bytes.
+/// Reserve a link that no process has attached yet. Return the link's number in the driver, or a
+/// refusal if the application may not use the link with rings (shared-memory queues) of `asked`
+/// bytes.
 pub(crate) fn reserve(
     hub: &Hub,
     state: &mut State,
@@ -234,7 +236,7 @@ fn capacity(bytes: u64) -> u64 {
     }
 }
 
-/// Create the rings of a link, in each direction with a size above 0.
+/// Create the rings (shared-memory queues) of a link, one in each direction with a size above 0.
 fn rings(from_rank: u64, to_rank: u64) -> Result<LinkParts, Refusal> {
     let make = |bytes: u64| -> Result<Option<(Producer, Consumer)>, Refusal> {
         let bytes = capacity(bytes);
@@ -259,7 +261,8 @@ fn rings(from_rank: u64, to_rank: u64) -> Result<LinkParts, Refusal> {
     })
 }
 
-/// Attach a link to the driver. If its application has ended in the meantime, the link is closed.
+/// Attach a link to the driver of the stream manager. If the application of the link has ended in
+/// the meantime, the link is closed.
 fn attach(
     shared: &Shared,
     app: AppId,
@@ -277,8 +280,8 @@ fn attach(
         let known = state.apps.get_mut(&app)?;
         let link = known.links.get_mut(&number)?;
         driver.attach(id, parts.ends).ok()?;
-        // End the reservation now. The rank (application process) may leave, which frees the memory
-        // of the rings, before this session continues.
+        // Remove the link from `attaching` now: the rank (application process) may leave, which
+        // frees the memory of the rings, before this session continues.
         state.attaching.remove(&id);
         link.wipe();
         link.incarnation = driver.incarnation(id);

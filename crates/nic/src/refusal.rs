@@ -1,4 +1,4 @@
-//! Construction of refusals of requests.
+//! Functions that create refusals, the daemon's answers to requests that it does not accept.
 
 use isthmus_nic_protocol::{Refusal, RefusalKind};
 

@@ -8,18 +8,19 @@ use strum::{EnumString, VariantNames};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum AgeFrom {
-    /// The injection of the packet. The header carries the age from switch to switch.
+    /// The age counts from the injection of the packet into the network. The header carries the age
+    /// from switch to switch.
     #[default]
     Injection,
-    /// The generation of the message of the packet. For the data of a read, the generation of the
-    /// read.
+    /// The age counts from the generation of the packet's message; for the data of a read, from the
+    /// generation of the read request.
     Message,
-    /// The arrival of the header at the switch, even if the packet is behind other packets in a
-    /// buffer.
+    /// The age counts from the arrival of the header at the switch, even if the packet is behind
+    /// other packets in a buffer.
     Arrival,
-    /// The request of the packet for an output of the switch. With circuits that is the arrival of
-    /// its header. With cut-through the packet is then the first of its buffer, and the previous
-    /// packet has left.
+    /// The age counts from the packet's request for an output of the switch. With circuits that is
+    /// the arrival of its header. With cut-through the packet is then the first of its buffer, and
+    /// the previous packet has left.
     Request,
 }
 
@@ -40,7 +41,7 @@ pub enum AgeTie {
 /// broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Age {
-    /// The event from which the age counts.
+    /// The event from which the age of a packet counts.
     pub from: AgeFrom,
     /// Ages above this number of ticks count as equal. `None`: ages have no maximum.
     pub saturates: Option<Cycles>,
@@ -52,13 +53,14 @@ pub struct Age {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum LinkLoad {
-    /// Free resources. With circuits, the best link has the most free lanes (virtual channels),
-    /// then the earliest free transmitter. With cut-through, it has the most credits over all its
-    /// lanes; with output buffers, first the most free space in its output buffer.
+    /// Compare the free resources of the links. With circuits, the best link has the most free
+    /// lanes (virtual channels), then the earliest free transmitter. With cut-through, it has the
+    /// most credits over all its lanes; with output buffers, first the most free space in its
+    /// output buffer.
     #[default]
     Room,
-    /// The transmitter only. All links with a free transmitter are equally good. The link whose
-    /// transmitter becomes free soonest follows.
+    /// Compare only the transmitters of the links. All links with a free transmitter are equally
+    /// good. If none is free, take the link whose transmitter becomes free first.
     Idle,
 }
 

@@ -34,7 +34,7 @@ impl From<SetupFailure> for PyErr {
     }
 }
 
-/// A [`SetupError`] of a scenario that becomes a Python exception.
+/// An error in the setup of a run, which becomes a Python exception.
 pub(crate) struct SetupFailure(pub SetupError);
 
 /// Parse a scenario and build its experiment, which can then be run.
@@ -82,7 +82,7 @@ struct Checked {
     resolved: Vec<Resolved>,
     /// The offered load and the capacity of each variant.
     capacity: Vec<Capacity>,
-    /// Warnings about a run of the requested length.
+    /// Warnings for the user about this run with its requested length.
     warnings: Vec<String>,
 }
 
@@ -183,8 +183,8 @@ pub(crate) fn claims_on(folder: PathBuf, units: Vec<String>) -> Vec<Claim> {
     claims.collect()
 }
 
-/// Return the seconds between two heartbeats of a worker whose claims expire after `expiry_s`
-/// without one.
+/// Return the number of seconds between two heartbeats of a worker. Its claims on work expire
+/// `expiry_s` seconds after its last heartbeat.
 #[pyfunction]
 pub(crate) fn worker_beat_s(expiry_s: f64) -> f64 {
     let expiry = Duration::try_from_secs_f64(expiry_s).unwrap_or_default();
@@ -220,7 +220,7 @@ pub(crate) struct PyExperiment {
     task: Task<Outcome>,
 }
 
-/// Size in bytes from which a result is returned without a copy.
+/// Size in bytes from which a result is passed to Python without a copy.
 const LONG: usize = 16 << 20;
 
 /// The outcome of a run or of a part of a run.

@@ -31,7 +31,7 @@ struct Setting {
     texts: Vec<Option<String>>,
 }
 
-/// Return the value of every field at every point, as JSON.
+/// Return the value of every scenario field at every point of the sweep, as JSON.
 #[pyfunction]
 pub(crate) fn settings(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     answer(py, spec_json, |question: Question, progress| {
@@ -39,7 +39,7 @@ pub(crate) fn settings(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     })
 }
 
-/// Return the value of every field at every point.
+/// Return the value of every scenario field at every point of the sweep.
 fn resolve(question: &Question, cancelled: impl Fn() -> bool) -> Result<Value, Refusal> {
     let parse = |overrides: &[String]| {
         let parsed = KINDS.parse(&question.scenario, &question.file, overrides);
@@ -84,7 +84,7 @@ struct Texts {
     texts: Vec<Vec<Option<String>>>,
 }
 
-/// Convert lists of texts to numbers, each list in one unit; return JSON.
+/// Convert lists of texts such as "4 KiB" to numbers, with one unit for each list; return JSON.
 #[pyfunction]
 pub(crate) fn quantities(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     answer(py, spec_json, |question: Texts, _| {
@@ -93,13 +93,14 @@ pub(crate) fn quantities(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     })
 }
 
-/// Convert texts to numbers in one unit.
+/// Convert texts such as "4 KiB" to numbers in the unit of the first text.
 fn quantities_of(texts: &[Option<String>]) -> Quantities {
     let first = texts.iter().flatten().next();
     let Some(unit) = first.map(|text| split(text).1.to_owned()) else {
         return Quantities::default();
     };
-    // A derived value may have words after its number that are not a unit.
+    // Return no numbers if the words after the first number are no unit, which occurs in derived
+    // values.
     if !unit.is_empty() && amount(&format!("1 {unit}")).is_none() {
         return Quantities::default();
     }
@@ -121,7 +122,8 @@ fn split(text: &str) -> (&str, &str) {
     (number.trim(), unit.trim())
 }
 
-/// Return the number in a text, converted to this unit.
+/// Return the number in a text, converted to this unit; `None` if the text is no number with such a
+/// unit.
 fn number_in(text: &str, unit: &str) -> Option<f64> {
     let (number, own) = split(text);
     let number: f64 = number.parse().ok()?;
@@ -134,7 +136,8 @@ fn number_in(text: &str, unit: &str) -> Option<f64> {
     rounded.ok().filter(|_| dimension == wanted)
 }
 
-/// Return a quantity in the base unit of its dimension, and the number of that dimension.
+/// Return the quantity in a text in the base unit of its dimension (such as time), and the number
+/// of that dimension; `None` if the text is no quantity.
 fn amount(text: &str) -> Option<(f64, u8)> {
     let (number, unit) = split(text);
     match unit {

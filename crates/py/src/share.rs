@@ -26,7 +26,8 @@ enum Where<'py> {
 /// between them.
 type Places = (u64, u64, (u64, u64), (u64, u64));
 
-/// The messages of one rank in a plan, computed once, as a class of Python.
+/// Python class with the messages that one rank sends and receives in a plan to redistribute an
+/// array.
 #[pyclass(name = "Share", module = "isthmus._core", frozen)]
 pub(crate) struct PyShare {
     packing: Packing,
@@ -158,7 +159,8 @@ impl PyShare {
             .collect())
     }
 
-    /// Copy pieces of messages from the source arrays into memory, each into its array.
+    /// Pack pieces of messages: copy their elements from the source arrays, each piece into the
+    /// byte array beside it in `pieces`.
     fn pack(
         &self,
         py: Python<'_>,
@@ -178,7 +180,8 @@ impl PyShare {
         .map_err(wrong)
     }
 
-    /// Copy pieces of messages into the destination arrays, each from its source.
+    /// Copy received pieces of messages into the destination arrays. The source of each piece is a
+    /// packed message or the arrays of the sender.
     fn unpack(
         &self,
         py: Python<'_>,
@@ -228,7 +231,7 @@ impl PyShare {
     }
 }
 
-/// Return a message by its index. Fails if there is none.
+/// Return the message with the index `number`, or an error if there is none.
 fn get(messages: &[(u32, Vec<Section>)], number: usize) -> PyResult<&(u32, Vec<Section>)> {
     let none = || wrong(format!("there is no message {number}"));
     messages.get(number).ok_or_else(none)

@@ -30,7 +30,7 @@ pub(crate) const HEADER: usize = 4096;
 const APART: usize = 128;
 /// Minimum and maximum capacity of a ring in bytes.
 const CAPACITIES: std::ops::RangeInclusive<u64> = 4096..=1 << 30;
-/// The file system type of files in memory with pages of ordinary size.
+/// File system type of tmpfs: files in memory on tmpfs have pages of ordinary size.
 const TMPFS_MAGIC: u64 = 0x0102_1994;
 
 /// The mapped memory of one ring.
@@ -57,7 +57,8 @@ pub(crate) fn create(capacity: u64) -> Result<OwnedFd, Error> {
     fs::fchmod(&file, Mode::RUSR | Mode::WUSR).map_err(refused("the mode of a ring"))?;
     let len = HEADER as u64 + capacity;
     fs::ftruncate(&file, len).map_err(refused("the size of a ring"))?;
-    // Missing memory causes an error now, instead of a signal on first access.
+    // Allocate the memory now, so that missing memory causes an error here instead of a signal on
+    // first access.
     fs::fallocate(&file, FallocateFlags::empty(), 0, len)
         .map_err(refused("the pages of a ring"))?;
     fs::fcntl_add_seals(&file, seals()).map_err(refused("the seals of a ring"))?;
@@ -94,13 +95,14 @@ impl Mapping {
     /// Maps the memory file after checks of its seals, its size and its header.
     fn checked(file: OwnedFd, most: u64) -> Result<Arc<Self>, Error> {
         let no = |why: String| Err(Error::NoRing(why));
-        // Only files in memory have seals.
+        // Check that this is a file in memory: only such files have seals.
         match fs::fcntl_get_seals(&file) {
             Ok(found) if found.contains(seals()) => {}
             Ok(_) => return no("its size is not sealed".to_owned()),
             Err(_) => return no("it is no file in memory".to_owned()),
         }
-        // With huge pages, memory could still be missing, and the access would kill this process.
+        // Accept only pages of ordinary size. With huge pages, memory could still be missing on
+        // access, which would kill this process.
         match fs::fstatfs(&file) {
             Ok(found) if u64::try_from(found.f_type) == Ok(TMPFS_MAGIC) => {}
             _ => return no("its memory is not of ordinary pages".to_owned()),
@@ -134,7 +136,8 @@ impl Mapping {
     fn map(file: OwnedFd, capacity: u64) -> Result<Self, Error> {
         let whole = FileOffset::new(File::from(file), 0);
         let prot = (ProtFlags::READ | ProtFlags::WRITE).bits() as i32;
-        // This fills the page tables now: a fault for each page would cost more than its copy.
+        // `POPULATE` fills the page tables now: a fault for each page would cost more than its
+        // copy.
         let flags = (MapFlags::SHARED | MapFlags::POPULATE).bits() as i32;
         let region = MmapRegion::build(Some(whole), HEADER + capacity as usize, prot, flags)
             .map_err(|error| Error::system("mapping a ring", std::io::Error::other(error)))?;

@@ -199,7 +199,7 @@ fn held_bytes_are_not_overwritten() {
             }
             reader.hold(1);
             let held = reader.held();
-            // The copy starts at a position that was read, as that of a claim does.
+            // The byte that was just held is the last one before the cursor.
             let mut byte = [0];
             let at = (reader.cursor() - 1) % 2;
             link.memory.copy_out(at as usize, &mut byte);

@@ -22,7 +22,8 @@ pub(crate) const STEP: usize = 2 * CHUNK;
 /// [`Producer::mark_ready`] for the readable ones.
 #[derive(Debug)]
 pub struct Producer {
-    /// None only while the end is passed to another process or dropped.
+    /// The parts of the producer; `None` only while this end of the ring is passed to another
+    /// process or dropped.
     parts: Option<Parts>,
 }
 
@@ -62,7 +63,8 @@ impl Producer {
         Handles::new(parts.memory, parts.line.into_socket())
     }
 
-    /// Returns the parts of the producer, which exist until the end is passed on or dropped.
+    /// Returns the parts of the producer, which exist until this end of the ring is passed to
+    /// another process or dropped.
     fn parts(&mut self) -> &mut Parts {
         self.parts
             .as_mut()
@@ -223,7 +225,8 @@ impl Parts {
         Ok(self.writer.refresh()?)
     }
 
-    /// Waits for `wanted` bytes of room. If the thread must sleep, it waits for `worth` bytes.
+    /// Waits until the ring has room for `wanted` bytes, and returns its room in bytes. A thread
+    /// that must sleep is woken only for `worth` bytes.
     fn wait(&mut self, wanted: u64, worth: u64, deadline: Instant) -> Result<u64, Error> {
         let mut in_time = true;
         loop {
@@ -251,8 +254,8 @@ impl Parts {
                 self.writer.mark_awake();
                 in_time?
             } else {
-                // Usually room is available now, but a misbehaving consumer may cause wake-ups
-                // without room.
+                // Usually room is available now. A misbehaving consumer may cause wake-ups without
+                // room, so check the deadline.
                 Instant::now() < deadline
             };
         }

@@ -3,7 +3,8 @@
 /// Number of bytes of a GiB.
 const GIB: f64 = (1 << 30) as f64;
 
-/// Returns a message if `times` times `bytes` exceeds the memory of this machine.
+/// Returns an error message if `times` times `bytes` exceeds the memory of this machine, `None`
+/// otherwise.
 #[must_use]
 pub fn memory_shortfall(bytes: u64, times: u32) -> Option<String> {
     let found = rustix::system::sysinfo();

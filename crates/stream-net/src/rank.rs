@@ -68,8 +68,8 @@ impl Pipe {
     }
 
     /// Writes the header of a frame, its data and its checksums. A ring gets the header and the
-    /// first data together, so that its reader is not woken for the header alone. Each block is
-    /// summed right before it is copied.
+    /// first data together, so that its reader is not woken for the header alone. The checksum of
+    /// each block is computed right before the block is copied.
     fn write_frame(
         &mut self,
         head: &[u8],
@@ -170,8 +170,8 @@ impl Sums {
         (self.sum, self.bytes) = (Sum::new(self.checksum), 0);
     }
 
-    /// Returns the checksums of all blocks, the last of which may be shorter. No data may be added
-    /// after this call.
+    /// Returns the checksums of all blocks as bytes; the last block may be shorter. No data may be
+    /// added after this call.
     pub fn words(&mut self) -> &[u8] {
         if self.bytes > 0 {
             self.end_block();
@@ -196,8 +196,9 @@ impl Sender {
         Self { pipe, link, sums }
     }
 
-    /// Makes the sender sum the data, block by block, so that the interface need not read it
-    /// (paper, 4.1). The interface makes its own sums for connections with another checksum.
+    /// Makes the sender compute the checksums of the data, block by block, so that the interface
+    /// need not read the data (paper, 4.1). For connections with another checksum, the interface
+    /// computes its own.
     #[must_use]
     pub fn summing(mut self, checksum: Checksum) -> Self {
         self.sums = Sums::new(checksum);

@@ -1,4 +1,4 @@
-//! The machine and its work, as plain values.
+//! Description of the simulated machine and of its work, as plain values.
 
 use crate::duration::duration_ns;
 use strum::{EnumString, IntoStaticStr, VariantNames};
@@ -46,7 +46,7 @@ pub struct Cell {
     pub message_ns: u64,
 }
 
-/// Properties of the transmit side of the interface.
+/// Properties of the transmit side of the network interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interface {
     /// Number of processors of the interface, each with a memory bus of its own.
@@ -84,7 +84,7 @@ pub struct Interface {
 pub enum From {
     /// The data come from the cells.
     Cells,
-    /// The data are already in staging memory.
+    /// The data are already in the staging memory of the interface.
     Interface,
 }
 
@@ -115,7 +115,7 @@ pub enum Reshuffle {
 }
 
 impl Reshuffle {
-    /// Return whether cells exchange blocks.
+    /// Return whether the cells exchange blocks with this method.
     pub fn exchanges(self) -> bool {
         matches!(self, Self::Slow | Self::Fast)
     }

@@ -129,9 +129,10 @@ impl Protocol {
 /// The event at the peer after which the peer confirms a packet to the sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Confirm {
-    /// The arrival of the packet in the peer's network memory.
+    /// Confirm on the arrival of the packet in the peer's network memory.
     Held,
-    /// The delivery of the packet over the peer's links, as the peer's driver reported it.
+    /// Confirm on the delivery of the packet over the peer's links, which the peer's driver
+    /// reports.
     #[default]
     Delivered,
 }

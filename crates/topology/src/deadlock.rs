@@ -286,7 +286,8 @@ mod tests {
         let mut dependencies = Dependencies::new(cube.link_count());
         for from in cube.nodes() {
             for to in cube.nodes() {
-                // Sources with odd numbers correct the lowest dimension first.
+                // Build the path. Sources with odd numbers correct the lowest dimension first,
+                // other sources the highest.
                 let mut path: Vec<usize> = Vec::new();
                 let mut at = from;
                 while at != to {

@@ -81,7 +81,9 @@ class Ratio:
 
     @property
     def is_rate(self) -> bool:
-        """Whether a higher value is better, as for accepted loads."""
+        """Whether the measure is a rate, such as an accepted load, so that a higher value is
+        better.
+        """
         return self.measure.rpartition(".")[2] == "accepted"
 
     @property
@@ -109,7 +111,8 @@ class Ratio:
         percent = 100 * (self.value - 1)
         if self.low < self.high or percent == 0:
             return "about the same"
-        # Without random numbers even a small difference is real, so state it.
+        # These results have no random error, so even a small difference is real and the text states
+        # it.
         times = ("more", "less") if self.is_rate else ("longer", "shorter")
         return f"about the same ({number(abs(percent), 2)}% {times[percent < 0]})"
 
@@ -129,7 +132,9 @@ class Peak:
         return ("≥ " if self.more else "") + estimate(*self.measure.best)
 
     def against(self, base: Peak, confidence: float) -> Ratio | None:
-        """Return the ratio to the baseline's peak; None if an unreached peak leaves it open."""
+        """Return the ratio of this peak to the baseline's peak; None if a peak is not known because
+        the sweep did not reach it.
+        """
         found = ratio("accepted", self.measure, base.measure, confidence)
         if found is None or not (self.more or base.more):
             return found
@@ -164,7 +169,9 @@ def bracket(layout: View, series: Series) -> Bracket | None:
 def _undecided(
     layout: View, series: Series, low: float | None, high: float | None
 ) -> tuple[float, float] | None:
-    """Return the lowest and the highest undecided load strictly inside the bracket."""
+    """Return the lowest and the highest load strictly inside the bracket whose verdict is
+    ``undecided``; None if there is none.
+    """
     loads: list[float] = []
     if series.search and series.search.undecided:
         loads += series.search.undecided
@@ -176,7 +183,9 @@ def _undecided(
 
 
 def _points_bracket(layout: View, series: Series) -> tuple[float | None, float | None]:
-    """Return the highest stable load below the lowest saturated load, and the latter."""
+    """Return two loads of the points: the highest stable load below the lowest saturated load, and
+    the lowest saturated load. None stands for a load that does not exist.
+    """
     if not layout.run.simulated:
         return None, None
     saturated = [layout.x(p) for p in series.points if p.verdict.verdict in LOST]

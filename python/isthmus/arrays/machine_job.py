@@ -98,7 +98,8 @@ class Machine:
         }
         chosen = checked["seed"] if seed is None else seed
         found = cls(f"{file} with the plan as its job", base, where, chosen)
-        # Check the job by an analysis of the scenario, without a simulation.
+        # Check that the scenario accepts a small job: evaluate the analytic model, without a
+        # simulation.
         probe = found._text([(0, 1, 1, 1)], 0.0, None, FEW)
         try:
             (point,) = json.loads(ask(_core.analyze, probe, found.file, []))["points"]

@@ -90,6 +90,6 @@ class Voiced(click.Command):
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:
-            # click does not set the context of an option without value.
+            # Set the context here, because click does not set it for an option without a value.
             error.ctx = error.ctx or ctx
             raise

@@ -12,7 +12,8 @@ from isthmus.scenario import Scenario
 NONE, LINK, NODE, DOUBLE = "none", "one link", "one node", "two parts"
 """Kinds of failure of a fabric."""
 AXIS = "fault"
-"""Axis of the generated scenario with a value for each case."""
+"""Name of the sweep axis of the generated scenario. The axis has one value for each failure case.
+"""
 LIVE_MIN = 2
 """Minimum number of connected nodes for a simulation."""
 

@@ -23,7 +23,7 @@ class Channel(NamedTuple):
     one: str = ""
     """Text for one channel: ``the link into node {b}``."""
     of_servers: str = ""
-    """Text for all channels of I/O servers, if it differs from `every`."""
+    """Text for all channels of the kind if they belong to I/O servers; empty to use `every`."""
     of_server: str = ""
     """Text for the channel of one I/O server, `{server}`."""
 
@@ -41,7 +41,7 @@ class Machine(msgspec.Struct, frozen=True, tag_field="kind"):
     """A machine in results. Each kind of machine is a subclass, listed in `isthmus.machines`."""
 
     utilisation: ClassVar[str] = "utilisation of a link (share of the time)"
-    """The meaning of the utilisation of the machine's channels, with its unit."""
+    """Text that explains the utilisation of the machine's channels, with its unit."""
     channels: ClassVar[dict[str, Channel]] = {}
     """Texts for each kind of channel of the machine, in the order in which messages cross them; a
     kind without an entry is shown by its name.
@@ -69,7 +69,9 @@ class Machine(msgspec.Struct, frozen=True, tag_field="kind"):
         return channel.label.format(level=level, above=level + 1)
 
     def end(self, vertex: int) -> int | str:
-        """Return the name of a vertex at the end of a channel."""
+        """Return the name or number of the node or switch at an end of a channel, as reports show
+        it.
+        """
         return vertex
 
     def part(
@@ -104,7 +106,7 @@ class Machine(msgspec.Struct, frozen=True, tag_field="kind"):
 
 
 def cycle_text(cycle_us: float) -> str:
-    """Return the length of a cycle as text."""
+    """Return the length of a cycle as text with its unit."""
     if cycle_us < 1e-4:
         return f"{1e6 * cycle_us:g} ps"
     return f"{1000 * cycle_us:g} ns" if cycle_us < 0.01 else f"{cycle_us:g} µs"

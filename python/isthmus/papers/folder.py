@@ -47,11 +47,13 @@ class Row:
     section: str = ""
     """Heading of the README section whose table contains the row."""
     same_as: str = ""
-    """Id of the row with the same claim, or of the number from which this claim follows."""
+    """Id of the row with the same claim, or of the row whose number implies this claim; empty if
+    there is none.
+    """
     reason: str = field(default="", compare=False)
     """Reason for the tolerance, if it is one of the paper's classes."""
     line: int = field(default=0, compare=False)
-    """Line of the row in the file, for messages."""
+    """Line number of the row in its file, for error messages."""
 
 
 COLUMNS = [f.name for f in fields(Row) if f.name not in ("reason", "line")]
@@ -76,7 +78,7 @@ class Paper:
 
     @property
     def table(self) -> Path:
-        """Path of the table of claims."""
+        """Path of `expected.csv`, the table of the claims of this paper."""
         return self.folder / "expected.csv"
 
     @property
@@ -86,7 +88,9 @@ class Paper:
 
     @property
     def kept(self) -> Path:
-        """Path of the verdicts of the last full run that was saved; the file may be missing."""
+        """Path of the file with the saved verdicts on the claims, from the last full run that was
+        saved; the file may be missing.
+        """
         return self.folder / "verdicts.json"
 
     @cached_property
@@ -95,7 +99,7 @@ class Paper:
         return Checks(self.folder / "checks.py")
 
     def scenario(self, name: str) -> Path:
-        """Return the path of a scenario."""
+        """Return the path of the scenario file with this name."""
         return self.folder / "scenarios" / f"{name}.toml"
 
     def rows(self) -> list[Row]:
@@ -169,7 +173,7 @@ def homes() -> Iterator[Path]:
 
 
 def papers() -> list[Paper]:
-    """Return all papers of the first folder that has any."""
+    """Return all papers in the first of the searched folders that contains any."""
     for home in homes():
         found = sorted(home.glob("*/paper.toml"))
         if found:
@@ -178,7 +182,7 @@ def papers() -> list[Paper]:
 
 
 def some_papers() -> list[Paper]:
-    """Return all papers.
+    """Return all papers, at least one.
 
     Raises:
         IsthmusError: there are none.

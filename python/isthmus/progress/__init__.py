@@ -9,7 +9,9 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class Progress:
-    """State of a running command: its phase and its finished points, searches counted as points."""
+    """State of a running command: its phase and its number of finished points (searches count as
+    points).
+    """
 
     phase: str = "building"
     """``building``, ``simulating``, ``writing`` or ``drawing``; the last two may alternate."""

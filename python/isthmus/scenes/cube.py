@@ -11,7 +11,7 @@ from isthmus.scenes.machine import Use, uses
 DRAWN_DIMENSION = 7
 """The largest dimension of a hypercube that is drawn node by node."""
 
-# The step on paper for each dimension of the cube, such that no two links lie on one line.
+# The offset (x, y) in the picture along each dimension of the cube. No two links lie on one line.
 _STEPS = [
     (1.0, 0.0),
     (0.0, 1.0),
@@ -23,11 +23,11 @@ _STEPS = [
 ]
 
 _SMALL_STEPS = [(1.0, 0.0), (0.0, 1.0), (0.42, 0.33), (1.75, -1.15)]
-"""Steps on paper for up to four dimensions, which leave room for a rounder picture."""
+"""Offsets (x, y) in the picture along each dimension of a cube, for up to four dimensions."""
 
 
 def project(node: int, dimension: int) -> tuple[float, float]:
-    """Return the position of a node of a hypercube on paper."""
+    """Return the position (x, y) of a node of a hypercube in the picture."""
     table = _SMALL_STEPS if dimension <= len(_SMALL_STEPS) else _STEPS
     steps = [table[bit] for bit in range(dimension) if node >> bit & 1]
     return sum(s[0] for s in steps), sum(s[1] for s in steps)
@@ -56,7 +56,7 @@ class Network:
         return self.dimension <= DRAWN_DIMENSION
 
     def places(self) -> list[tuple[float, float]]:
-        """Return the positions of the network's nodes on paper."""
+        """Return the positions (x, y) of the network's nodes in the picture."""
         return [project(node, self.dimension) for node in range(self.nodes)]
 
     def links(self) -> list[tuple[int, int, float]]:

@@ -57,7 +57,9 @@ class Curves:
 
 
 def latency(view: View, measures: Sequence[str] | None = None) -> list[Curves]:
-    """Return the panels that plot the mean of each requested measure (or of `measures`)."""
+    """Return one panel for each of `measures`, with the curves of its mean; the default is the
+    measures that the user requested.
+    """
     return [
         Curves(
             view.label(m),
@@ -154,10 +156,14 @@ def bandwidth(view: View) -> list[Curves]:
 
 
 def _if_at_work(name: str, pick: Pick) -> Pick:
-    """Return a function that picks a value only where the subject of the measure was active."""
+    """Return a function that picks a value only at points where the subject of the measure, such as
+    a job, was active; at other points it returns None.
+    """
 
     def picked(point: PointResult) -> Number:
-        """Return the value of the measure if its subject was active, else None."""
+        """Return the value of the measure at a point; None if its subject, such as a job, was not
+        active there.
+        """
         return pick(point) if has_traffic(point, name) else (None, None, None)
 
     return picked
@@ -169,14 +175,16 @@ def cap_of(view: View, shown: Curves) -> float:
 
 
 def model_curve(view: View, series: Series, model: Pick, cap: float) -> list[tuple[float, float]]:
-    """Return the model's curve, cut off at the cap like the points."""
+    """Return the points (x, y) of the model's curve. Values above `cap` are cut off, as in the
+    curve of the simulated points.
+    """
     curve = [(x, min(v, 1.02 * cap)) for x, v, *_ in numbers(view, series, model)]
     beyond = (n for n, (_, v) in enumerate(curve, 1) if v > cap)
     return curve[: next(beyond, len(curve))]
 
 
 def tail(rows: Sequence[Row]) -> slice:
-    """Return the part of a curve from its last stable point on."""
+    """Return the slice of the curve's rows from its last stable point to its end."""
     first = next((i for i, row in enumerate(rows) if row[4] not in STEADY), None)
     if first is None:
         return slice(0, 0)

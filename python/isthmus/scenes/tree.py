@@ -18,7 +18,9 @@ def single_links(described: FatTreeSummary, point: PointResult) -> list[ChannelU
 
 
 def places(described: FatTreeSummary) -> list[tuple[float, float]]:
-    """Return positions: nodes below, and the switches of each level spread over the same width."""
+    """Return the drawing position (x, y) of each node and switch: nodes below, and the switches of
+    each level spread over the same width.
+    """
     width, height = float(described.nodes), described.nodes / 5
     found = [(n + 0.5, 0.0) for n in range(described.nodes)]
     for level, count in enumerate(described.switches, 1):

@@ -73,7 +73,7 @@ class _Entering:
         self._nic: AsyncNic | None = None
 
     async def _made(self) -> AsyncNic:
-        """Open the session on a thread and return it."""
+        """Open the session with the daemon in another thread, and return it."""
         return AsyncNic(await asyncio.to_thread(self._make))
 
     def __await__(self) -> Any:
@@ -97,7 +97,7 @@ class AsyncNic:
     def __init__(self, nic: Nic) -> None:
         """Wrap an open session for use in the running event loop."""
         self.nic = nic
-        """The synchronous session underneath, for calls that do not wait."""
+        """The wrapped synchronous session, for calls that do not wait."""
         self._core = nic._core
         self._process = os.getpid()
         self._loop = asyncio.get_running_loop()
@@ -252,7 +252,7 @@ class AsyncNic:
             await self._news.wait()
 
     async def close(self) -> None:
-        """End the session; calls that wait for it fail."""
+        """End the session. Other calls of the session that are still waiting fail."""
         if not self._loop.is_closed() and self._process == os.getpid():
             self._check_loop()
         with suppress(RuntimeError):  # the loop is closed, and no call waits in it
@@ -274,7 +274,7 @@ class AsyncConnection:
         """Wrap a connection of the session `nic` for use in its event loop."""
         self._nic = nic
         self.connection = connection
-        """The synchronous connection underneath, for use in a `StreamSpec`."""
+        """The wrapped synchronous connection; pass it to a `StreamSpec`."""
         self.number = connection.number
         """Number of the connection at the daemon."""
 
@@ -323,12 +323,12 @@ class AsyncStream:
         self._cancelled: deque[Handle[NDArray[Any] | None]] = deque()
         """Cancelled receives; later receives return their data."""
         self.stream = stream
-        """The synchronous stream underneath, for calls that do not wait."""
+        """The wrapped synchronous stream, for calls that do not wait."""
         self.number = stream.number
         """Number of the stream at the daemon."""
 
     async def _result_of(self, handle: Handle[R]) -> R:
-        """Wait for a call on the stream's thread."""
+        """Wait for a call that runs in the stream's thread, and return its result."""
         loop = self._nic._loop
         self._nic._check_loop()
         future: asyncio.Future[None] = loop.create_future()
@@ -339,7 +339,7 @@ class AsyncStream:
                 future.set_result(None)
 
         def on_done() -> None:
-            """Wake the loop from the stream's thread."""
+            """Wake the event loop from the thread of the stream."""
             # Ignore the error of a closed event loop, in which no coroutine waits any more.
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(settle)

@@ -56,14 +56,14 @@ def connect_ranks(
     refuse_unless_communicator(comm)
 
     def connect_first() -> Nic:
-        """Create the application on rank 0."""
+        """Connect rank 0 to the daemon as a new application."""
         return connect(address, token=token, ca=ca, name=name, watch=watch, patience=patience)
 
     first = _call_on_ranks(comm, connect_first if comm.rank == 0 else None)
     ticket = comm.bcast(first.ticket if first is not None else None, 0)
 
     def join_first() -> Nic:
-        """Join the application on another rank."""
+        """Let this rank join the application that rank 0 has created."""
         return join(address, ticket, ca=ca, patience=patience)
 
     other = _call_on_ranks(comm, join_first if comm.rank != 0 else None)
@@ -73,7 +73,7 @@ def connect_ranks(
 
 
 def _call_on_ranks(comm: Any, call: Callable[[], R] | None) -> R | None:
-    """Call a function on ranks that have one; raise an error of any rank on all ranks."""
+    """Call `call` on each rank where it is not None; raise an error of one rank on all ranks."""
     found: R | None = None
     problem: IsthmusError | None = None
     try:
@@ -97,7 +97,7 @@ class RankNic(Nic):
     def __init__(self, nic: Nic, comm: Any) -> None:
         """Turn the session of one rank into a part of the session of all ranks."""
         super().__init__(nic._core, nic.address, nic._patience, watch=nic._watch)
-        # This session takes over the core's session of `nic`, so `nic` must no longer end it.
+        # This object takes over the session of `nic`, so the end of `nic` must not end the session.
         nic._finalizer.detach()
         self.comm = comm
         self._ranks: Ranks | None = None
@@ -136,7 +136,9 @@ class RankNic(Nic):
         return found
 
     def _link(self, specs: Sequence[StreamSpec]) -> None:
-        """Make the missing links of this rank for these streams."""
+        """Create the links of this rank to the daemon that these streams need and that do not exist
+        yet.
+        """
         for number in sorted({link for spec in specs for link in spec.link_numbers}):
             if number % self.comm.size == self.comm.rank and number not in self.links:
                 self.link(number)

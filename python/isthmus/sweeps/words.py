@@ -13,7 +13,7 @@ from isthmus.sweeps.state import State
 from isthmus.wording import counted
 
 NAMED = 3
-"""Maximum number of failures whose reasons an error gives."""
+"""Maximum number of failures for which an error message gives the reason."""
 
 
 def status_lines(state: State, folder: Path, most: int) -> Iterator[str]:
@@ -110,13 +110,16 @@ def _submitted(folder: Path) -> bool:
 
 def _gone(name: str) -> str:
     """Return the words for a file that no longer exists."""
-    # Provenance describes the original run, so it is not written again.
+    # A missing provenance file is not written again, because it describes the original run.
     return "not there any more" + (", and nothing needs it" if name == PROVENANCE else "")
 
 
 def of_memory(short: str, folder: Path) -> str:
-    """Return a line about points and searches that ran out of memory."""
-    # Results with an unknown memory limit are not replaced by a run with more memory.
+    """Return a line for the user about the points and searches that ran out of memory; `short`
+    names them.
+    """
+    # A run with more memory does not replace results whose memory limit is unknown, so the user
+    # must move them away first.
     first = "" if memory_of(folder) is not None else f"move {folder / RESULT} away, and "
     return (
         f"{short} used up the memory of the run and went only so far; {first}`isthmus run "
@@ -141,7 +144,8 @@ def missing(state: State, folder: Path, lacks: Selection) -> str:
         line += f"; {len(state.damaged) - NAMED:,} more are damaged"
     quoted, submitted = shlex.quote(str(folder)), _submitted(folder)
     advice = _advice(state, quoted, lacks, submitted=submitted)
-    # Damaged files block a run, so the condition precedes advice to start one, but no other advice.
+    # Damaged files block a run. Advice to start a run begins with a command in backquotes, so the
+    # condition to move the files away first precedes only such advice.
     first = _repair_condition(len(state.damaged)) if advice.startswith("`") else ""
     return f"{line}; {first}{advice}"
 

@@ -66,6 +66,7 @@ pub struct Channel {
 }
 
 impl std::fmt::Display for Channel {
+    /// Write the kind of the channels, and their dimension if they have one.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.kind.name())?;
         match self.dimension {
@@ -91,7 +92,7 @@ impl Layout {
     /// Position, in the solver's list, of the channels from I/O nodes to I/O routers.
     pub(super) const IO_INJECT: usize = 2;
 
-    /// Return the positions of the channel groups of this machine.
+    /// Return the positions, in the solver's list, of the channel groups of this machine.
     pub(super) fn new(cube: &HypercubeIo) -> Self {
         Self {
             io_dimension: cube.io_dimension() as usize,
@@ -99,17 +100,18 @@ impl Layout {
         }
     }
 
-    /// Return the position of the links between I/O routers along a dimension.
+    /// Return the position, in the solver's list, of the links between I/O routers along a
+    /// dimension.
     pub(super) fn io_link(self, dimension: usize) -> usize {
         3 + self.io_dimension - 1 - dimension
     }
 
-    /// Return the position of the channels from I/O routers to I/O nodes.
+    /// Return the position, in the solver's list, of the channels from I/O routers to I/O nodes.
     pub(super) fn io_eject(self) -> usize {
         3 + self.io_dimension
     }
 
-    /// Return the position of the channels from I/O routers to PE routers.
+    /// Return the position, in the solver's list, of the channels from I/O routers to PE routers.
     pub(super) fn io_to_pe(self) -> usize {
         4 + self.io_dimension
     }
@@ -121,12 +123,12 @@ impl Layout {
         5 + self.io_dimension + 3 * (self.dimension - 1 - dimension)
     }
 
-    /// Return the position of the channels from routers to their PEs.
+    /// Return the position, in the solver's list, of the channels from routers to their PEs.
     pub(super) fn pe_eject(self) -> usize {
         5 + self.io_dimension + 3 * self.dimension
     }
 
-    /// Return the position of the channels from PE routers to I/O nodes.
+    /// Return the position, in the solver's list, of the channels from PE routers to I/O nodes.
     pub(super) fn to_io_node(self) -> usize {
         self.pe_eject() + 1
     }
@@ -234,8 +236,8 @@ mod tests {
     use super::*;
     use crate::moments::Moments;
 
-    /// Checks that the formula for the number of labels with a certain bit equals a count over all
-    /// labels.
+    /// Checks that the formula for the number of labels (node numbers) with a certain bit set
+    /// equals a count over all labels.
     #[test]
     fn labels_with_a_bit_are_counted() {
         for nodes in 1..70u32 {

@@ -178,7 +178,8 @@ impl Rules {
         way + self.interface.software_ns
     }
 
-    /// Return the rate to which the number of circuits or packets in flight limits a node.
+    /// Return the maximum rate of a node if only the number of circuits or packets in flight limits
+    /// it.
     fn circuits(&self, switches: u32) -> f64 {
         let most = self.interface.in_flight.min(self.link.circuits);
         most * self.interface.payload / self.circuit_ns(switches)

@@ -91,7 +91,7 @@ pub(super) fn link_symbols(classes: &[Class]) -> Result<Vec<f64>, Error> {
             check_not_negative("crossings of a link by packets", link.sends)?;
             check_not_negative("crossings of a link by echoes", link.echoes)?;
             check_not_negative("packets that enter a ring at a link", link.starts)?;
-            // Averages are sums of many shares and may have rounding errors.
+            // Allow for rounding errors: these averages are sums of many shares.
             check(
                 "packets that enter a ring at a link",
                 link.starts,

@@ -2,7 +2,8 @@
 
 use super::{Group, Stage, Visit};
 
-/// Number of states of a path. A message starts in state 0.
+/// Number of states of the Markov chain that models the path of a message. A message starts in
+/// state 0.
 pub const STATES: usize = 6;
 
 /// Share of the messages in each state.
@@ -20,8 +21,9 @@ pub(super) struct Input {
     pub(super) probability: f64,
 }
 
-/// Move the messages through a stage: update the shares in each state. Return the share of messages
-/// that makes each visit.
+/// Move the messages through a stage: update `states`, the share of the messages in each state.
+/// Return, for each visit (possible crossing) of the stage, the share of the messages that makes
+/// it.
 fn advance(states: &mut States, visits: &[Visit]) -> Vec<f64> {
     let before = *states;
     visits
@@ -41,8 +43,8 @@ fn advance(states: &mut States, visits: &[Visit]) -> Vec<f64> {
         .collect()
 }
 
-/// Return for each stage and visit the single-lane inputs that messages cross just before it, with
-/// the shares of the messages.
+/// Return, for each stage and each visit (possible crossing) of it, the single-lane inputs that
+/// messages cross just before it, with the shares of the messages.
 pub(super) fn inputs(groups: &[Group], stages: &[Stage]) -> PerVisit<Vec<Input>> {
     // Entry 0 contains the messages that have crossed no stage yet, entry e those whose last stage
     // was e - 1.
@@ -90,7 +92,8 @@ fn lanes(groups: &[Group], stage: &Stage) -> u32 {
     (stage.visits.first()).map_or(0, |visit| groups[visit.group].lanes)
 }
 
-/// Return for each stage and visit the groups crossed later, with their probabilities.
+/// Return, for each stage and each visit (possible crossing) of it, the channel groups that
+/// messages cross later, with their probabilities.
 pub(super) fn groups_after(stages: &[Stage]) -> PerVisit<Vec<(usize, f64)>> {
     let after = |position: usize, state: usize| {
         let mut states = [0.0; STATES];
@@ -116,8 +119,9 @@ pub(super) fn groups_after(stages: &[Stage]) -> PerVisit<Vec<(usize, f64)>> {
         .collect()
 }
 
-/// Spread the rate and path probability of each group in each stage over its visits, in proportion
-/// to their frequency in the chain. A group that the chain never reaches stays unchanged.
+/// Divide the rate and path probability of each channel group in each stage among its visits
+/// (possible crossings), in proportion to the share of messages that makes each visit. A group that
+/// no message reaches stays unchanged.
 pub(crate) fn apportion(stages: &mut [Stage]) {
     let mut states = [0.0; STATES];
     states[0] = 1.0;

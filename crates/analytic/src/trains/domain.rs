@@ -1,4 +1,5 @@
-//! Domain of validity of the waits of trains of packets.
+//! Conditions under which the computed waits of trains of packets (packets sent one after another)
+//! are valid.
 
 use crate::growth;
 pub use crate::growth::STEP;

@@ -1,10 +1,10 @@
-//! Network of channels and of the worms that cross them.
+//! Network of channels and of the worms (messages) that cross them.
 
 use super::inflow::LENGTHS;
 use crate::Error;
 use crate::moments::Moments;
 
-/// A step of the path of worms: the channel that they hold, and the possible next steps.
+/// A step of the path of worms (messages): the channel that they hold, and the possible next steps.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
     /// Number of the channel that the worms hold.
@@ -15,7 +15,7 @@ pub struct Step {
     pub next: Vec<(f64, u32)>,
 }
 
-/// A source of worms: its rate, its class and its first step.
+/// A source of worms (messages): its rate, its class and the first step of its paths.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Start {
     /// Class of the worms for the latency statistics.
@@ -28,26 +28,26 @@ pub struct Start {
     pub role: Role,
 }
 
-/// Role of worms in exchanges of a request and an answer.
+/// Role of worms (messages) in exchanges of a request and an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// The worms start at random times and have no answer.
+    /// The worms (messages) start at random times and are neither requests nor answers.
     Alone,
-    /// The worms are requests of the group with this number, which are answered where they end. All
-    /// of them must have one path.
+    /// The worms (messages) are requests of the group with this number, which are answered where
+    /// they end. All of them must have the same path.
     Requests(u32),
-    /// The worms are answers to the requests of the group with this number. All answers that cross
-    /// a step must be of one group.
+    /// The worms (messages) are answers to the requests of the group with this number. All answers
+    /// that cross a step (a channel of a path) must belong to the same group.
     Answers(u32),
 }
 
-/// Worms that arrive at a channel from one previous step or one source.
+/// Worms (messages) that arrive at a channel from one previous step or one source.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Arrival {
     pub(super) step: u32,
     pub(super) rate: f64,
     pub(super) slot: u32,
-    /// Rate of the answers among these worms, which is a part of `rate`.
+    /// Rate of the answers among these worms (messages), which is a part of `rate`.
     pub(super) answers: f64,
     /// Number of the request group that these answers belong to; 0 if there are no answers.
     pub(super) group: u32,
@@ -66,7 +66,7 @@ pub struct Network {
     pub(super) slots_of: Vec<Vec<u32>>,
     pub(super) slot_of_start: Vec<u32>,
     /// For each channel, its inputs: previous channels, or `None` for sources. The slots of the
-    /// inputs are numbered from `first_slot`.
+    /// inputs (indices in the list of waits) are numbered from `first_slot`.
     pub(super) inputs: Vec<Vec<Option<u32>>>,
     pub(super) first_slot: Vec<u32>,
     /// For each channel, the worms that arrive at it.
@@ -77,14 +77,14 @@ pub struct Network {
     pub(super) order: Vec<u32>,
     /// For each channel, the number of its lanes that its inputs can hold at the same time.
     pub(super) usable_lanes: Vec<u32>,
-    /// For each channel, the next channels of its worms, with the slots of their waits and the
-    /// shares of the worms.
+    /// For each channel, the next channels of its worms (messages), with the slots (indices in the
+    /// list of waits) of the waits there and the shares of the worms.
     pub(super) onward: Vec<Vec<Onward>>,
     /// Number of groups of requests with their answers.
     pub(super) groups: usize,
 }
 
-/// The worms of a channel that go on to one next channel.
+/// The worms (messages) that go from one channel to the same next channel.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Onward {
     pub(super) channel: u32,
@@ -204,10 +204,12 @@ impl Network {
         }
     }
 
-    /// Compute the arrivals at each channel, with their rates and answers.
+    /// Compute the arrivals of worms (messages) at each channel, with their rates and the rates of
+    /// the answers among them.
     fn compute_arrivals(&mut self) {
         let mut rates = vec![0.0; self.steps.len()];
-        // For each step of the paths, the rate of answers and the number of their request group.
+        // For each step (a channel on a path), the rate of the answers that cross it, and the
+        // number of their request group.
         let mut answer_rates = vec![(0.0, 0u32); self.steps.len()];
         let arrivals = &mut self.arrivals;
         let mut arrive = |step: u32, channel: u32, rate: f64, slot: u32, (answers, group)| {

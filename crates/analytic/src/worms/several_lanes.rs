@@ -27,8 +27,8 @@ pub(super) fn several_lanes(
     if leading <= u64::from(lanes) || queue::waiting_probability(rho * m, 1.0, lanes) < 1e-9 {
         return vec![Moments::ZERO; inflows.len()];
     }
-    // The wait by rule 3 if all worms started at the channel. Rule 1 is more exact there, so the ratio of both corrects
-    // the waits of all inputs.
+    // Compute the wait by rule 3 of the module `worms` as if all worms started at this channel. For
+    // this case rule 1 is more exact, so the ratio of the two corrects the waits of all inputs.
     let as_started = wait_without_following(
         &[as_source(inflows)],
         0,
@@ -63,7 +63,8 @@ pub(super) fn several_lanes(
     let step_second = step * step * 2.0 * m / (m + 1.0);
     for _ in 0..FOLLOWING_ROUNDS {
         let waiting = |at: usize| inflows[at].rate * found[at][1];
-        // The number of worms of an input that gather while one of its worms is in service.
+        // The number of worms (messages) of an input that queue up while one worm of this input is
+        // in service.
         let gathered = |at: usize| waiting(at) * m / inflows[at].load_of_others(rho * m);
         let all: f64 = (0..inflows.len()).map(gathered).sum();
         found = (0..inflows.len())

@@ -1,4 +1,4 @@
-//! The wait for one channel, by the input over which a worm arrives.
+//! The wait of worms (messages) for one channel, separately for each input over which they arrive.
 
 use super::inflow::{Inflow, LANES_MAX, utilisation};
 use super::one_lane::one_lane;
@@ -8,7 +8,7 @@ use super::sources::mgm;
 use crate::moments::Moments;
 use crate::queue;
 
-/// Return for each input of a channel the moments of the wait of its worms.
+/// Return, for each input of a channel, the moments of the wait of its worms (messages).
 pub(super) fn waits(inflows: &[Inflow], lanes: u32, shared_waits: &SharedWaits) -> Vec<Moments> {
     let rho = utilisation(inflows, lanes);
     if rho.is_nan() || rho >= 1.0 {
@@ -56,7 +56,7 @@ pub(super) fn waits(inflows: &[Inflow], lanes: u32, shared_waits: &SharedWaits) 
     }
 }
 
-/// Return the moments of the total wait if a worm experiences at most one of two waits.
+/// Return the moments of the total wait if a worm (message) experiences at most one of two waits.
 fn mixture_of_waits(one: Moments, other: Moments) -> Moments {
     Moments::weighted([(1.0, one), (1.0, other)], 1.0)
 }
@@ -169,10 +169,11 @@ mod tests {
         let expected = [3.0 * rate * 40.0 * 20.0, rate * 100.0 * 50.0];
         for (found, expected) in found.iter().zip(expected) {
             assert!((found.mean / expected - 1.0).abs() < 1e-3);
-            // Uniform remaining times: E[X^2] = p (2 r)^2 / 3 with the mean p r.
+            // The next check uses that E[X^2] = p (2 r)^2 / 3 for uniform remaining times with the
+            // mean p r.
         }
         assert!((found[1].second / (rate * 100.0 * 100.0 * 100.0 / 3.0) - 1.0).abs() < 1e-3);
-        // With several lanes a worm may also meet those of its own channel.
+        // A worm from an input with several lanes may also wait for worms from the same input.
         let wide = [inflow(Some(4), rate, 100.0)];
         let expected = rate * 100.0 * 50.0;
         assert!((waits(&wide, 1, &SharedWaits::default())[0].mean / expected - 1.0).abs() < 1e-3);
@@ -213,10 +214,11 @@ mod tests {
         }
     }
 
-    /// Checks the wait for a channel of one lane with two equal inputs against the equation of rule 2. Two equal inputs
-    /// of one lane. With r = lambda L and w = lambda W a worm waits for the other input with the probability q = w / r
-    /// while that is served. With probability r - w its lane is free and the other served, for L / 2. With probability
-    /// r + w it follows; then one worm has gathered with the probability q (2 - q), and takes L.
+    /// Checks the wait for a channel of one lane with two equal inputs of one lane against the
+    /// equation of rule 2. With r = lambda L and w = lambda W, a worm waits for the other input
+    /// with the probability q = w / r while that is served. With probability r - w its lane is free
+    /// and the other served, for L / 2. With probability r + w it follows; then one worm has
+    /// gathered with the probability q (2 - q), and takes L.
     #[test]
     fn a_following_worm_finds_the_gathered_worms() {
         let (rate, length) = (0.003, 100.0);

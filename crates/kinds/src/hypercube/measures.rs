@@ -18,13 +18,15 @@ pub(crate) static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
     classes.chain(operations).collect()
 });
 
-/// Return the index of the first latency of a message class; the second latency follows.
+/// Return the index, in the list of measures, of the first of the two latencies of a message class;
+/// the second follows.
 #[inline]
 pub(super) fn of_class(class: Class) -> usize {
     2 * class as usize
 }
 
-/// Return the index of the first latency of an I/O operation; the second latency follows.
+/// Return the index, in the list of measures, of the first of the two latencies of an I/O
+/// operation; the second follows.
 #[inline]
 pub(super) fn of_operation(operation: Operation) -> usize {
     2 * (Class::ALL.len() + operation as usize)

@@ -17,7 +17,7 @@ mod machine;
 mod measures;
 // Reports of scenario fields that have no effect.
 mod no_effect;
-// Queueing model that solves each channel of a machine.
+// Queueing model that solves each channel on the routes of a machine.
 mod routes;
 // Simulations of hypercubes, for experiments.
 mod subject;

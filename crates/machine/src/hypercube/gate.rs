@@ -56,8 +56,8 @@ impl Gate {
         admitted
     }
 
-    /// Record that a demand of a PE has ended. Return the demand that starts now, with its arrival
-    /// time.
+    /// Record that a demand of a PE has ended. Return the waiting demand that starts in its place,
+    /// with its arrival time; `None` if no demand waits.
     pub fn end(&mut self, pe: u32) -> Option<(Cycles, Demand)> {
         let pe_gate = &mut self.pe_gates[pe as usize];
         let next = pe_gate.waiting.pop_front();

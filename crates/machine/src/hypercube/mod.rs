@@ -20,7 +20,7 @@ mod observe;
 mod operation;
 // Paths: the channels that each kind of message crosses.
 mod paths;
-// Protocol of I/O demands.
+// Protocol of I/O demands: the messages that carry out a read or a write.
 mod protocol;
 mod simulation;
 pub mod spec;

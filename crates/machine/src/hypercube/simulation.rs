@@ -34,7 +34,8 @@ pub(crate) struct Lengths {
     pub split: u32,
 }
 
-/// One replication of a simulation: a hypercube, its traffic and everything under way.
+/// One replication of a simulation: a hypercube, its traffic, and the messages and demands under
+/// way.
 #[derive(Debug, Clone)]
 pub struct Simulation {
     engine: Engine<Tag>,
@@ -98,8 +99,8 @@ pub(crate) struct State {
     pub path: Vec<ChannelId>,
     /// Broadcast tree of each root, computed at the first broadcast from the root.
     pub trees: BTreeMap<u32, Arc<BroadcastTree>>,
-    /// Number of PEs. Timers with lower numbers belong to new demands of PEs, those below twice this number
-    /// to ends of demands, and the others to messages of I/O demands.
+    /// Number of PEs. A timer with a number below this belongs to a new demand of a PE, a timer
+    /// below twice this to the end of a demand, and any other to a message of an I/O demand.
     pub pes: u32,
     pub gate: Gate,
     pub delivered: u64,
@@ -306,7 +307,8 @@ impl<O: Observer> Driver<'_, O> {
         }
     }
 
-    /// Start the messages of a demand that the PE generated in cycle `asked`.
+    /// Pass a demand to the network: start the messages of a demand that the PE generated in cycle
+    /// `asked`.
     #[inline]
     fn hand_over(&mut self, engine: &mut Engine<Tag>, pe: u32, demand: Demand, asked: Cycles) {
         let Demand::Message { to } = demand else {
@@ -323,7 +325,7 @@ impl<O: Observer> Driver<'_, O> {
         self.start(engine, tag, length, None);
     }
 
-    /// Handle the completion of a demand of a PE at `time`, now or later.
+    /// Handle the completion of a demand of a PE at `time`, which is now or in the future.
     #[inline]
     pub(crate) fn complete(&mut self, engine: &mut Engine<Tag>, pe: u32, time: Cycles) {
         if self.state.traffic.is_closed() {
@@ -333,7 +335,7 @@ impl<O: Observer> Driver<'_, O> {
         }
     }
 
-    /// Start the first waiting demand of a PE, since one of its demands is complete.
+    /// Record that one of a PE's demands has ended, and start its first waiting demand.
     fn ended(&mut self, engine: &mut Engine<Tag>, pe: u32) {
         if let Some((asked, demand)) = self.state.gate.end(pe) {
             self.hand_over(engine, pe, demand, asked);

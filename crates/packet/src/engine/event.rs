@@ -8,31 +8,33 @@ use isthmus_kernel::Id;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Event(u64);
 
-/// Kinds of events, in their order within a tick. Events of the kinds from `Arrive` on are
-/// requests; the others are reports.
+/// Kinds of events, in the order in which the engine handles them within a tick. The kinds from
+/// `Arrive` on are requests, which the engine serves together at the end of the tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// The tail of a packet arrives. Rank: its last link; subject: the packet.
+    /// The tail of a packet arrives. Order among such events of a tick: its last link. Subject: the
+    /// packet.
     Deliver,
-    /// A reminder of the handler is due. Rank: its node.
+    /// A reminder that the handler requested is due. Order among such events of a tick: its node.
     Remind,
-    /// A message is generated. Rank: its node.
+    /// A message is generated. Order among such events of a tick: its node.
     Generate,
-    /// The DMA of a message may start. Rank: the node of the message; subject: the queue of the
-    /// message, or the number of queues for the reply to a read.
+    /// The DMA of a message may start. Order among such events of a tick: the node of the message.
+    /// Subject: the queue of the message, or the number of queues for the reply to a read.
     Start,
-    /// A header requests an output. Subject: the packet.
+    /// The header of a packet requests an output link. The subject of the event is the packet.
     Arrive,
-    /// A resource for which headers wait becomes free. Subject: the group of outputs.
+    /// A resource for which headers wait becomes free. The subject of the event is the group of
+    /// outputs.
     Wake,
-    /// A node may inject. Subject: the node.
+    /// A node may inject packets into the network. The subject of the event is the node.
     Inject,
-    /// A resource for which packets in an output buffer wait becomes free. Subject: the link of the
-    /// buffer.
+    /// A resource for which packets in an output buffer wait becomes free. The subject of the event
+    /// is the link of the buffer.
     Send,
 }
 
-/// Number of bits that the rank has in the 64-bit word of an event.
+/// Number of bits for the rank (the order among events of one kind) in the 64-bit word of an event.
 const RANK_BITS: u32 = 28;
 
 impl Event {

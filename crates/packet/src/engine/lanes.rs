@@ -17,8 +17,8 @@ id! {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Lanes {
     channels: u32,
-    /// Binary logarithm of the distance of the first lanes (virtual channels) of two consecutive
-    /// links.
+    /// Binary logarithm of the difference between the numbers of the first lanes (virtual channels)
+    /// of two consecutive links.
     shift: u32,
     /// Number of virtual channels that each class has on a link.
     channels_per_class: u32,
@@ -47,7 +47,7 @@ impl Lanes {
         (links as usize) << self.shift
     }
 
-    /// Return the lane of a link with this channel number.
+    /// Return the number of the lane for the virtual channel `channel` of a link.
     #[inline]
     pub fn lane(self, link: u32, channel: u32) -> LaneId {
         LaneId::new(link << self.shift | channel)

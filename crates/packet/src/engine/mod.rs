@@ -66,7 +66,7 @@ pub struct Engine<T, W>(Network<T, W>);
     clippy::large_enum_variant,
     reason = "there is one for a whole replication"
 )]
-/// The core of the engine for either switching method.
+/// The core of the engine, with one variant for each switching method (circuits or cut-through).
 #[derive(Debug, Clone)]
 enum Network<T, W> {
     Circuits(Core<T, W, Circuits>),
@@ -110,8 +110,8 @@ impl<T: Copy, W: Routes> Engine<T, W> {
         }))
     }
 
-    /// Schedule a call of the handler's reminder function for `node` at `time`, later than the
-    /// present. Call this before the run calls the handler for the first time; a handler uses
+    /// Schedule a call of the handler's reminder function for `node` at `time`, which must be in
+    /// the future. Call this only before the run first calls the handler; later, the handler uses
     /// [`Offers::remind`].
     pub fn remind(&mut self, time: Cycles, node: u32, tag: T) {
         core_of!(&mut self.0, core => core.remind(time, node, tag));
@@ -156,7 +156,7 @@ impl<T: Copy, W: Routes> isthmus_kernel::Engine for Engine<T, W> {
         core_of!(&mut self.0, core => core.offer(time, message));
     }
 
-    /// Return the number of messages that are generated and not delivered.
+    /// Return the number of messages under way: generated, but not yet delivered.
     fn under_way(&self) -> u64 {
         core_of!(&self.0, core => core.under_way())
     }

@@ -14,7 +14,8 @@ use isthmus_topology::{Graph, distance};
 /// routing.
 const STEPS_MAX: u64 = 1 << 29;
 
-/// Compute the answer to a question about an imported graph.
+/// Return the description of an imported network for a question, or the reason to refuse the
+/// question.
 pub(super) fn describe(question: Question) -> Result<Answer, Refusal> {
     if question.dimension.is_some() {
         let problem = "only \"kind\": \"hypercube\" has it; leave it out";
@@ -89,7 +90,7 @@ fn deadlock(graph: &Graph, walks: bool) -> Deadlock {
         alternative: None,
     };
     if !walks || graph.node_count() > SWITCHES_MAX {
-        // These routes are free of deadlock by construction, without a check.
+        // The construction of these routes excludes deadlock, so return them without a check.
         return found;
     }
     let parts = Form::of_parts(graph);

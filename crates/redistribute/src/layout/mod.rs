@@ -160,7 +160,7 @@ impl Layout {
         }
     }
 
-    /// Return the parts of rank `index` of the layout.
+    /// Return the parts (separate arrays) of the rank with this index in the layout.
     pub fn parts(&self, index: u32) -> Vec<Part> {
         match &self.form {
             Form::Grid(grid) => vec![grid.part(&self.shape, index)],

@@ -44,7 +44,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Return the key as a text value of the tree, for a parser of values.
+    /// Return the key as a text value of the tree, so that a parser of values can parse it.
     pub(crate) fn name(&self) -> Node {
         Node {
             tree: Tree::Text(self.key.clone()),

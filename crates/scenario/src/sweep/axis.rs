@@ -117,7 +117,8 @@ pub(crate) fn is_variants(node: &Node) -> bool {
     matches!(&node.tree, Tree::Array(items) if !items.is_empty() && items.iter().all(is_table))
 }
 
-/// Parse an axis over a field: a list, a range, or for sets of names a word that stands for several sets.
+/// Parse a sweep axis over a field: a list or a range of values. If the values are sets of names, a
+/// word can also stand for several sets.
 pub(crate) fn read_values(
     schema: &Schema,
     field: &Arc<Field>,

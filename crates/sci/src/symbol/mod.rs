@@ -29,7 +29,8 @@ struct Client {
     waiting: [VecDeque<(PacketId, Exit)>; CLASSES],
 }
 
-/// The symbol-by-symbol reference: see the [module](self) and the rules of the crate.
+/// Reference engine, which simulates every symbol: see the [module](self) and the rules of the
+/// crate.
 #[derive(Debug, Clone)]
 pub struct Engine<T> {
     fabric: Fabric,
@@ -57,7 +58,7 @@ pub struct Engine<T> {
 }
 
 impl<T: Copy> Engine<T> {
-    /// Return idle interfaces, one for each interface of the fabric.
+    /// Return the idle state of all interfaces of the fabric: their decoders, inputs and outputs.
     fn interfaces(fabric: &Fabric) -> (Vec<Decoder>, Vec<Input>, Vec<Output>) {
         let decoder = Decoder {
             ends_here: false,
@@ -198,12 +199,15 @@ fn set_bits(mut mask: u32, start: usize) -> impl Iterator<Item = usize> {
 }
 
 impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
+    /// Each message of this engine is one SCI packet.
     type Message<'a> = Packet<'a, T>;
 
+    /// Return the current cycle of the simulation.
     fn now(&self) -> Cycles {
         self.now
     }
 
+    /// Insert a packet that its node offers at cycle `time`, which must not be in the past.
     fn offer(&mut self, time: Cycles, packet: Packet<'_, T>) {
         assert!(
             time >= self.now,
@@ -213,12 +217,15 @@ impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
         self.insert(time, &packet);
     }
 
+    /// Return the number of packets that are generated and not yet delivered.
     fn under_way(&self) -> u64 {
         self.under_way
     }
 }
 
 impl<T: Copy, H: Handler<Tag = T>> RunUntil<H> for Engine<T> {
+    /// Run the simulation until `limit`, until no packet is left, or until the handler has
+    /// finished.
     fn run_until(&mut self, limit: Cycles, handler: &mut H) -> Ran {
         while !handler.finished() {
             if self.now >= limit || (limit == Cycles::MAX && !self.has_work()) {
@@ -243,6 +250,8 @@ impl<T: Copy, H: Handler<Tag = T>> RunUntil<H> for Engine<T> {
 }
 
 impl<T: Copy> RingEngine<T> for Engine<T> {
+    /// Return an engine for the fabric with idle interfaces, at cycle 0. Fails if the rules are
+    /// invalid.
     fn new(fabric: &Fabric, rules: Rules) -> Result<Self, Error> {
         rules.check()?;
         let interfaces = fabric.interfaces().values().len();
@@ -268,6 +277,7 @@ impl<T: Copy> RingEngine<T> for Engine<T> {
         })
     }
 
+    /// Return the traffic counters since the last reset.
     fn counters(&self) -> Counters {
         let mut counters = self.counters.clone();
         for (link, output) in self.outputs.iter().enumerate() {
@@ -277,6 +287,7 @@ impl<T: Copy> RingEngine<T> for Engine<T> {
         counters
     }
 
+    /// Set all traffic counters of the fabric to 0.
     fn reset_counters(&mut self) {
         self.counters.reset();
         for decoder in &mut self.decoders {

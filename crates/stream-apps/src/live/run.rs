@@ -1,4 +1,5 @@
-//! Runs: the manager, the writers of the links, the sink, and the measurement of the time.
+//! Runs work on this computer: starts the stream manager, the threads that write to the links, and
+//! the receiver (sink), and measures the time.
 
 use super::cells::{Cells, Shuffle, byte};
 use super::links::{Adu, Writer};
@@ -43,8 +44,8 @@ pub enum Pace {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Report {
     /// Nanoseconds from the first byte of the first application data unit to the confirmation of
-    /// the last application data unit. For work that stays in the cells, the time ends with the
-    /// last exchange.
+    /// the last application data unit. Without a network, the time ends with the last exchange
+    /// among the cells.
     pub ns: u64,
     /// Number of bytes of all application data units.
     pub bytes: u64,
@@ -73,8 +74,8 @@ pub fn missing(machine: &Machine, work: &Work) -> Option<String> {
         .then(|| format!("{} links for {columns} columns", work.links))
 }
 
-/// Run whole application data units of `work`: as many as it has, or more until they have
-/// `least_bytes` bytes.
+/// Run `work` on this computer with whole application data units: as many as it has, or more until
+/// they have `least_bytes` bytes.
 ///
 /// # Errors
 /// The work cannot run here (see [`missing`]), the stream fails, or data arrive changed.
@@ -96,8 +97,8 @@ fn since(begin: Instant) -> u64 {
     u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Exchange the blocks of `adus` application data units (ADUs) among cells without sending them.
-/// Return the time in nanoseconds.
+/// Exchange the blocks of `adus` application data units (ADUs) among the cells (processors with
+/// memory), without a network. Return the duration in nanoseconds.
 fn exchange(machine: &Machine, work: &Work, adus: u64) -> Result<u64, Error> {
     let (cells, shuffle) = (Cells::new(machine, work), Shuffle::new(machine, work)?);
     let mut large = vec![0; work.adu_bytes as usize];
@@ -125,7 +126,8 @@ fn in_order(data: &[u8], from: u64) -> Result<(), Error> {
     }
 }
 
-/// Return the format of the stream: a striping unit per link, or per block without reshuffling.
+/// Return the format of the stream: one striping unit for each link, or for each block without
+/// reshuffling.
 fn format(machine: &Machine, work: &Work) -> Format {
     let columns = u64::from(machine.columns);
     let link = |column: u64| LinkId((column * u64::from(work.links) / columns) as u16);
@@ -145,8 +147,8 @@ fn format(machine: &Machine, work: &Work) -> Format {
     }
 }
 
-/// Send `adus` application data units (ADUs) over the links and the manager to a sink. Return the
-/// time in nanoseconds.
+/// Send `adus` application data units (ADUs) over the links and through the stream manager to a
+/// receiver (sink). Return the duration in nanoseconds.
 fn send(machine: &Machine, work: &Work, pace: Pace, adus: u64) -> Result<u64, Error> {
     let cells = Arc::new(Cells::new(machine, work));
     let format = format(machine, work);
@@ -224,7 +226,8 @@ fn joined<T>(handle: ScopedJoinHandle<'_, Result<T, Error>>) -> Result<T, Error>
     ended.unwrap_or_else(|_| Err(cut_short("a thread of it has failed")))
 }
 
-/// Receive all packets and verify the bytes of the first application data unit (ADU).
+/// Receive all packets of a stream from the socket and count them. Verify the bytes of the first
+/// application data unit (ADU).
 fn take(mut socket: TcpStream, window: u64, cells: &Cells, ordered: bool) -> Result<Counts, Error> {
     let mut wrong = Ok(());
     let counts = Sink::new(window).serve(
@@ -248,7 +251,8 @@ fn take(mut socket: TcpStream, window: u64, cells: &Cells, ordered: bool) -> Res
     wrong.map(|()| counts)
 }
 
-/// Run the manager until the stream has ended.
+/// Run the stream manager until the stream has ended. Fails if the stream fails or the deadline
+/// passes.
 fn drive(driver: &mut Driver, stream: StreamId, deadline: Instant) -> Result<(), Error> {
     while Instant::now() < deadline {
         driver.turn(Some(deadline))?;
@@ -327,8 +331,8 @@ fn feed_reshuffled<'scope>(
     all
 }
 
-/// Reshuffle the application data units one after another into the buffers, and pass each buffer to
-/// all writers.
+/// Reshuffle the blocks of one application data unit after another into the buffers, and pass each
+/// buffer to all writers (threads that write to the links).
 fn reshuffle(
     shuffle: &Shuffle,
     cells: &Cells,

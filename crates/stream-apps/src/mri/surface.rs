@@ -93,7 +93,8 @@ fn cube(made: &mut Vec<u8>, rank: u8, at: [u32; 3], corners: &[f32; 8]) {
     }
 }
 
-/// Return the point at which the surface crosses the line between two corners of the cube at `at`.
+/// Return the point at which the surface crosses the edge between the corners `from` and `to` of
+/// the cube whose lowest corner is `at`.
 fn crossing(at: [u32; 3], corners: &[f32; 8], from: usize, to: usize) -> [f32; 3] {
     let part = (THRESHOLD - corners[from]) / (corners[to] - corners[from]);
     std::array::from_fn(|axis| {
@@ -123,7 +124,7 @@ pub(crate) fn read(bytes: &[u8; TRIANGLE_BYTES]) -> ([f32; 9], u8, u32) {
     (points, (tail >> 24) as u8, tail & 0xff_ffff)
 }
 
-/// Return a hash of a triangle, which changes if any byte of the triangle changes.
+/// Return a fingerprint (hash) of a triangle, which changes if any byte of the triangle changes.
 pub(crate) fn print(bytes: &[u8]) -> u64 {
     let mix = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, mix)

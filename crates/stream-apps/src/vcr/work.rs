@@ -41,7 +41,7 @@ impl Clock {
         }
     }
 
-    /// Lock the state of the clock.
+    /// Lock the counts of frames and return them.
     fn frames(&self) -> MutexGuard<'_, Frames> {
         self.frames.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -73,7 +73,8 @@ impl Clock {
         frames.end.get_or_insert((started, Instant::now())).0
     }
 
-    /// Return the nanoseconds from the time of the first frame until now, or until the stop.
+    /// Return the nanoseconds from the time of the first frame until now, or until the clock was
+    /// stopped.
     pub fn ns(&self) -> u64 {
         let end = self.frames().end.map_or_else(Instant::now, |(_, at)| at);
         let since = end.saturating_duration_since(self.begin).as_nanos();
@@ -91,7 +92,8 @@ pub(crate) struct Forwarding {
     pub through: Sending,
 }
 
-/// List of links over which all data have been sent. They stay open until their streams have ended.
+/// Links over which all data have been sent. The list keeps them open until their streams have
+/// ended.
 pub(crate) type Sending = Arc<Mutex<Vec<Sender>>>;
 
 /// Redistribution from the lines of two fields, each divided into parts, to bands of whole frames.
@@ -133,7 +135,7 @@ impl Shuffle {
     }
 }
 
-/// Start all ranks of a camera.
+/// Start all ranks of a camera: its storage ranks, its rebuilders and its forwarder.
 pub(crate) fn camera(
     ranks: &mut Ranks,
     geometry: &Geometry,
@@ -189,7 +191,8 @@ pub(crate) fn camera(
     })
 }
 
-/// The part of a frame that a storage rank sends to one rebuilder.
+/// The part of a video frame that a storage rank sends to one rebuilder, a rank that combines such
+/// parts.
 struct Out {
     sections: Vec<Section>,
     bytes: usize,
@@ -201,7 +204,8 @@ struct Out {
 /// frame that it sends, and the channel of the messages.
 type In = (u32, Vec<Section>, Receiver<Vec<u8>>);
 
-/// A storage rank: its part of one field, and the rebuilders to which it sends.
+/// A storage rank: its part of one field of the video frames, and the rebuilders (ranks that
+/// combine the parts) to which it sends.
 struct Store {
     geometry: Geometry,
     camera: u32,
@@ -260,8 +264,8 @@ fn rebuild(
         let mut messages = Vec::new();
         for (peer, sections, channel) in from {
             let Some(message) = take(channel, format_args!("store {peer}"))? else {
-                // End with the storage rank, which ends after the last frame or after a failure,
-                // which it reports.
+                // The storage rank has ended, after the last frame or after a failure that it
+                // reports itself. So this rank ends, too.
                 return Ok(());
             };
             messages.push((sections.as_slice(), message));
@@ -281,7 +285,7 @@ fn rebuild(
     }
 }
 
-/// Combine the bands of each frame, and send the frame to the interface.
+/// Combine the bands of lines of each frame, and send the frame to the network interface.
 fn forward(mut to: Forwarding, bytes: usize, bands: &[Receiver<Vec<u8>>]) -> RankResult {
     let mut frame = Vec::with_capacity(bytes);
     let mut before = 0;

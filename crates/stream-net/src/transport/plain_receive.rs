@@ -25,7 +25,8 @@ pub(crate) struct Expected {
 }
 
 impl Expected {
-    /// Returns the plain bytes that a registered stream expects. None if the stream sends.
+    /// Returns the record of a registered stream that receives plain bytes; `None` if the stream
+    /// sends.
     pub fn of(stream: StreamId, spec: &StreamSpec) -> Option<Self> {
         match (spec.direction, spec.format.adu) {
             (Direction::Receive, Adu::Fixed(adu_bytes)) => Some(Self {
@@ -130,7 +131,8 @@ pub(crate) struct PlainReceive {
 }
 
 impl PlainReceive {
-    /// Creates the state before the first byte. `channel` is the channel number of the connection.
+    /// Creates the state of the receiver before the first byte of the connection arrives. `channel`
+    /// is the channel number of the connection.
     pub fn new(channel: u32) -> Self {
         Self {
             channel,
@@ -138,7 +140,8 @@ impl PlainReceive {
         }
     }
 
-    /// Returns whether the driver can read bytes as soon as they arrive.
+    /// Returns whether bytes should be read from the socket as soon as they arrive: part of a
+    /// packet is missing, or a stream expects its next packet.
     pub fn wants_read(&self, expects: &VecDeque<Expected>) -> bool {
         let half = self.reading.is_some() || self.skip > 0;
         let next = self.first.is_none() && (self.current.is_some() || !expects.is_empty());
@@ -259,7 +262,8 @@ impl PlainReceive {
             return Ok(Moved::None);
         };
         let Some(block) = incoming.memory.packet_mut(it.packet) else {
-            // Skip the rest of the packet: the manager released it while its data arrived.
+            // The manager released the memory of this packet while its data arrived, so skip its
+            // remaining bytes.
             self.skip = (it.bytes - it.done) as u64;
             self.reading = None;
             return Ok(Moved::None);
@@ -285,7 +289,7 @@ impl PlainReceive {
         Ok(moved)
     }
 
-    /// Reads and discards bytes of a packet without a slot.
+    /// Reads and discards bytes of a packet that has no slot in network memory.
     fn skip_bytes(&mut self, socket: &Socket) -> Result<Moved, String> {
         let mut waste = [0; 16 << 10];
         let first = self.first.take().is_some();
@@ -306,7 +310,7 @@ impl PlainReceive {
         Ok(moved)
     }
 
-    /// Returns the reason for the end of the connection, for a message.
+    /// Returns a text that says why the connection was closed, for a message.
     fn closed(&self) -> String {
         let half = self.reading.is_some() || self.skip > 0;
         let current = self.current.as_ref();
@@ -322,8 +326,9 @@ impl PlainReceive {
         }
     }
 
-    /// Returns whether ranks have all complete application data units. The loss of the connection
-    /// must be reported only after that.
+    /// Returns whether the ranks have received all complete application data units of the current
+    /// stream; `moved` returns the number that they have. The loss of the connection is reported
+    /// only after that.
     fn is_moved(&self, moved: &dyn Fn(StreamId) -> Option<u64>) -> bool {
         let Some(current) = &self.current else {
             return true;

@@ -157,7 +157,8 @@ mod tests {
             let replacement = address[index as usize];
             if [0, 5].contains(&index) {
                 let pes = placement.io_nodes();
-                // The code has distance 3, and every code word has other code words at distance 3.
+                // The I/O nodes are at the words of a code with distance 3, so the nearest other
+                // I/O nodes are exactly 3 hops away.
                 assert_eq!(
                     cube.distance(pes[index as usize], pes[replacement as usize]),
                     3
@@ -185,7 +186,8 @@ mod tests {
     }
 
     /// Checks that the clients of an I/O node on a failed PE use the nearest other I/O nodes. The
-    /// 4-cube with I/O nodes at 0, 7, 9 and 14. PE 9, which serves 8, 9, 11 and 13, has failed.
+    /// I/O nodes of the 4-cube are at 0, 7, 9 and 14. PE 9, whose I/O node serves 8, 9, 11 and 13,
+    /// has failed.
     #[test]
     fn clients_of_a_failed_pe_use_the_nearest_io_node() {
         let cube = Hypercube::new(4).unwrap();
@@ -194,7 +196,8 @@ mod tests {
         let pes = CubeFaults::new(cube, &[9], &[]).unwrap();
         let clients = placement.clients(&pes);
         let address = placement.forwarding(&cube, &[2], &clients).unwrap();
-        // The PE 9 is two hops from 0 and three from 7 and 14.
+        // I/O node 2 has failed with its PE 9. The I/O node at PE 0 is two hops from PE 9, those at
+        // PEs 7 and 14 are three hops away.
         assert_eq!(address, [0, 1, 0, 3]);
         let server_of_each = placement.server_of_each(cube, &pes, &address);
         for pe in cube.nodes() {
@@ -212,8 +215,8 @@ mod tests {
         assert_eq!((server_of_each[11], server_of_each[13]), (Some(1), Some(3)));
     }
 
-    /// Checks that failed PEs have no I/O node and do not count as clients. The 3-cube with I/O
-    /// nodes at both ends, four PEs each. Two PEs of the first have failed.
+    /// Checks that failed PEs have no I/O node and do not count as clients. The 3-cube has I/O
+    /// nodes at two opposite corners, which serve four PEs each. Two PEs of the first have failed.
     #[test]
     fn failed_pes_are_not_served() {
         let cube = Hypercube::new(3).unwrap();

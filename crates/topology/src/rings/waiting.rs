@@ -50,7 +50,7 @@ impl<'a> QueueDependencies<'a> {
         }
     }
 
-    /// Check the dependencies for cycles.
+    /// Check that no cycle of queues can wait for one another. The error names such a cycle.
     pub fn check(&self) -> Result<(), WaitCycle> {
         match self.dependencies.check() {
             Ok(_) => Ok(()),

@@ -49,7 +49,7 @@ pub(super) struct Trees<'w> {
 }
 
 impl<'w> Trees<'w> {
-    /// Return the next switch for each current switch on routes to `to`.
+    /// Return, for each switch, the next switch on its route to the switch `to`.
     fn next_to(&self, to: u32) -> &'w [u32] {
         let switches = self.has_nodes.len();
         &self.next[to as usize * switches..][..switches]
@@ -214,7 +214,8 @@ impl Layers {
         let mut layers = Vec::new();
         grid.pairs(|_, here, there| {
             let leg = grid.leg(here, there);
-            // A route that leads away from its destination position reaches it over the dateline.
+            // A route that leads away from the position of its destination reaches it over the
+            // dateline (the cable that closes the ring), so it starts in layer 1.
             layers.push(leg.map_or(0, |leg| u16::from(leg.up != (leg.to > leg.from))));
         });
         Self {
@@ -270,7 +271,8 @@ mod tests {
         let ring = layers(Form::Ring { switches: 8 });
         assert_eq!(ring.count, 2);
         assert_eq!(ring.circle.len(), 8);
-        // No route is long enough to close a cycle of three switches.
+        // In a ring of three switches, no route is long enough to close a cycle, so one layer
+        // suffices.
         assert_eq!(layers(Form::Ring { switches: 3 }).count, 1);
         let mesh = layers(Form::Mesh {
             sizes: vec![4, 4, 3],
@@ -319,7 +321,8 @@ mod tests {
         });
         let dateline = (2, Some(Change::Dateline));
         assert_eq!(found, [dateline, (3, None), dateline, dateline]);
-        // The routes of these tori have no cycle, or one that two layers of whole routes break.
+        // The routes of these tori have no cycle, or two layers suffice even if each route stays in
+        // one layer.
         for (sizes, count) in [(&[4, 4, 4][..], 1), (&[3, 9], 2), (&[16], 2)] {
             let layers = shortest_routes(&torus(sizes)).layers(4);
             assert_eq!((layers.count, layers.change()), (count, None));

@@ -181,7 +181,9 @@ class ArrayFile:
 
     @property
     def _described(self) -> Described:
-        """Return the array in the file; refuse a file that nothing has been written to."""
+        """Return the description of the array in the file. Raise an error if nothing has been
+        written to the file.
+        """
         if self._array is None:
             raise IsthmusError(f"{self.path}: nothing has been written yet")
         return self._array
@@ -194,7 +196,7 @@ class ArrayFile:
         return self._source
 
     def _refuse_closed(self) -> None:
-        """Refuse a closed file."""
+        """Raise an error if the file is closed."""
         if self._closed:
             raise IsthmusError(f"{self.path}: closed")
 
@@ -366,7 +368,7 @@ def _block(checksums: bool | str) -> int:
 
 
 def _agreed_settings(access: Access) -> dict[str, str]:
-    """Return the settings that must agree between ranks; otherwise ranks would deadlock."""
+    """Return the settings by name, as text. Ranks whose settings differ would deadlock."""
     said = {
         "path": access.path,
         "format": access.form.name,

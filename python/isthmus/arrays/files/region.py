@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from isthmus.arrays.files.sums import Sums
 
 PIECE = 4 << 20
-"""Bytes of one system call, small enough that just moved data are still in the cache."""
+"""Number of bytes that one system call reads or writes. The data of a call still fit in the CPU
+cache.
+"""
 
 
 class Writer:
@@ -47,7 +49,7 @@ class Writer:
             self._file = place.open("r+b", buffering=0)
 
     def put(self, number: int, data: NDArray[np.uint8], block: int) -> None:
-        """Write the data of a round; compute checksums of its blocks unless `block` is 0."""
+        """Write the data of round `number`; compute checksums of its blocks unless `block` is 0."""
         first, _ = self._domains.span(self._aggregator, number)
         begin, view, done = first * self._element, data.data, 0
         if block:
@@ -80,7 +82,7 @@ class Reader:
 
     @property
     def identity(self) -> tuple[int, int]:
-        """Inode and length, which detect that the file has been replaced."""
+        """Inode and length of the file; if they change, the file has been replaced."""
         return identity(os.fstat(self._handle))
 
     def check_length(self) -> None:
@@ -159,5 +161,5 @@ def check_length(path: Path, array: Described, found: int) -> None:
 
 
 def identity(status: os.stat_result) -> tuple[int, int]:
-    """Return inode and length, which detect that a file has been replaced."""
+    """Return inode and length of a file; if they change, the file has been replaced."""
     return status.st_ino, status.st_size

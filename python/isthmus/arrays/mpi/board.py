@@ -24,7 +24,7 @@ MET, FLAGS, BEGUN, PROCESS, STARTED, COLUMNS = 0, 1, 3, 4, 5, 8
 started, process number, start time of the process. Then the number of columns.
 """
 POLLS = 64
-"""Polls after which a waiting rank lets MPI make progress."""
+"""Number of polls after which a waiting rank lets MPI make progress."""
 SPIN_S = 5e-3
 """Seconds after which a waiting rank sleeps between polls, to leave the cores to late ranks."""
 ALIVE_CHECK_S = 0.25
@@ -114,7 +114,7 @@ class Board:
             raise RankEndedError(f"rank {self._comm.rank} {text}")
 
     def _rows(self) -> Iterator[tuple[int, NDArray[np.int64]]]:
-        """Yield each rank of the node with its row of the table."""
+        """Yield each rank of the node with its row of the shared table."""
         return zip(self.ranks, self.rows, strict=True)
 
     def late(self, number: int) -> list[int]:

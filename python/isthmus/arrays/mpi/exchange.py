@@ -103,7 +103,7 @@ class Exchange(ClosedTogether):
         return share
 
     def close(self) -> None:
-        """Release the memory; a collective call."""
+        """Release the memory of the exchange. All ranks must call this together."""
         if not self._closed:
             self._closed = True
             self._transfer.close()
@@ -111,7 +111,7 @@ class Exchange(ClosedTogether):
                 self._ranks.close()
 
     def _refuse_closed(self) -> None:
-        """Refuse a closed exchange."""
+        """Raise an error if the exchange is closed."""
         if self._closed:
             raise IsthmusError("exchange: it is closed; make another")
 

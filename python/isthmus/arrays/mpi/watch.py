@@ -45,7 +45,7 @@ class Watch:
         return self._ended.is_set()
 
     def refuse_closed(self) -> None:
-        """Refuse ranks that were closed.
+        """Raise an error if these ranks have been closed.
 
         Raises:
             IsthmusError: the ranks are closed.
@@ -72,8 +72,8 @@ class Watch:
         self._thread.join()
 
     def _watch(self) -> None:
-        """Report, until closed, ranks that this rank waits for too long, and ranks that
-        have ended.
+        """Until the watch is closed, report the ranks for which this rank waits too long, and the
+        ranks that have ended.
         """
         reported = 0
         while not self._ended.wait(min(self._patience_s / 4, LOOK_S)):
@@ -101,7 +101,9 @@ class Watch:
 
 @contextmanager
 def waiting(rank: int, patience_s: float, tell: Callable[[str], None] | None) -> Iterator[None]:
-    """Report this rank if it waits too long for others to start, before they share memory."""
+    """Within this context, report this rank if it waits longer than `patience_s` for others to
+    start. It is used before the ranks share memory.
+    """
     words = f"rank {rank} has waited {patience_s:.3g} s for other ranks, which have not started yet"
     timer = threading.Timer(patience_s, tell or _write_to_stderr, [words])
     timer.daemon = True

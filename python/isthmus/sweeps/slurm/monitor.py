@@ -56,7 +56,7 @@ class Monitor:
         return found
 
     def show(self, state: str) -> None:
-        """Show the progress, with a text about the array.
+        """Show the progress of the run, with the text `state` about the Slurm job array.
 
         Raises:
             FileError: the folder has been unreadable for `UNSEEN_S`; its file system may be gone.

@@ -55,7 +55,8 @@ impl Kind for HypercubeJobs {
     }
 }
 
-/// A hypercube with the split of messages into worms, as a machine that jobs run on.
+/// A hypercube as a machine on which jobs run, with the rule that splits their messages into worms
+/// (messages of the wormhole network).
 #[derive(Debug)]
 struct CubeForJobs {
     built: Built,
@@ -102,14 +103,16 @@ impl Runs for CubeForJobs {
         self.machine().working_pes().into()
     }
 
-    /// Return the devices behind the I/O nodes, to which each transfer unit is a request.
+    /// Return the storage devices behind the I/O nodes, which receive one request for each transfer
+    /// unit; `None` if I/O nodes have no devices.
     fn devices(&self, jobs: &Measured) -> Option<Devices> {
         let devices = Devices::of(self.cycle_us(), &jobs.traffic.storage)?;
         Some(devices.split_requests(self.transfer.unit, self.transfer.worms))
     }
 
-    /// Return the time of a read from a remote I/O node, in ns: three worms with their start-ups for each round of
-    /// transfer units. One more worm is needed if the PE of a failed I/O node forwards the request.
+    /// Return the time of a read from a remote I/O node on an idle machine, in ns: three worms
+    /// (messages of the wormhole network), each with its start-up, for each round of transfer
+    /// units. One more worm is needed if the PE of a failed I/O node forwards the request.
     fn alone_ns(&self, _: &Measured, asks: &PredictableJob<'_>) -> f64 {
         let machine = self.machine();
         let (unit, message) = (self.transfer.unit.get(), &asks.message);
@@ -120,7 +123,8 @@ impl Runs for CubeForJobs {
         rounds.max(1.0) * (worms * worm) as f64 * self.cycle_us() * 1e3
     }
 
-    /// Return the demand on each part of the hypercube, and the supply of the part.
+    /// Return the capacity figures of the hypercube: for each part, the demand of the jobs and its
+    /// maximum throughput (supply).
     fn capacity(&self, jobs: &Measured) -> Capacity {
         let devices = self.devices(jobs);
         capacity::capacity(&self.built, self.transfer, jobs, devices.as_ref())
@@ -141,7 +145,7 @@ impl Runs for CubeForJobs {
         figures::uses_of(figures::channels(counted, self.machine()), devices, overlay)
     }
 
-    /// Return the numbers of the PEs that have an I/O node.
+    /// Return the numbers of the PEs with an I/O node; these are the servers of the jobs.
     fn servers(&self, _jobs: &Measured) -> Vec<u32> {
         self.machine().placement().io_nodes().to_vec()
     }
@@ -165,9 +169,10 @@ mod tests {
     use super::*;
     use crate::jobs::capacity::foretold;
 
-    /// Checks the time of a read on an idle machine against a calculation by hand. A start-up of 200 us is 4,000
-    /// cycles, and 1,024 B are 1,024 flits. A read needs three worms: a request, a forward and a reply. A fourth worm
-    /// is needed if the PE of a failed I/O node forwards the request.
+    /// Checks the time of a read on an idle machine against a calculation by hand. A start-up of
+    /// 200 us is 4,000 cycles, and 1,024 B are 1,024 flits. A read needs three worms (messages): a
+    /// request, a forward and a reply. A fourth worm is needed if the PE of a failed I/O node
+    /// forwards the request.
     #[test]
     fn the_time_of_a_read_is_as_calculated_by_hand() {
         let alone = |faults: &str| {

@@ -9,8 +9,8 @@ pub(super) fn lower(neighborhoods: &Neighborhoods) -> u32 {
     packing_bound(neighborhoods).max(fractional_bound(neighborhoods))
 }
 
-/// Return the bound from shares of 1 for nodes that are more than two hops apart. Nodes with small
-/// neighbourhoods are chosen first.
+/// Return a lower bound: the number of chosen nodes that are more than two hops apart, since no
+/// node dominates two of them. Nodes with small neighbourhoods are chosen first.
 fn packing_bound(neighborhoods: &Neighborhoods) -> u32 {
     let mut nodes: Vec<u32> = (0..neighborhoods.node_count()).collect();
     nodes.sort_by_key(|&node| (neighborhoods.closed(node).len(), node));
@@ -28,8 +28,8 @@ fn packing_bound(neighborhoods: &Neighborhoods) -> u32 {
     count
 }
 
-/// Return the bound from the share 1 / (size of the largest neighbourhood that contains the node)
-/// for each node. For a regular network this is the sphere-covering bound.
+/// Return a lower bound: the sum over all nodes of 1 / (size of the largest neighbourhood that
+/// contains the node). For a regular network this is the sphere-covering bound.
 fn fractional_bound(neighborhoods: &Neighborhoods) -> u32 {
     // Count equal shares instead of adding them one by one, which would accumulate rounding errors.
     let mut nodes_by_size: Vec<u64> = Vec::new();

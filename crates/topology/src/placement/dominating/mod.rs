@@ -96,12 +96,14 @@ impl DominatingSet {
 /// The closed neighbourhood of every node (the node and its neighbours), in one block of memory.
 struct Neighborhoods {
     members: Vec<u32>,
-    /// Index of each node's first entry in `members`, and the length of `members` at the end.
+    /// For each node, the index of its first entry in `members`; at the end, the length of
+    /// `members`.
     start: Vec<usize>,
 }
 
 impl Neighborhoods {
-    /// Return the closed neighbourhoods of all nodes of a network.
+    /// Return the closed neighbourhood (the node itself and its neighbours) of each node of a
+    /// network.
     fn new(network: &impl Adjacency) -> Self {
         let mut members = Vec::new();
         let mut start = vec![0];
@@ -230,8 +232,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(48))]
 
-        /// Checks that the sets found for random graphs are as small as those of an exhaustive
-        /// search.
+        /// Checks that the dominating sets found for random graphs are as small as those of an
+        /// exhaustive search.
         #[test]
         fn random_graphs_are_solved_exactly(
             node_count in 2u32..13,

@@ -1,4 +1,4 @@
-//! The routes that packets follow according to a list of routes.
+//! Follows the routes in a list of routes from switch to switch, as packets do.
 
 use super::error::RouteError;
 use super::route::{Listing, Route};
@@ -9,15 +9,16 @@ use crate::switches::neighbors::Neighbors;
 
 /// A reason why packets do not arrive at their destination.
 pub(super) enum Undelivered {
-    /// Fields: the switch where packets start, the switch at which no route continues, and the switch
-    /// before that, if any.
+    /// The routes end before the destination. Fields: the switch where packets start, the switch at
+    /// which no route continues, and the switch before that, if any.
     Missing(u32, u32, Option<u32>),
     /// The routes form a cycle over these switches, so that packets never arrive.
     Circle(Vec<u32>),
 }
 
 impl Undelivered {
-    /// Convert this reason to the error of a list of routes, for packets to switch `to`.
+    /// Convert this reason, why a route cannot be followed, to the error of a list of routes, for
+    /// packets to switch `to`.
     pub fn route_error(self, ways: &Listing<'_>, form: &Form, to: u32) -> RouteError {
         let line = |at: u32| ways.route(at, to).map_or(0, |route| route.line as usize);
         match self {

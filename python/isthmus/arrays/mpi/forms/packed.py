@@ -22,11 +22,13 @@ if TYPE_CHECKING:
 
 BUFFER_BYTES = 32 << 20
 SLICE_BYTES = 1 << 30
-"""Maximum bytes of one MPI message, as many MPIs keep counts in 31 bits."""
+"""Maximum bytes of one MPI message, as many MPI libraries keep counts in 31 bits."""
 
 
 class _Packed(Transport):
-    """Base of the forms that pack messages into private buffers, one half for outgoing data."""
+    """Base of the forms that pack messages into private buffers. Half of the memory for buffers is
+    for outgoing data.
+    """
 
     kind: ClassVar[type[_PackedTransfer]]
     halves: ClassVar[int] = 1
@@ -123,7 +125,7 @@ class _PackedTransfer(Transfer):
         """Move one piece of each message."""
 
     def _wait_sends(self) -> None:
-        """Wait until no buffer is used by a send any more."""
+        """Wait until all sends have completed, so that no buffer is in use."""
 
 
 _Mail = list[tuple[int, "PieceOf", "NDArray[np.uint8]"]]
@@ -150,7 +152,7 @@ class _CollectiveTransfer(_PackedTransfer):
     """A transfer that packs all messages, calls ``Alltoallv`` once, and unpacks all messages."""
 
     def _move_step(self, operands: Operands, sends: _Mail, recvs: _Mail, local: list[Any]) -> None:
-        """Move one piece of each message with one collective call."""
+        """Move one piece of each message with one call of `Alltoallv`."""
         share, transport, comm = self.share, self.transport, self.ranks.comm
         share.pack([(piece, memory) for _, piece, memory in sends], operands)
         comm.Alltoallv(
@@ -180,7 +182,7 @@ class _PairwiseTransfer(_PackedTransfer):
         self.posted_by_turn: list[list[Any]] = [[] for _ in range(transport.halves)]
 
     def _move_step(self, operands: Operands, sends: _Mail, recvs: _Mail, local: list[Any]) -> None:
-        """Move one piece of each message with pairwise messages."""
+        """Move one piece of each message, each as an MPI message to one rank."""
         share, comm = self.share, self.ranks.comm
         requests = [comm.Irecv(memory, peer) for peer, _, memory in recvs]
         # The send buffer is free once its previous sends have completed.
