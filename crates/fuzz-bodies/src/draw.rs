@@ -7,7 +7,7 @@ use arbitrary::Unstructured;
 pub struct Draw<'a>(Unstructured<'a>);
 
 impl<'a> Draw<'a> {
-    /// Creates a reader of these bytes.
+    /// Creates a source of random values that reads these bytes of the fuzzer.
     pub fn new(data: &'a [u8]) -> Self {
         Self(Unstructured::new(data))
     }

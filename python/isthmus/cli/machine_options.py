@@ -97,7 +97,7 @@ def numbers(values: list[int], limit: int = 48) -> str:
 
 
 def coverage(counts: list[int]) -> str:
-    """Return the number of PEs by distance from their I/O node, in words."""
+    """Return a text with the number of PEs at each distance from their I/O node: ``4 at 1 hop``."""
     parts = []
     for distance, count in enumerate(counts):
         if count:

@@ -13,8 +13,7 @@ struct NodeGate {
     next_known: bool,
     /// Requests that the traffic source has generated and that were not passed to the engine yet.
     generated: VecDeque<Request>,
-    /// Time of the newest request that was passed to the engine, if this request was not yet reported as
-    /// generated.
+    /// Time at which the newest request that the engine has was generated; `None` if that was reported already.
     unreported: Option<Cycles>,
     /// Number of requests in `generated` that were already reported as generated.
     reported: usize,

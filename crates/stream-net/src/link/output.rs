@@ -1,5 +1,5 @@
-//! The half of a link that ranks read: the driver writes to it the SUs from buffers, and frames
-//! without data.
+//! The half of a link that ranks read: the driver writes to it striping units (SUs) from buffers,
+//! and frames without data.
 
 use super::{Drain, LinkEvent, Progress, ResumableDrain};
 use crate::frame::{Frame, Kind};
@@ -78,7 +78,7 @@ impl Output {
         self.queue.push_back(out);
     }
 
-    /// Queues the striping units that were delivered before this end was attached.
+    /// Queues the striping units that were delivered to the link before this writing end existed.
     pub fn queue_undelivered(&mut self, undelivered: &mut Vec<(OrderId, Frame, BufferId, u64)>) {
         for (order, frame, buffer, at) in undelivered.drain(..) {
             self.deliver(order, frame, buffer, at);
@@ -139,7 +139,8 @@ impl Output {
         matches!(self.drain, Drain::Ring(_))
     }
 
-    /// Prepares the link for a poll. Returns whether the driver may sleep on the descriptor.
+    /// Prepares the link for a poll of its descriptor. Returns whether the driver may sleep until
+    /// the descriptor is ready; if not, the link can be written to now.
     pub fn arm(&mut self) -> bool {
         let front = self.queue.front();
         let remaining = front.map_or(1, |out| Frame::BYTES + out.bytes() - self.written) as u64;
@@ -182,8 +183,8 @@ impl Output {
             .then(|| resumable.flush())
     }
 
-    /// Writes as many queued frames as fit. Returns whether data moved. `progress` counts the
-    /// progress of streams.
+    /// Writes as many queued frames as the link accepts. Returns whether data moved. Counts the
+    /// written data in `progress`, and adds errors and completed writes to `events`.
     pub fn advance(
         &mut self,
         memory: &Memory,
