@@ -17,7 +17,7 @@ impl<'a> Draw<'a> {
         !self.0.is_empty()
     }
 
-    /// Returns the next byte.
+    /// Returns the next byte; 0 if all bytes are used.
     pub fn byte(&mut self) -> u8 {
         self.0.arbitrary().unwrap_or_default()
     }

@@ -182,7 +182,7 @@ impl Reconnector {
                 Err(AttemptError::Fatal(text)) => {
                     return link.fail(format!("{why}, and it cannot be made again: {text}"));
                 }
-                // The end of the grace period cut the attempt short, so its error is not the cause.
+                // Keep the error of the previous attempt: this one only timed out because the grace period ended.
                 Err(AttemptError::TimedOut(_)) if failed.is_some() && left < ATTEMPT => {}
                 Err(AttemptError::Retry(text) | AttemptError::TimedOut(text)) => {
                     failed = Some(text)

@@ -17,7 +17,8 @@ use std::time::{Duration, Instant};
 /// Timeout of the requests for the status of a stream, with which an error message explains a
 /// delay.
 pub(crate) const STATUS_TIMEOUT: Duration = Duration::from_secs(1);
-/// Maximum time between the moments at which a link and the session detect the end of the daemon.
+/// Maximum time from the moment at which a link detects the end of the daemon until the session
+/// detects it.
 const GONE_DELAY: Duration = Duration::from_secs(1);
 
 /// A stream of this application. One call at a time sends or receives; others wait.
@@ -331,7 +332,8 @@ impl Stream {
         };
         match answer {
             None => Ok(()),
-            // The daemon has too many requests: the next call sends this one again.
+            // Continue: the daemon refused this request only because it has too many. The next call
+            // sends it again.
             answer @ Some(Err(_)) if is_over_limit(answer.as_ref()) => Ok(()),
             Some(Ok(Answer::Stream { stream })) => self.ended(stream).map(|_| ()),
             Some(other) => other.map(|_| ()),
@@ -342,7 +344,7 @@ impl Stream {
     /// progress. Each progress of the stream restarts the timeout. `what` names the request in
     /// errors.
     fn answered(&self, pending: &Pending, what: &str, timeout: Timeout<'_>) -> Result<Status> {
-        // The current status is requested only if the answer takes long.
+        // Wait for a quarter of the timeout before the current status is requested.
         let mut now = timeout.quarter();
         let mut before = None;
         loop {

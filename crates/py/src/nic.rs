@@ -48,7 +48,8 @@ struct DaemonOptions {
     screens: Option<String>,
 }
 
-/// Parse the address and port that an option of the command contains.
+/// Parse the address and port in the value of an option of the command; `None` if the option is not
+/// given. Errors name the option `flag` and show `example`.
 fn port(flag: &str, words: Option<&str>, example: &str) -> Result<Option<SocketAddr>, Refusal> {
     let Some(words) = words else {
         return Ok(None);

@@ -11,7 +11,8 @@
 use crate::layout::{Dim, Grid, Layout, LayoutError};
 use std::sync::Arc;
 
-/// Processors in rows, their links to an interface, as in Figure 13, and the size of transfer units.
+/// A grid of processors in rows and columns, its links to a network interface, and the size of transfer units (as in
+/// Figure 13 of the paper).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct IoGrid {
     /// Number of rows of processors. Each row holds whole transfer units.

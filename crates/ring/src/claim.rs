@@ -16,7 +16,7 @@ pub(crate) struct DroppedClaims(Mutex<BTreeMap<u64, u64>>);
 impl DroppedClaims {
     /// Locks the list of pieces whose claims were dropped, and returns it.
     fn stretches(&self) -> MutexGuard<'_, BTreeMap<u64, u64>> {
-        // No thread that holds the lock can panic.
+        // Ignore poisoning: no thread can panic while it holds the lock.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -44,7 +44,7 @@ pub enum Error {
         /// Number of bytes that this call moved before the other side closed.
         moved: usize,
     },
-    /// The process at the other end is gone and did not close it.
+    /// The process at the other end has ended without closing its end.
     #[error(
         "the process at the other side of the ring ended without closing it, after {moved} bytes \
          of these"

@@ -157,7 +157,8 @@ impl Fabric {
     /// Return the interface of `node` on `ring`, if it has one.
     #[inline]
     pub fn interface(&self, node: u32, ring: u32) -> Option<InterfaceId> {
-        // The loop has no branch: the processor cannot predict which interface matches.
+        // Search without a branch in the loop, because the processor cannot predict which interface
+        // matches.
         let range = self.node_interfaces(node);
         let start = range.start as u32;
         let mut found = InterfaceId::NONE;

@@ -32,8 +32,8 @@ pub(crate) struct ShareTest {
     tail: f64,
     /// Total number of observations in all replications.
     observations: f64,
-    /// Factor on the effective number for few replications: the squared ratio of the normal to the
-    /// t quantile.
+    /// Factor by which few replications reduce the effective number: the squared ratio of the
+    /// normal to the t quantile.
     few_penalty: f64,
 }
 

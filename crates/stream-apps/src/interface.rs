@@ -19,9 +19,8 @@ pub(crate) struct Stream {
     pub started: u64,
     pub done: u64,
     pub end: Option<End>,
-    /// Number of application data units that started after all streams in lock step with this had
-    /// finished the previous application data unit, and number of application data units that
-    /// started earlier.
+    /// Number of application data units (ADUs) that started after all streams in lock step with
+    /// this one had finished the previous ADU, and number of ADUs that started earlier.
     pub in_step: [u64; 2],
     /// Number of stalls that the manager has reported.
     pub stalls: u64,

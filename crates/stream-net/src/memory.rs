@@ -225,7 +225,7 @@ impl Memory {
         }
     }
 
-    /// Copies the data of a packet from rings to a block.
+    /// Copies the data of a packet from the rings of links to a memory block of the manager.
     fn spill_packet(&mut self, id: PacketId) {
         let Some(Location::InRings(claims)) = self.locations.get(&id) else {
             return;

@@ -59,7 +59,7 @@ class Links(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 
 
 def machine_options(command: F) -> F:
-    """Add --dimension, --graph and the options of a placement."""
+    """Add the options --dimension, --graph and those of a placement to a command."""
     options = [
         click.option("-d", "--dimension", type=int, help="A hypercube of 2^d nodes (1 to 20)."),
         click.option(

@@ -32,8 +32,8 @@ from isthmus.wording import number
 def study_chart(
     study: Study, found: Sequence[CaseOutcome], rows: Sequence[Summary], light: str
 ) -> Chart:
-    """Return a dot for each case and the mean of each kind of failure. The panels show remaining
-    nodes, throughput, and added latency at the load `light` (in words).
+    """Return a chart with a dot for each case and the mean of each kind of failure. The panels show
+    remaining nodes, throughput, and added latency at the load `light` (in words).
     """
     panels, cells = [], []
     for quantity, pick, mean in quantities():

@@ -171,7 +171,9 @@ def chart_of(figure: Figure, run: RunResult) -> Chart:
 
 
 def _modelled(figure: Figure, run: RunResult) -> View:
-    """Return a view of the run with model values only for measures whose panel shows the model."""
+    """Return a view of the run in which a measure has model values only if a panel of the figure
+    shows its model.
+    """
     shown = {panel.measure for panel in figure.panels if panel.model}
 
     def of(point: PointResult) -> PointResult:

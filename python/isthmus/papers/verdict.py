@@ -56,7 +56,7 @@ class Outcome:
     """
 
     def as_json(self) -> dict[str, Any]:
-        """Return the row as an object of ``isthmus papers run --json``."""
+        """Return the verdict on the row as a JSON object, for ``isthmus papers run --json``."""
         row = self.row
         return {
             "id": row.id,

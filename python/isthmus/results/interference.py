@@ -165,7 +165,9 @@ class Interference:
         return sorted(dict.fromkeys(c.beside for c in self.cells), key=len)
 
     def cell(self, variant: Variant, job: str, beside: tuple[str, ...]) -> Cell | None:
-        """Return the cell of a job and the jobs beside it, if both points were run."""
+        """Return the cell of a job and the jobs beside it; None if the job was not run both beside
+        them and alone.
+        """
         of = (c for c in self.cells if c.variant is variant)
         return next((c for c in of if c.job == job and c.beside == beside), None)
 
@@ -294,8 +296,8 @@ def _cell(
 
 
 def _highest(own: Measure, base: Measure) -> tuple[Percentile, Percentile] | None:
-    """Return the highest percentile above the median for which both measures have enough
-    observations.
+    """Return the highest common percentile above the median for which both measures have enough
+    observations, once of each measure; None if there is none.
     """
     resolved = {p.percent: p for p in base.percentiles if p.resolved}
     both = [p for p in own.percentiles if p.resolved and p.percent in resolved and p.percent > 50]

@@ -108,7 +108,7 @@ def _object(kind: Any, value: Any, place: str) -> str | None:
 
 
 def _union(kind: inspect.UnionType, value: Any, place: str) -> str | None:
-    """Return the misfit of a value that may have one of several types; None if it fits."""
+    """Return an error message if a value fits none of the types of a union; None if it fits one."""
     structs = [each for each in kind.types if isinstance(each, inspect.StructType)]
     if len(structs) > 1:
         if not isinstance(value, dict):

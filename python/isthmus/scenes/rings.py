@@ -121,7 +121,9 @@ class Layout:
         """1 if links bend to their right, -1 if to their left."""
 
     def _direction(self, a: int, b: int) -> int:
-        """Return a number for the line through two nodes; distinct directions on a grid differ."""
+        """Return a number for the direction of the line through two nodes. On a grid, different
+        directions have different numbers.
+        """
         (x, y), (u, v) = self.places[a], self.places[b]
         return round(math.atan2(v - y, u - x) / math.pi * 1e6) % 1_000_000
 

@@ -61,7 +61,9 @@ class StreamSpec:
     finished: Literal["done", "moved"] = "done"
     """When an ADU is finished for streams in step: when it is done, or when it is moved."""
     cut_through: bool = False
-    """Whether packets are sent as soon as their data is there; they are smaller than a TU then."""
+    """Whether a packet is sent as soon as its data is there, before its TU is complete. Packets are
+    then smaller than a TU.
+    """
     sums: Literal["interface", "ranks"] = "interface"
     """The side that computes checksums of sent data: the daemon, or the sending processes."""
     _sizes: dict[str, Any] = field(init=False, repr=False)

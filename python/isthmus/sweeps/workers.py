@@ -109,7 +109,7 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the JSON objects in the lines of a worker's file."""
     with _opened(path) as file:
         text = file.read(WORKER_MAX).decode(errors="replace")
-    # Split at "\n" only: a reason may contain other line ends of Python's.
+    # Split at "\n" only: a reason may contain other characters at which `splitlines` would split.
     for line in text.split("\n"):
         with suppress(ValueError, RecursionError):
             value = json.loads(line)

@@ -83,8 +83,8 @@ pub(super) fn messages(cube: &HypercubeIo, reading: &Reading) -> Vec<Message> {
         .collect()
 }
 
-/// Computation of the stages of the message classes: the machine, and the reading of the paper (a
-/// set of assumptions).
+/// Computation of the stages of the message classes, for a machine and an interpretation of the paper (a set of
+/// assumptions).
 struct Routes<'a> {
     cube: &'a HypercubeIo,
     reading: &'a Reading,
@@ -257,9 +257,9 @@ impl Routes<'_> {
             })
     }
 
-    /// Return the stage of one dimension on a path from a router with an I/O node (class I) across
-    /// the PE cube, in a machine without an I/O network. A path that crosses this dimension ends
-    /// behind it, at another class I router, with probability `ends`.
+    /// Return the stage of one dimension on a path from a router with an I/O node (class I) across the PE cube, in a
+    /// machine without an I/O network. `counted` is the exact probability that a path crosses this dimension. Such a
+    /// path ends behind it, at another class I router, with probability `ends`.
     fn across_pe_cube(&self, dimension: usize, counted: f64, ends: f64) -> Stage {
         let above = 0.5f64.powi(self.cube.dimension as i32 - 1 - dimension as i32);
         let split = |crossing: f64| {

@@ -61,7 +61,7 @@ struct RateSums {
 }
 
 impl RateSums {
-    /// Return the sums of rate times power of the length over these streams.
+    /// Return, for these streams, the sums of the rate times the length to the power of 0, 1 and 2.
     fn new(streams: &[Stream]) -> Self {
         let sum = |power| -> f64 {
             let terms = streams.iter().map(|s| s.rate * s.symbols.powi(power));
@@ -145,7 +145,7 @@ struct Trains {
 }
 
 impl Trains {
-    /// Return the trains of these passing packets.
+    /// Compute the trains that passing packets form, from the sums of their rates and lengths.
     fn new(passing: &RateSums) -> Self {
         let &RateSums {
             rate,
@@ -226,8 +226,8 @@ impl PassingPacket {
     }
 }
 
-/// Return the series of exp(-x) from its n-th term on, without its sign and x^n: the sum of (-x)^k
-/// / (k + n)! over k.
+/// Return the sum of (-x)^k / (k + n)! over k >= 0. This is the series of exp(-x) from its n-th
+/// term on, divided by (-x)^n.
 fn exp_series_tail(n: u32, x: f64) -> f64 {
     let factorial = |n: u32| (1..=n).map(f64::from).product::<f64>();
     if x < 1.0 {

@@ -96,7 +96,7 @@ fn weighted_wait(packets: f64, wait: f64) -> f64 {
     if packets > 0.0 { packets * wait } else { 0.0 }
 }
 
-/// Return the waits at the interface of one link at a rate of transactions.
+/// Return the waits in cycles at the interface from which link number `link` leaves, at `rate` transactions per cycle.
 fn interface_waits(classes: &[Class], rate: f64, link: usize) -> Waits {
     let (mut own, mut passing) = (Vec::new(), Vec::new());
     for class in classes {

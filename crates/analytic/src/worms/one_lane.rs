@@ -10,8 +10,9 @@ struct WaitingWorms {
     count: f64,
     /// Ratio q between the probabilities of successive numbers of waiting worms.
     ratio: f64,
-    /// Mean number of waiting worms while a worm of another input is served, and at the end of that service.
+    /// Mean number of waiting worms while a worm of another input is served.
     during: f64,
+    /// Mean number of waiting worms at the end of the service of a worm of another input.
     at_end: f64,
 }
 
@@ -157,8 +158,8 @@ pub(super) fn one_lane(inflows: &[Inflow], rho: f64) -> Vec<Moments> {
     found
 }
 
-/// Load of a channel of one lane: the worms in service, and two sums over waiting worms (work, and work times mean
-/// size). The sums are means over time, during a service, and at the end of a service.
+/// Load of a channel of one lane: the worms in service and, for the waiting worms, the sums of the first and of the
+/// second moments of their service times. The sums are means over time, during a service, and at the end of a service.
 #[derive(Debug, Clone, Copy, Default)]
 struct QueuedWork {
     served: ArrivalState,
@@ -211,8 +212,8 @@ fn input_wait(
     if own.rate <= 0.0 {
         return Moments::ZERO;
     }
-    // These are the probabilities that all lanes of the input are held: while a worm of another input is served, and
-    // while a worm of the same input is served.
+    // Compute the probabilities that all lanes of the input are held, while a worm of another input is served and while
+    // a worm of the same input is served.
     let (mut all_wait, mut own_served, mut lanes) = (0.0, 0.0, 1.0);
     if let Some(few) = own.lanes_if_few() {
         lanes = f64::from(few);
@@ -226,8 +227,8 @@ fn input_wait(
     free.left = free.left.max(0.0);
     let itself = QueuedWork::of(own, &queued, served);
     let own_waits = (queued.count - (lanes * follows - own_served)).max(0.0);
-    // Return the waiting work that a worm finds if a lane of its input is free (`at` 0), or this work times its mean
-    // size (`at` 1).
+    // Return, for the waiting worms that a worm finds if a lane of its input is free, the sum of their mean service
+    // times (`at` 0) or of the second moments of their service times (`at` 1).
     let waits = |at: usize, each: f64| {
         let before = all.waiting[at] - itself.waiting[at];
         let for_own = own_served * (all.during[at] - itself.during[at]);
@@ -257,7 +258,8 @@ fn input_wait(
 mod tests {
     use crate::worms::inflow::examples::inflow;
 
-    /// Checks that the number of waiting worms follows from the ratio.
+    /// Checks that the ratio between the probabilities of successive numbers reproduces the mean number of waiting
+    /// worms.
     #[test]
     fn the_ratio_reproduces_the_mean_number() {
         let rho: f64 = 0.6;

@@ -220,7 +220,7 @@ impl Subject for Point {
         analysis::overlay(&self.built, &self.traffic)
     }
 
-    /// Return the demand on each part of the hypercube, and the supply of the part.
+    /// Return, for each part of the hypercube, the demand on it and the throughput that it can supply.
     fn capacity(&self) -> Capacity {
         capacity::capacity(&self.built, &self.traffic, per_ms(&self.traffic))
     }

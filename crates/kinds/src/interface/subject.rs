@@ -172,7 +172,8 @@ impl Subject for Point {
         overlay
     }
 
-    /// Return the demand on each part of the torus with its network interface, and the supply of the part.
+    /// Return, for each part of the torus and its network interface, the demand on it and the throughput that it can
+    /// supply.
     fn capacity(&self) -> Capacity {
         figures::capacity(&self.machine, &self.work, self.load())
     }

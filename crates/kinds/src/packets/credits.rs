@@ -39,7 +39,7 @@ impl Credits {
             return None;
         };
         let channels = spec.virtual_channels.max(1);
-        // A node consumes a packet as fast as its link delivers it.
+        // There is no switch delay into a node, which consumes a packet as fast as its link delivers it.
         let switch_ps = match into_node {
             true => 0,
             false => spec.switch_latency.ps(),

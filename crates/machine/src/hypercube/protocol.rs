@@ -342,7 +342,7 @@ impl<O: Observer> Driver<'_, O> {
             self.part_done(engine, &message, time);
             return;
         }
-        // Replace the chain of messages that ended here by one chain for each of these messages.
+        // Several messages follow: replace the chain of messages that ended here by one chain for each of them.
         let state = &mut *self.state;
         let open = &mut state.open[message.open];
         open.parts = open.parts + next.len() as u32 - 1;
@@ -365,7 +365,7 @@ impl<O: Observer> Driver<'_, O> {
         self.wait(engine, Stage::Send, message, time);
     }
 
-    /// Schedule the event `stage` of a message of an I/O demand for `time`.
+    /// Let a message of an I/O demand wait until `time`, when its event `stage` is due.
     fn wait(
         &mut self,
         engine: &mut Engine<Tag>,

@@ -22,7 +22,7 @@ struct NodeGate {
 /// Gate that lets requests of nodes into their interfaces, up to the limit for each node.
 #[derive(Debug, Clone)]
 pub(super) struct Gate {
-    /// Largest number of transactions of a node that are under way.
+    /// Maximum number of transactions of a node that may be under way at a time.
     most: u32,
     node_gates: Vec<NodeGate>,
 }

@@ -154,8 +154,8 @@ pub(super) struct Links {
     lines: Vec<Line>,
     /// For each link, its counters and its end, which choices among links do not need.
     ledgers: Vec<Ledger>,
-    /// For the first link of a group, the input served last. Round robin continues with the next
-    /// one.
+    /// For the first link of a group: the switch input from which a packet was served last. Round
+    /// robin continues with the next input.
     served: Vec<u32>,
     /// Release times of the lanes (virtual channels) of each link for which its [`Link`] record has
     /// no room.

@@ -104,8 +104,8 @@ impl<T: Copy> Engine<T> {
             class: flight.class,
         };
         out.free = now + u64::from(size);
-        // An own packet leaves once the link is free. `Cycles::MAX` (no own packet waits) stays
-        // unchanged.
+        // An own packet cannot leave before the link is free. If none waits (`Cycles::MAX`), the
+        // value stays unchanged.
         out.own = next.max(out.free);
         let due = out.due();
         let to = out.next;
@@ -140,8 +140,8 @@ impl<T: Copy> Engine<T> {
         header.left = left;
         out.pass = next;
         out.free = start + size;
-        // An own packet leaves once the link is free. `Cycles::MAX` (no own packet waits) stays
-        // unchanged.
+        // An own packet cannot leave before the link is free. If none waits (`Cycles::MAX`), the
+        // value stays unchanged.
         out.own = out.own.max(out.free);
         let due = out.due();
         let to = out.next;
@@ -165,7 +165,7 @@ impl<T: Copy> Engine<T> {
         self.schedule_output(to, due);
     }
 
-    /// Put a packet header on the link to interface `to`, at which the present segment of the
+    /// Put a packet header on the link to interface `to`, at which the current segment of the
     /// packet's route ends.
     #[inline(never)]
     fn push_ending(&mut self, to: InterfaceId, slot: HeaderId) {

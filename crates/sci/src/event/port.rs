@@ -86,8 +86,8 @@ pub(super) struct Output {
     /// The interface to which the outgoing link leads.
     pub next: InterfaceId,
     /// Number of the first output queue of this interface. It has one queue for each class and each
-    /// interface of the node from which packets come; the queue at its own position is for the
-    /// client.
+    /// interface of the node from which packets come. In the place of this interface itself is the
+    /// queue of the client.
     pub queues: QueueId,
     /// Number of output queues of the interface.
     pub queue_count: u32,
@@ -128,7 +128,7 @@ impl Received {
         symbols
     }
 
-    /// Restart the counters at `now`, the time of the call.
+    /// Restart the counters at `now`, which must be the present cycle.
     pub fn restart(&mut self, now: Cycles) {
         self.symbols = [0; 2];
         self.symbols[self.last_kind] = self.end.saturating_sub(now);

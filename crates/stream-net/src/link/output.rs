@@ -39,7 +39,7 @@ impl Out {
     }
 }
 
-/// The driver's writing end of a link.
+/// The end of a link to which the driver writes.
 #[derive(Debug)]
 pub(crate) struct Output {
     drain: Drain,
@@ -48,7 +48,8 @@ pub(crate) struct Output {
     written: usize,
     /// Zeros to write in place of the data of striping units that did not arrive completely.
     nothing: Vec<u8>,
-    /// Whether the rank was active since the last check for its presence.
+    /// Whether the rank at the other end was active since the driver last checked that it still
+    /// exists.
     pub peer_active: bool,
 }
 
@@ -152,7 +153,8 @@ impl Output {
         }
     }
 
-    /// Returns a message if the reader of this ring has left, so that no rank can read it.
+    /// Returns the reason, as an error message, if the reader of this ring has left, so that no
+    /// rank can read it; otherwise None.
     pub fn left_reason(&mut self) -> Option<String> {
         self.peer_active = false;
         match &mut self.drain {

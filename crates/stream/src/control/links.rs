@@ -8,9 +8,9 @@ use crate::ids::{Instant, LinkId, StreamId};
 use crate::order::{Event, Work};
 
 impl Manager {
-    /// Handles an offer: ranks have offered `bytes` of the stream's data on this link since the
-    /// stream was submitted. A driver that does not know the number passes `u64::MAX`; fetches may
-    /// then wait at the link for data.
+    /// Handles the report that ranks have offered `bytes` of the stream's data on this link since
+    /// the stream was submitted. A driver that does not know the number passes `u64::MAX`; orders
+    /// to fetch data may then wait at the link.
     ///
     /// # Errors
     /// The stream is unknown, or does not transmit over the link.

@@ -97,7 +97,8 @@ impl Manager {
         // numbers and end marks must still be used.
         let in_line = connection.order[spec.direction.index()].len();
         let most = self.apps.get(&app).map_or(0, |app| app.limits.streams);
-        // End marks that the peer has not confirmed also count, even those of cancelled streams.
+        // Count also the end marks that the peer has not confirmed, even those of cancelled
+        // streams.
         let marks = match spec.direction {
             Direction::Transmit if most < u32::MAX => connection.transmit.marks(),
             _ => 0,

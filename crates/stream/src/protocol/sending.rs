@@ -172,8 +172,8 @@ impl Manager {
         connection.transmit.sending -= 1;
         let protocol = connection.spec.protocol;
         if !protocol.confirms() {
-            // The deadline of the probes counts from the end of the last send, not from the order
-            // to send.
+            // Set no deadline yet: that of the probes counts from the end of the last send, not
+            // from the order to send.
             connection.transmit.deadline = None;
             if let Some(awaited) = connection.transmit.awaited.remove(&sequence) {
                 self.confirm(awaited);
@@ -385,7 +385,8 @@ impl Manager {
         self.direct(Work::Control { connection, header });
     }
 
-    /// Sets the deadline of the next timeout of a connection, if the connection waits for its peer.
+    /// Arms the timeout of a connection: sets its next deadline, if the connection waits for its
+    /// peer.
     fn arm(&mut self, id: ConnectionId) {
         let Some(connection) = self.connections.get(&id) else {
             return;

@@ -209,7 +209,8 @@ class Ranks(ClosedTogether):
         general: Form = "window" if self.is_one_node else "alltoall"
         if self.rates is None:
             return general
-        # Rates that were measured elsewhere may include forms that do not fit these ranks.
+        # Skip forms that do not fit these ranks: rates that were measured elsewhere may include
+        # some.
         candidates: list[Form] = [
             form
             for form in FORMS
@@ -272,7 +273,7 @@ class Ranks(ClosedTogether):
         return [int(number) for number in highest]
 
     def nodes(self) -> list[tuple[list[int], int]]:
-        """Return the ranks and usable processors of each node; a collective call."""
+        """Return the ranks and the usable processors of each node; all ranks must call it."""
         with self.watch:
             leader = self.node.bcast(self.comm.rank, 0)
             answers = self.comm.allgather((leader, usable()))

@@ -37,7 +37,7 @@ pub(super) fn capacity(
     };
     let layout = machine.layout();
     for kind in ChannelKind::ALL {
-        // The first of several equally busy channels is chosen.
+        // Choose the first of several equally busy channels.
         let busiest = (layout.of_kind(kind))
             .filter_map(|channel| Some((channel, *channel_demands.get(channel as usize)?)))
             .rev()

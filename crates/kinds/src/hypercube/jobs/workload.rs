@@ -72,7 +72,7 @@ pub(super) fn build(settings: &Settings, machine: &HypercubeSpec) -> Result<Jobs
     })
 }
 
-/// Return the bandwidth of all lanes from a PE to its router.
+/// Return the bandwidth with which a PE can send: that of all lanes to its router together.
 pub(super) fn can_send(machine: &HypercubeSpec) -> Bandwidth {
     let lanes = u64::from(machine.lanes.pe);
     let all = machine.bandwidth.bits_per_s().saturating_mul(lanes);
