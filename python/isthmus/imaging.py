@@ -17,7 +17,9 @@ from isthmus.errors import IsthmusError
 IMAGES_MAX = 1000
 """Maximum number of images of a run."""
 RANKS = 32
-"""Number of ranks (threads here); each computes the triangles of some lines of every slice."""
+"""Number of ranks, which are threads in this example. Each computes the triangles of some lines of
+every slice.
+"""
 
 
 @dataclass(frozen=True)

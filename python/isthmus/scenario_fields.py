@@ -18,7 +18,7 @@ from isthmus.errors import IsthmusError
 Value = Any
 """Type of values in a scenario file: text, number, flag, or a list of these."""
 INTEGER_MAX = 2**64
-"""Upper limit of integers; Python refuses to print very large ones."""
+"""Largest absolute value of integers in a scenario. Python refuses to print very large integers."""
 VALUES_MAX = 100_000
 """Maximum number of values in a list of a scenario."""
 
@@ -101,17 +101,21 @@ def _value_text(value: Any) -> str:
 
 
 def key(name: str) -> Any:
-    """Declare an optional attribute for the scenario field `name`."""
+    """Return a dataclass field with default None, whose value is the scenario field `name`."""
     return field(default=None, metadata={"key": name})
 
 
 def part(name: str) -> Any:
-    """Declare an optional attribute for an object: its attributes are fields of table `name`."""
+    """Return a dataclass field with default None, whose value is an object for the scenario table
+    `name`.
+    """
     return field(default=None, metadata={"part": name})
 
 
 def parts(name: str) -> Any:
-    """Declare an optional attribute for a mapping of names to objects, each a table in `name`."""
+    """Return a dataclass field with default None, whose value is a mapping of names to objects:
+    object `n` is the scenario table `name.n`.
+    """
     return field(default=None, metadata={"parts": name})
 
 
@@ -138,7 +142,9 @@ def settings(described: Any, prefix: str) -> Iterator[tuple[str, Value]]:
 
 
 def names(kind: type, prefix: str) -> dict[str, str]:
-    """Return the scenario keys of the attributes of a class, with dotted names for parts."""
+    """Return the scenario key for each attribute of the dataclass `kind`. Attributes of nested
+    objects have names with dots.
+    """
     found = {}
     hints = get_type_hints(kind)
     for each in fields(kind):
@@ -188,8 +194,8 @@ def plain(value: Any, name: str = "") -> Value:
 
 
 def _plain(value: Any, name: str) -> Value:
-    """Convert a value that may contain others; see `plain`."""
-    # Convert numpy scalars to plain types: they are subclasses with another `repr`.
+    """Convert a value, which may be a list or mapping, to plain Python types as `plain` does."""
+    # Convert numpy scalars to plain Python types, because numpy's `repr` is not valid TOML.
     if isinstance(value, bool):
         return value
     if isinstance(value, str):

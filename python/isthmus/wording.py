@@ -125,7 +125,9 @@ def measure_subject(name: str, *, of_jobs: bool = False) -> str:
 
 
 def flow_label(flow: str) -> str:
-    """Return the label of a flow of messages, such as that which decides a verdict."""
+    """Return the name under which results show a flow of messages, such as the flow that decides a
+    verdict.
+    """
     return _FLOWS.get(flow, flow)
 
 
@@ -244,9 +246,7 @@ def estimate_in_unit(mean: float | None, low: float | None, high: float | None, 
 
 
 def ended(by: str | None) -> str:
-    """Return the cause of a point's early end as text, in the form of a suffix of another
-    phrase.
-    """
+    """Return the reason why a point ended early, as the end of a sentence; empty if it did not."""
     return {
         "backlog": "; ended early: more waits than a verdict needs",
         "memory": "; ended early: more waits than the run has memory for",

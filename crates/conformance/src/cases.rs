@@ -38,8 +38,8 @@ impl Case {
         follow_ups.count() as u64
     }
 
-    /// Returns the times and numbers of the messages that do not depend on others, in the order of
-    /// offering.
+    /// Returns the time and number of each message that does not depend on another message, ordered
+    /// by time.
     pub(crate) fn in_order(&self) -> Vec<(Cycles, usize)> {
         let offers = self.offers.iter().enumerate();
         let mut first: Vec<(Cycles, usize)> = offers
@@ -50,7 +50,8 @@ impl Case {
         first
     }
 
-    /// Offers all messages that do not depend on others to an engine, each later by `shift`.
+    /// Offers to an engine all messages that do not depend on others, each `shift` cycles later
+    /// than its time.
     pub(crate) fn offer_all<C: Candidate>(&self, engine: &mut C::Engine, shift: Cycles) {
         for (time, number) in self.in_order() {
             C::offer(engine, shift + time, number, &self.offers[number]);

@@ -15,6 +15,7 @@ pub struct Panicked {
 }
 
 impl std::fmt::Display for Panicked {
+    /// Write the message of the panic, and its source location in parentheses if it is known.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { message, place } = self;
         write!(f, "{message}")?;
@@ -30,8 +31,8 @@ thread_local! {
     static GUARDED: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Recorded panics that [`catch`] has not returned yet. They are shared by all threads, because a panic of a
-/// pool's thread is rethrown on another thread.
+/// Messages and source locations of panics that [`catch`] has not returned yet. All threads share them, because a panic
+/// of a pool's thread is rethrown on another thread.
 static PLACES: Mutex<Vec<Panicked>> = Mutex::new(Vec::new());
 
 /// Run `work` and catch a panic on this thread or on a pool's thread for which `work` waits. The panic is not
@@ -80,7 +81,8 @@ fn record_panic(info: &PanicHookInfo<'_>) {
     });
 }
 
-/// Remove and return the recorded panic with this payload. If none is recorded, the location is empty.
+/// Remove and return the recorded panic with the message in `payload`. Without a recorded one, return the message with
+/// an empty location.
 fn panicked(payload: &(dyn Any + Send)) -> Panicked {
     let message = payload_message(payload);
     let mut places = PLACES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -106,6 +108,7 @@ fn payload_message(payload: &(dyn Any + Send)) -> String {
 mod tests {
     use super::*;
 
+    /// Checks the message and the source file of a panic that `catch` returns.
     #[test]
     fn a_caught_panic_has_its_message_and_source_location() {
         let line = line!() + 1;

@@ -23,7 +23,8 @@ pub(crate) struct Range {
 /// The result of a search for the saturation load.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Found {
-    /// The highest stable, the lowest saturated, and the undecided loads.
+    /// The loads that bound the result: the highest stable load, the lowest saturated load, and the range of undecided
+    /// loads.
     pub bracket: Bracket,
     /// Whether the distance between the stable and the saturated load is at most the requested width.
     pub reached: bool,
@@ -82,7 +83,8 @@ impl Range {
     /// Return whether no stable or no saturated load is known, or their distance is larger than requested.
     fn is_too_wide(&self, bracket: Bracket) -> bool {
         match (bracket.stable, bracket.saturated) {
-            // Allow a rounding error above the resolution, at which the bisection may end.
+            // The bisection stops once the width is at most the resolution. The factor keeps rounding errors from
+            // causing one more step.
             (Some(stable), Some(saturated)) => {
                 let width = self.resolution * 0.5 * (stable + saturated);
                 saturated - stable > width * (1.0 + 1e-9)
@@ -100,8 +102,8 @@ impl Range {
     }
 }
 
-/// Replace the ends of a bracket (a stable and a saturated load) by those that a search inside it has found.
-/// The search tests both ends again, and an end becomes unknown if the search contradicts it.
+/// Return the bracket `inner`, which a search inside the bracket `outer` has found. A load that `inner` lacks (stable
+/// or saturated) comes from `outer`, unless `inner` contradicts it.
 fn narrowed(outer: Bracket, inner: Bracket) -> Bracket {
     let below = |end: &f64| inner.saturated.is_none_or(|saturated| *end < saturated);
     let above = |end: &f64| inner.stable.is_none_or(|stable| *end > stable);
@@ -125,8 +127,8 @@ struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    /// Bisect the interval of loads until the highest stable and the lowest saturated load are at most
-    /// `resolution` apart, and return both.
+    /// Bisect the interval of loads until the highest stable load and the lowest saturated load are at most
+    /// `resolution` apart, and return the two loads.
     fn run(
         self,
         (low, high): (f64, f64),
@@ -208,6 +210,8 @@ mod tests {
         }
     }
 
+    /// Checks that a bracket gets the ends that the inner search has found; the outer end remains where the search has
+    /// none, unless the search contradicts it.
     #[test]
     fn an_end_of_a_bracket_that_a_search_contradicts_becomes_unknown() {
         let outer = bracket(Some(2.0), Some(4.0));

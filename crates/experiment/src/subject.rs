@@ -35,8 +35,8 @@ pub trait Subject: Debug + Send + Sync {
     /// Return the number of nodes that send messages.
     fn senders(&self) -> u64;
 
-    /// Return the number of demands of a flow that wait in delays of software and devices at the same time
-    /// when every link is fully used. The default is 0.
+    /// Return how many demands of a flow are delayed by software and devices at the same time when every link is fully
+    /// used. The default is 0.
     fn held_by_delays(&self, _flow: usize) -> u64 {
         0
     }
@@ -47,7 +47,8 @@ pub trait Subject: Debug + Send + Sync {
         0
     }
 
-    /// Return the minimum number of messages that the periodic process sends in one period.
+    /// Return the minimum number of messages that a periodic process, such as a checkpoint, sends in one period; 0 if
+    /// nothing is periodic.
     fn period_messages(&self) -> u64 {
         0
     }
@@ -153,7 +154,7 @@ pub struct Unended {
 pub struct Figure {
     /// Name of the value in results.
     pub name: &'static str,
-    /// Unit of the value.
+    /// Unit of the value, as results show it.
     pub unit: &'static str,
     /// The value, in the unit `unit`.
     pub value: f64,
@@ -162,8 +163,8 @@ pub struct Figure {
 /// Counts of one simulation: the use of the machine's parts, and the demands of its nodes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Cycles in which each channel was busy, as a number of flits or symbols. Each kind of machine chooses
-    /// the order of channels.
+    /// Number of busy cycles of each channel, as the number of flits or symbols that it has transmitted. Each kind of
+    /// machine chooses the order of channels.
     pub channels: Vec<u64>,
     /// Occupancy of the lanes of each channel by messages; empty for kinds of machine that do not count it.
     pub held: Vec<Occupancy>,
@@ -183,8 +184,8 @@ pub struct Occupancy {
     pub cycles: u64,
     /// Number of messages or requests that occupied the resource.
     pub times: u64,
-    /// Total number of cycles for which the counted messages or requests occupy the resource, including
-    /// cycles after the end of the count.
+    /// Total number of cycles for which the counted messages or requests occupy the resource, including cycles after
+    /// the counting has ended.
     pub asked: u64,
 }
 

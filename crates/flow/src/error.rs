@@ -18,7 +18,7 @@ pub enum Error {
         /// Number of ticks in which `bytes` bytes move at this rate.
         ticks: u64,
     },
-    /// There are more links than possible numbers of links.
+    /// The network has more links than the numbers of links can express.
     #[error("there are {links} links; there may be {}", u32::MAX)]
     TooManyLinks {
         /// Number of links of the network.
@@ -70,7 +70,7 @@ pub enum Error {
         link: u32,
         /// The rate that the transfer would reserve.
         reserved: Rate,
-        /// The unreserved rate of the link, if there is any.
+        /// The rate of the link that is not reserved yet; `None` if nothing is left.
         left: Option<Rate>,
     },
     /// The time of an offer is in the past.

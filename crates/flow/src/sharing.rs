@@ -34,22 +34,23 @@ id! {
 /// Value of a level (fair share of a link) or of a bound of a transfer that means no limit.
 pub(crate) const NONE: u64 = u64::MAX;
 
-/// Initial number of links per path in the table of paths; a longer path increases it.
+/// Initial number of links for which the table of paths has space per path. The first longer path
+/// enlarges it.
 const STRIDE_MIN: usize = 8;
 
 /// State of a link while shares are computed after transfers have started or ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// The level (fair share) of the link is valid.
+    /// The level of the link (its fair share) is final: the computation no longer changes it.
     Closed,
-    /// The level (fair share) of the link may change. The computation of the new level treats
-    /// transfers with shares of at least the old level as limited by this link only.
+    /// The level (fair share) of the link may change. For the new level, transfers whose share is
+    /// at least the old level count as limited by this link only.
     Open,
-    /// The new level (fair share) of the link will be above the old one, which is no longer valid.
+    /// The level (fair share) of the link is out of date, because the new level will be higher.
     Expired,
 }
 
-/// State of a link for the computation of the transfers' shares.
+/// State of a link while the fair shares of its transfers are computed.
 #[derive(Debug, Clone)]
 struct Link {
     /// Unreserved capacity of the link in steps of 2^-24 bytes per tick.
@@ -90,16 +91,16 @@ pub(crate) struct Sharing {
     paths: Paths<FlowId, u32>,
     /// Heap of the open links by their moments, the levels at which they are handled.
     moments: BinaryHeap<Reverse<(u64, u32)>>,
-    /// All links that have been opened (their levels may change) since the last computation of the
-    /// shares.
+    /// All links that were opened (marked because their levels may change) since the shares were
+    /// last computed.
     opened: Vec<LinkId>,
-    /// Transfers whose share may have changed since the last computation of the shares.
+    /// Transfers whose share may have changed since the shares were last computed.
     changed: Vec<FlowId>,
-    /// Buffer for the limits of the transfers of a link.
+    /// Reusable buffer: the limits of the transfers of a link.
     scratch: Vec<u64>,
-    /// Buffer for the transfers that a link limits.
+    /// Reusable buffer: the transfers that a link limits.
     limited: Vec<FlowId>,
-    /// Buffer for the links that a change of shares affects.
+    /// Reusable buffer: the links that a change of shares affects.
     affected: Vec<LinkId>,
 }
 
@@ -224,8 +225,8 @@ impl Sharing {
                 if self.links[link].moment != moment {
                     continue;
                 }
-                // The moment is unchanged, so handle the link now. Its second entry in the heap is
-                // outdated once the link is settled.
+                // The entry was not outdated, so handle the link now. A second entry of the link
+                // becomes outdated when the link gets its level.
             }
             if self.links[link].next == moment {
                 self.close(link, moment);
@@ -262,8 +263,8 @@ impl Sharing {
         }
     }
 
-    /// Marks a closed link as open: its level (fair share) may change. The caller must then compute
-    /// the moment (heap key) of the link.
+    /// Changes the state of a link from closed to open: its level (fair share) may change. The
+    /// caller must then compute the moment of the link, which is its key in the heap.
     #[inline]
     fn open(&mut self, link: LinkId) {
         let state = &mut self.links[link];
@@ -324,8 +325,9 @@ impl Sharing {
                 let other = self.step(flow, hop);
                 let state = &mut self.links[other];
                 match state.state {
-                    // Nothing changes for the link that is being closed, or for a link that limits
-                    // no transfer before and after the change.
+                    // Such a link stays closed. Either its level is not above `level`, as for the
+                    // link that is being closed, or it limits no transfer before and after the
+                    // change.
                     State::Closed if state.level <= level || state.level == NONE => {}
                     State::Closed => {
                         let moment = state.level;
@@ -340,8 +342,8 @@ impl Sharing {
         }
     }
 
-    /// Handles a link whose new level (fair share) is above the old one. Transfers that only this
-    /// link limited become loose: only their bounds limit them until another link does.
+    /// Handles a link whose new level (fair share) is higher than the old one. Transfers that only
+    /// this link limited are now limited by their own bounds only, until another link limits them.
     fn expire(&mut self, link: LinkId, old: u64) {
         let state = &mut self.links[link];
         state.state = State::Expired;
@@ -398,8 +400,8 @@ fn level(mut free: u64, elsewhere: &mut Vec<u64>) -> u64 {
         let mut kept = 0;
         for at in 0..elsewhere.len() {
             let limited = elsewhere[at];
-            // The subtraction cannot underflow: each of these transfers gets less than a share, so
-            // together they get less than `free`.
+            // Below, `free -= limited` cannot underflow: each of these transfers gets less than
+            // `level`, so that together they get less than `free`.
             elsewhere[kept] = limited;
             if limited < level {
                 free -= limited;

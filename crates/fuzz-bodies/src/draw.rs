@@ -7,7 +7,7 @@ use arbitrary::Unstructured;
 pub struct Draw<'a>(Unstructured<'a>);
 
 impl<'a> Draw<'a> {
-    /// Creates a reader of these bytes.
+    /// Creates a source of random values that reads these bytes of the fuzzer.
     pub fn new(data: &'a [u8]) -> Self {
         Self(Unstructured::new(data))
     }
@@ -17,7 +17,7 @@ impl<'a> Draw<'a> {
         !self.0.is_empty()
     }
 
-    /// Returns the next byte.
+    /// Returns the next byte; 0 if all bytes are used.
     pub fn byte(&mut self) -> u8 {
         self.0.arbitrary().unwrap_or_default()
     }

@@ -32,7 +32,7 @@ impl Chance {
         }
     }
 
-    /// Return whether the probability of yes is 1.
+    /// Return whether the decision is always yes.
     pub fn is_certain(self) -> bool {
         self.below.is_none()
     }
@@ -163,7 +163,7 @@ mod tests {
         };
         assert_eq!(count(0.0, &mut stream), 0.0);
         assert_eq!(count(1.0, &mut stream), 100_000.0);
-        // Standard deviation sqrt(n p (1 - p)) = 69.
+        // The count may be 4 standard deviations, sqrt(n p (1 - p)) = 69 each, from the mean 5,000.
         assert!((count(0.05, &mut stream) - 5_000.0).abs() < 4.0 * 69.0);
     }
 

@@ -18,7 +18,8 @@ pub(crate) struct Single {
 }
 
 impl Single {
-    /// Return the failure of one part, for a part whose failure has an effect of its own (weight 1).
+    /// Return the failure of one part, which has the same effect as no other part's failure (weight 1). The `label` is
+    /// `what` with the number of the node, or of both ends of the link.
     pub fn new(field: &'static str, which: Which, what: &str) -> Self {
         Self {
             part: Part { field, which },
@@ -34,15 +35,15 @@ impl Single {
 
 /// State of a machine after failures: its number of connected nodes, and whether it can be simulated.
 pub(crate) struct StateAfterFailures {
-    /// Number of nodes that still reach one another.
+    /// Number of nodes that can still reach one another.
     pub live: u32,
     /// Whether the machine can still be simulated.
     pub runs: bool,
 }
 
-/// Return the states of the machine without failure, with each failure of `single`, and with pairs of these failures.
-/// The pairs are sampled at random with the seed of `asked`; all sets of pairs are equally likely. `state_after`
-/// returns the state of the machine after failures. Return `None` if there are more states than `asked` allows.
+/// Return the states of the machine: without failure, with each single failure, and with pairs of single failures. The
+/// pairs are sampled at random with the seed in `asked`. `state_after` returns the state after given failures. Return
+/// `None` if there are more states than `asked` allows.
 pub(crate) fn failures(
     single: &[Single],
     asked: &Asked,

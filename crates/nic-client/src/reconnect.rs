@@ -1,7 +1,7 @@
-//! Connects the sockets of a lasting link: the first one, and new ones after cuts.
+//! Connects the sockets of a lasting link, which outlives its sockets: the first socket, and a new one after each cut.
 //!
-//! A thread connects the new sockets. It also writes the data again that the daemon has not
-//! received, as no call may be active to do so.
+//! A thread connects the new sockets. It also writes the data again that the daemon has not received, because the
+//! application may not call the link at that time.
 
 use crate::core::Core;
 use crate::error::{Error, Result};
@@ -31,7 +31,7 @@ struct Reconnector {
     core: Weak<Core>,
 }
 
-/// A socket over which the daemon has answered the request for the link.
+/// A socket on which the daemon has answered the request to create or reconnect a link.
 struct Answered {
     nth: u32,
     answer: Answer,
@@ -123,14 +123,14 @@ impl Reconnector {
         Ok(Answered { nth, answer, wire })
     }
 
-    /// Make one attempt to reconnect. Returns the number of the new socket.
+    /// Try once to reconnect the link over a new socket. Returns the number of the new socket.
     fn attempt(
         &self,
         link: &Lasting,
         core: &Core,
         until: Instant,
     ) -> std::result::Result<u32, AttemptError> {
-        // Release the old sockets first, so that `received` counts every byte that was read.
+        // Release the old sockets before the new attempt, so that `received` counts every byte that was read.
         let received = link.release();
         let check_running = |_: Instant| core.gone().is_none();
         let left = until.saturating_duration_since(Instant::now());
@@ -139,7 +139,7 @@ impl Reconnector {
         let asked = asked.and_then(|wire| self.ask(link, core, wire, Some(received), timeout));
         match asked {
             Ok(answered) => attach(link, answered),
-            // Retry: the daemon had too many requests, or the line of the request was cut on its way.
+            // Try again: the daemon had too many requests, or the request was cut off on its way.
             Err(Error::Refused(refusal))
                 if matches!(refusal.kind, RefusalKind::Limit | RefusalKind::Garbled) =>
             {
@@ -158,7 +158,7 @@ impl Reconnector {
         let mut pause = PAUSE.0;
         let mut failed = None;
         let nth = loop {
-            // The link was released, or its session is over.
+            // End if the link was released or the session has closed.
             let Some(link) = weak.upgrade() else {
                 return;
             };
@@ -182,7 +182,7 @@ impl Reconnector {
                 Err(AttemptError::Fatal(text)) => {
                     return link.fail(format!("{why}, and it cannot be made again: {text}"));
                 }
-                // The end of the grace period cut the attempt short, so its error is not the cause.
+                // Keep the error of the previous attempt: this one only timed out because the grace period ended.
                 Err(AttemptError::TimedOut(_)) if failed.is_some() && left < ATTEMPT => {}
                 Err(AttemptError::Retry(text) | AttemptError::TimedOut(text)) => {
                     failed = Some(text)
@@ -215,7 +215,8 @@ impl Reconnect for Reconnector {
     }
 }
 
-/// Attach a socket, for which the daemon has answered, to a link. Returns the number of the socket.
+/// Add a new socket to a link, after the daemon has answered the request over this socket. Returns the number of the
+/// socket.
 fn attach(link: &Lasting, answered: Answered) -> std::result::Result<u32, AttemptError> {
     let Answered { nth, answer, wire } = answered;
     let Answer::Lasts { received, .. } = answer else {

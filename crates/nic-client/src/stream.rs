@@ -17,7 +17,8 @@ use std::time::{Duration, Instant};
 /// Timeout of the requests for the status of a stream, with which an error message explains a
 /// delay.
 pub(crate) const STATUS_TIMEOUT: Duration = Duration::from_secs(1);
-/// Maximum time between the moments at which a link and the session detect the end of the daemon.
+/// Maximum time from the moment at which a link detects the end of the daemon until the session
+/// detects it.
 const GONE_DELAY: Duration = Duration::from_secs(1);
 
 /// A stream of this application. One call at a time sends or receives; others wait.
@@ -34,7 +35,8 @@ pub struct Stream {
     /// The kind of checksums that this process sends with the data.
     pub(crate) sums: Checksum,
     pub(crate) pos: TimedMutex<Position>,
-    /// The number of application data units (ADUs), if this process knows it.
+    /// The total number of application data units (ADUs) of the stream; `None` if this process does
+    /// not know it.
     adus: Mutex<Option<u64>>,
     /// The request that waits for the end of the stream, once it was sent.
     end: Mutex<Option<Arc<Pending>>>,
@@ -48,8 +50,8 @@ pub struct Stream {
 pub(crate) struct Position {
     /// The number of the next application data unit (ADU) that this process sends or receives.
     pub adu: u64,
-    /// The number of the next transfer unit (TU) in that application data unit (ADU). It is above 0
-    /// only while the ADU is moved in parts.
+    /// The number of the next transfer unit (TU) in the next application data unit (ADU); above 0
+    /// only while that ADU is moved in parts.
     pub tu: u64,
     /// The reason why the stream cannot be used any more; None while it can.
     pub broken: Option<String>,
@@ -73,7 +75,7 @@ pub(crate) fn format_of(spec: &Spec) -> Format {
 }
 
 impl Stream {
-    /// Create the handle of a stream that was registered under this number.
+    /// Create the handle of the stream to which the daemon has given this number.
     pub(crate) fn new(core: Arc<Core>, number: u32, spec: &Spec) -> Self {
         let format = format_of(spec);
         if spec.direction == Direction::Receive {
@@ -145,9 +147,9 @@ impl Stream {
         whole * of(self.format.tu_bytes) + of(adu_bytes % self.format.tu_bytes)
     }
 
-    /// Return the transfer unit (TU) at which the next `bytes` bytes of this process end, from TU
-    /// `from` of an application data unit (ADU) on, and the number of bytes used: fewer if the ADU
-    /// ends first. None if the bytes end within a TU.
+    /// Return the transfer unit (TU) that this process reaches if it moves `bytes` bytes from the
+    /// start of TU `from` of an application data unit (ADU), and the number of bytes used. The ADU
+    /// may end first; then fewer bytes are used. Return `None` if the bytes end within a TU.
     pub(crate) fn reach(&self, adu_bytes: u64, from: u64, bytes: u64) -> Option<(u64, u64)> {
         let own = lock(&self.core.links);
         let mut used = 0;
@@ -202,16 +204,16 @@ impl Stream {
         }
     }
 
-    /// Set the number of application data units (ADUs) of a stream that was submitted without one.
-    /// At least as many as were sent. Waits for an active send.
+    /// Set the total number of application data units (ADUs) of a stream that was submitted without
+    /// one. It must be at least the number of sent ADUs. Waits for an active send.
     ///
     /// # Errors
     /// The number is too small; a refusal of the daemon; an expired timeout.
     pub fn finish(&self, adus: u64, timeout: Timeout<'_>) -> Result<()> {
         self.check_process()?;
         let stream = self.number;
-        // Count the data that was sent: the daemon knows only the data that has arrived so far, and
-        // would discard the rest.
+        // Refuse a number below that of the ADUs sent so far. The daemon cannot check this: it
+        // knows only the data that has arrived, and would discard the rest.
         let sent = {
             let pos = self.pos.take(timeout).map_err(|error| {
                 describe(error, || {
@@ -298,7 +300,8 @@ impl Stream {
         self.ended(self.answered(&pending, "its end", timeout)?)
     }
 
-    /// Return the request that waits for the end of the stream, which is sent once.
+    /// Return the request to the daemon that is answered when the stream ends. It is sent only
+    /// once, unless the daemon had too many requests.
     pub(crate) fn end(&self, timeout: Timeout<'_>) -> Result<Arc<Pending>> {
         self.check_process()?;
         let mut end = lock(&self.end);
@@ -317,7 +320,7 @@ impl Stream {
         Ok(pending)
     }
 
-    /// Check that this process knows no end of the stream.
+    /// Check that the daemon has not reported the end of the stream as a failure, without waiting.
     ///
     /// # Errors
     /// The stream failed or was cancelled; the session is over.
@@ -329,17 +332,19 @@ impl Stream {
         };
         match answer {
             None => Ok(()),
-            // The daemon has too many requests: the next call sends this one again.
+            // Continue: the daemon refused this request only because it has too many. The next call
+            // sends it again.
             answer @ Some(Err(_)) if is_over_limit(answer.as_ref()) => Ok(()),
             Some(Ok(Answer::Stream { stream })) => self.ended(stream).map(|_| ()),
             Some(other) => other.map(|_| ()),
         }
     }
 
-    /// Wait for the answer to a request that waits for the stream. Progress of the stream restarts
-    /// the timeout.
+    /// Wait for the answer to a request that the daemon answers only once the stream has made
+    /// progress. Each progress of the stream restarts the timeout. `what` names the request in
+    /// errors.
     fn answered(&self, pending: &Pending, what: &str, timeout: Timeout<'_>) -> Result<Status> {
-        // The current status is requested only if the answer takes long.
+        // Wait for a quarter of the timeout before the current status is requested.
         let mut now = timeout.quarter();
         let mut before = None;
         loop {
@@ -384,7 +389,7 @@ impl Stream {
         ))
     }
 
-    /// Return the daemon's explanation of a delay, as the end of a sentence.
+    /// Return the end of an error message: the state of the stream and the reasons why it waits.
     pub(crate) fn explanation(&self) -> String {
         explanation(self.status(Timeout::after(STATUS_TIMEOUT)))
     }
@@ -408,7 +413,8 @@ impl Stream {
     /// Send a request to cancel the stream, without waiting for the answer.
     fn cancel_without_reply(&self) {
         let stream = self.number;
-        // The answer is not needed. If the session is over, the stream has ended.
+        // Ignore the result: if the request fails because the session is over, the stream has ended
+        // anyway.
         let _ = self.core.ask(
             Request::Cancel { stream },
             false,
@@ -416,8 +422,9 @@ impl Stream {
         );
     }
 
-    /// Wait for other calls on the stream, and lock the position. `within` allows a position within
-    /// an application data unit (ADU).
+    /// Wait until no other call uses the stream, and lock the position of this process in the
+    /// stream. `within` permits a position inside an application data unit (ADU); otherwise such a
+    /// position is an error.
     pub(crate) fn lock_position(
         &self,
         direction: Direction,
@@ -474,7 +481,8 @@ fn progress(status: &Status) -> (u64, u64, u64, String) {
     )
 }
 
-/// Return the explanation of a delay from a status, as the end of a sentence.
+/// Return the end of an error message, as `status` gives it: the state of the stream and the
+/// reasons why it waits.
 fn explanation(status: Result<Status>) -> String {
     match status {
         Ok(status) if status.waits.is_empty() => format!("; it is {}", status.state),

@@ -12,9 +12,9 @@ pub(crate) struct Counters {
     pub lost: u64,
     /// Number of times that a stream was reported as stalled (without progress).
     pub stalls: u64,
-    /// Number of times that a lasting link, which survives such a loss, lost its socket.
-    /// `links_restored` is the number of times that one got a new socket.
+    /// Number of times that a lasting link, which survives the loss of its socket, lost its socket.
     pub links_cut: u64,
+    /// Number of times that a lasting link got a new socket after such a loss.
     pub links_restored: u64,
     /// Number of links whose other end, a process of the application, was gone.
     pub links_gone: u64,

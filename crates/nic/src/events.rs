@@ -132,8 +132,8 @@ impl Hub {
 }
 
 impl State {
-    /// Return whether an event concerns a single ADU (data unit of a stream), and neither a session
-    /// nor a waiting request must receive it. There may be very many such events.
+    /// Return whether an event only concerns one ADU (data unit of a stream), and no session and no
+    /// waiting request must be notified. Such events are very frequent.
     fn is_unwatched(&self, event: &NetEvent) -> bool {
         let NetEvent::Stream(Event::AduMoved { stream, .. } | Event::AduDone { stream, .. }) =
             event
@@ -151,8 +151,8 @@ impl State {
             NetEvent::Stream(
                 Event::AduMoved { stream, good, .. } | Event::AduDone { stream, good, .. },
             ) if !good => {
-                // Each incomplete ADU counts once: one that is sent is always complete when it is
-                // moved, and one that is received is moved and done at the same time.
+                // Count each incomplete ADU once. A sent ADU is always complete when it is moved,
+                // so it counts only when it is done. A received ADU causes no `AduDone`.
                 *self.incomplete.entry(*stream).or_default() += 1;
                 if self.incomplete.len() > MAX_INCOMPLETE {
                     let manager = driver.manager();
@@ -170,8 +170,8 @@ impl State {
         }
     }
 
-    /// Answer a waiting request when a stream reaches the state that the request waits for, or at
-    /// once if it has.
+    /// Answer a request when the stream reaches the state for which the request waits. If the
+    /// stream is already in that state, answer at once.
     pub fn wait(&mut self, driver: &Driver, stream: StreamId, waiter: Waiter) {
         let target = WaitTarget::Stream(stream);
         self.waiters.entry(target).or_default().push(waiter);
@@ -184,8 +184,8 @@ impl State {
             return;
         };
         let Ok(status) = driver.manager().status(stream) else {
-            // The manager has already forgotten this ended stream, because many streams ended at
-            // once.
+            // Tell the waiters that the stream is unknown: it has ended, and the manager has
+            // already forgotten it.
             for waiter in waiters {
                 let text = format!("stream {stream} has ended, and how is not known any more");
                 let (id, refusal) = (Some(waiter.id), refusal(RefusalKind::Unknown, text));

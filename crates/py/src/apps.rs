@@ -49,7 +49,7 @@ impl VcrSpec {
     }
 }
 
-/// Convert the progress of the VCR to JSON.
+/// Convert the counters of the VCR (frames, bytes, viewers) to JSON.
 fn report(figures: &Figures) -> PyResult<String> {
     let [in_step, apart] = figures.in_step;
     crate::json(&json!({
@@ -98,7 +98,7 @@ impl PyVcr {
         self.with(py, |vcr| Some(vcr.as_ref()?.address().to_string()))
     }
 
-    /// Return the progress of the VCR as JSON.
+    /// Return the counters of the VCR (frames, bytes, viewers) as JSON.
     fn figures(&self, py: Python<'_>) -> PyResult<String> {
         let figures = self.with(py, |vcr| Some(vcr.as_ref()?.figures()))?;
         report(&figures)
@@ -127,7 +127,8 @@ struct Optimisation {
     time: Quantity<Time>,
 }
 
-/// Run process optimisation on the stream manager, and return the result as JSON.
+/// Run the application "process optimisation", with threads as nodes, and return its result as
+/// JSON. `spec_json` is the specification, also in JSON.
 #[pyfunction]
 pub(crate) fn optimise(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     answer(py, spec_json, |asked: Optimisation, progress| {
@@ -149,14 +150,15 @@ pub(crate) fn optimise(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     })
 }
 
-/// The specification of medical imaging in JSON, as Python passes it.
+/// The JSON specification of the medical imaging application: the number of images.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Imaging {
     images: u64,
 }
 
-/// Run medical imaging on the stream manager, and return the result as JSON.
+/// Run the medical imaging application, with threads as nodes, and return its result as JSON.
+/// `spec_json` is the specification, also in JSON.
 #[pyfunction]
 pub(crate) fn mri(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     answer(py, spec_json, |asked: Imaging, progress| {

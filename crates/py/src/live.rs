@@ -32,8 +32,7 @@ pub(crate) fn live_points(py: Python<'_>, spec_json: &str) -> PyResult<String> {
         let points = points.iter().map(|point| {
             let (machine, work) = described(point, &given.file)?;
             let values = scenario.axes.iter().zip(&point.values);
-            // The value of each axis at the point, and the reason if the point cannot be executed
-            // here.
+            // Collect the value of each axis at the point.
             let at: BTreeMap<_, _> = values
                 .map(|(axis, value)| (&axis.key, &value.text))
                 .collect();
@@ -44,7 +43,7 @@ pub(crate) fn live_points(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     })
 }
 
-/// The pacing of messages in the execution, as the question states it.
+/// Whether the execution sends messages as fast as it can, or at the times that the scenario describes.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Pacing {
@@ -52,7 +51,8 @@ enum Pacing {
     Described,
 }
 
-/// The question which point of a scenario to execute, in JSON.
+/// The JSON request to execute a scenario on this machine: the scenario, the number of the point and the settings of
+/// the execution.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Order {
@@ -62,7 +62,8 @@ struct Order {
     least: Quantity<Bytes>,
 }
 
-/// Execute one point of a scenario and return the result as JSON.
+/// Execute one point of a scenario on this machine, and return the result as JSON. `spec_json` is the request, also in
+/// JSON.
 #[pyfunction]
 pub(crate) fn live_run(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     answer(py, spec_json, |order: Order, _| {

@@ -42,13 +42,14 @@ struct DaemonOptions {
     connection_network_bytes: Option<u64>,
     ring_bytes: u64,
     screen_memory_bytes: u64,
-    /// The name of the audit log file, or "-" for standard error.
+    /// The name of the audit log file, or "-" for standard error; `None` without an audit log.
     log: Option<String>,
     metrics: Option<String>,
     screens: Option<String>,
 }
 
-/// Parse the address and port that an option of the command contains.
+/// Parse the address and port in the value of an option of the command; `None` if the option is not
+/// given. Errors name the option `flag` and show `example`.
 fn port(flag: &str, words: Option<&str>, example: &str) -> Result<Option<SocketAddr>, Refusal> {
     let Some(words) = words else {
         return Ok(None);
@@ -144,7 +145,8 @@ pub(crate) struct PyDaemon {
 }
 
 impl PyDaemon {
-    /// Call `what` with the daemon, if it is running.
+    /// Call `what` with the daemon and return the result, or return `None` if the daemon does not
+    /// run.
     fn with<T>(&self, what: impl FnOnce(&Daemon) -> T) -> Option<T> {
         let daemon = self.daemon.lock().unwrap_or_else(PoisonError::into_inner);
         daemon.as_ref().map(what)
@@ -195,7 +197,8 @@ impl PyDaemon {
     /// Stop the daemon, which may take its grace period and some seconds.
     fn stop(&self, py: Python<'_>) -> PyResult<()> {
         let stopped = py.detach(|| {
-            // The daemon is removed first, so that concurrent calls do not use it.
+            // Take the daemon out of the lock before it is stopped, so that no concurrent call uses
+            // it.
             let mut place = self.daemon.lock().unwrap_or_else(PoisonError::into_inner);
             let daemon = place.take();
             drop(place);

@@ -21,7 +21,7 @@ enum Equation {
     TorusRounded,
 }
 
-/// The question about the peak throughput of a fabric, in JSON.
+/// The JSON request for the peak throughput of a fabric.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Question {
@@ -53,7 +53,8 @@ pub(crate) fn peak(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     })
 }
 
-/// Return the number of nodes along a side of a square torus with this number of nodes.
+/// Return the number of nodes along a side of a square torus of `nodes` nodes. Refuse a number that
+/// is no square.
 fn side(nodes: u32) -> Result<u32, Refusal> {
     let side = nodes.isqrt();
     if side * side == nodes {

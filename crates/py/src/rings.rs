@@ -47,7 +47,7 @@ pub(crate) fn rings(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     })
 }
 
-/// Return the description of a ring fabric.
+/// Describe the rings of a fabric in JSON form: its summary, ring lengths and possible deadlocks.
 fn described(summary: SciSummary, machine: &Machine) -> Described {
     let fabric = machine.fabric();
     let waiting = machine.routes().check_waiting();

@@ -11,7 +11,8 @@
 use crate::layout::{Dim, Grid, Layout, LayoutError};
 use std::sync::Arc;
 
-/// Processors in rows, their links to an interface, as in Figure 13, and the size of transfer units.
+/// A grid of processors in rows and columns, its links to a network interface, and the size of transfer units (as in
+/// Figure 13 of the paper).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct IoGrid {
     /// Number of rows of processors. Each row holds whole transfer units.
@@ -132,8 +133,8 @@ impl IoDistribution {
                 element,
             });
         }
-        // Cut the array into blocks along the first dimension where a slice at one index fits into
-        // a block.
+        // Choose the dimension `dim` along which the array is cut into blocks: the first one for which the elements at
+        // a single index fit into a block.
         let whole = Layout::whole(shape)?;
         if let Some(dim) = shape.iter().position(|&extent| extent == 0) {
             return Err(IoDistributionError::NoIndices { dim });
@@ -187,14 +188,13 @@ impl IoDistribution {
         self.dim
     }
 
-    /// Return the number of indices of a block in the dimension along which the array is cut into
-    /// blocks.
+    /// Return the size of a block, in indices of the array dimension that is cut into blocks.
     pub fn block(&self) -> u64 {
         self.block
     }
 
-    /// Return the link over which rank `index` of the layout sends. Neighbouring columns share a
-    /// link.
+    /// Return the number of the link over which rank `index` sends. Each link serves the same number of neighbouring
+    /// columns.
     pub fn link(&self, index: u32) -> u32 {
         let IoGrid { columns, links, .. } = self.grid;
         // Give each link the same number of neighbouring columns.
@@ -216,8 +216,8 @@ impl IoDistribution {
         let IoGrid { rows, columns, .. } = self.grid;
         let (shape, dim) = (self.layout.shape(), self.dim);
         let slab = size(&shape[dim + 1..]);
-        // Find the line along the dimension that is cut into blocks, and the number of the unit in
-        // this line.
+        // A line is a row of elements along the dimension that is cut into blocks. Compute the number of the unit's
+        // line, and the number of the unit within this line.
         let (line, turn) = (
             number / self.units_per_line(),
             number % self.units_per_line(),

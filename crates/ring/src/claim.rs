@@ -8,26 +8,27 @@ use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use vm_memory::WriteVolatile;
 
-/// Pieces of a ring whose claims were dropped, as lengths by first position. The consumer removes
-/// them to release their bytes.
+/// The pieces of a ring whose claims were dropped: for each first position in the ring, the length
+/// in bytes. The consumer removes the pieces and releases their bytes to the producer.
 #[derive(Debug, Default)]
 pub(crate) struct DroppedClaims(Mutex<BTreeMap<u64, u64>>);
 
 impl DroppedClaims {
     /// Locks the list of pieces whose claims were dropped, and returns it.
     fn stretches(&self) -> MutexGuard<'_, BTreeMap<u64, u64>> {
-        // No thread that holds the lock can panic.
+        // Ignore poisoning: no thread can panic while it holds the lock.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a piece whose claim was dropped.
+    /// Records that the claim on a piece of the ring was dropped: `len` bytes from `position` on.
     pub(crate) fn put(&self, position: u64, len: u64) {
         if len > 0 {
             self.stretches().insert(position, len);
         }
     }
 
-    /// Removes the pieces that follow each other from `position` on. Returns their total length.
+    /// Removes the recorded pieces that follow each other without a gap from `position` on. Returns
+    /// their total length in bytes.
     pub(crate) fn take(&self, position: u64) -> u64 {
         let mut stretches = self.stretches();
         let mut len = 0;
@@ -100,7 +101,7 @@ impl Claim {
         if !Arc::ptr_eq(&self.back, &next.back) || next.position != behind {
             return Err(next);
         }
-        // After this the other claim is empty, so dropping it releases nothing.
+        // The other claim is now empty, so its drop releases nothing.
         self.len += std::mem::take(&mut next.len);
         Ok(())
     }

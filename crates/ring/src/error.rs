@@ -12,7 +12,7 @@ pub enum Error {
     /// The capacity of a ring, in bytes, is not a power of two within the limits.
     #[error("a ring of {0} bytes: the capacity must be a power of two from 4096 to 2^30")]
     Capacity(u64),
-    /// The call would have to wait for more than half of the ring.
+    /// The call needs more than half of the ring at once, either as data or as free space.
     #[error("{wanted} bytes of a ring at once: at most half of it, {most} bytes")]
     TooMuch {
         /// Number of bytes for which the call would have to wait.
@@ -44,17 +44,16 @@ pub enum Error {
         /// Number of bytes that this call moved before the other side closed.
         moved: usize,
     },
-    /// The process at the other end is gone and did not close it.
+    /// The process at the other end has ended without closing its end.
     #[error(
         "the process at the other side of the ring ended without closing it, after {moved} bytes \
          of these"
     )]
     PeerGone {
-        /// Number of bytes that this call moved before the process ended.
+        /// Number of bytes that this call moved before the peer's process ended.
         moved: usize,
     },
-    /// Descriptors were lost: the receiver has too little room for them, in the message or in its
-    /// table.
+    /// Descriptors were lost: more arrived than the receiver expected, or it has no room for more open descriptors.
     #[error(
         "descriptors were lost on their way: more came than are expected, or this process may \
          open no more"
@@ -91,7 +90,8 @@ impl Error {
         Self::System { what, error }
     }
 
-    /// Adds the number of bytes that the call had moved `before` this error.
+    /// Adds `before`, the number of bytes that the call had moved before this error, to the error's count. Errors
+    /// without a count stay unchanged.
     pub(crate) fn after(mut self, before: usize) -> Self {
         match &mut self {
             Self::TimedOut { moved, .. } | Self::Closed { moved } | Self::PeerGone { moved } => {
@@ -104,6 +104,7 @@ impl Error {
 }
 
 impl fmt::Display for Wanted {
+    /// Writes what the call waits for, as part of an error message.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Room(bytes) => write!(f, "{bytes} bytes of room in the ring"),

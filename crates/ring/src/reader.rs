@@ -87,7 +87,8 @@ impl<M: Memory> Reader<M> {
     /// # Errors
     /// The writer's position exceeds the room that it had, or went back.
     pub fn refresh(&mut self) -> Result<u64, Corrupt> {
-        // The flag comes first: a tail that is loaded after the flag was set is final.
+        // Load the flag before the tail: once the writer has set the flag, the tail no longer
+        // changes.
         let ended = self.memory.word(Word::WriterClosed).load(Ordering::Acquire) != 0;
         let most = self.head + self.capacity();
         self.tail = within(&self.memory, Word::Tail, self.tail, most)?;
@@ -98,7 +99,7 @@ impl<M: Memory> Reader<M> {
     /// Copies bytes from the ring into `bytes`, starting `at` bytes after the read position.
     ///
     /// # Returns
-    /// The number of copied bytes. Only bytes of the last check are copied.
+    /// The number of copied bytes, which is limited by the bytes that the last check found.
     pub fn get(&self, at: usize, bytes: &mut [u8]) -> usize {
         let there = usize::try_from(self.available()).unwrap_or(usize::MAX);
         let len = bytes.len().min(there.saturating_sub(at));
@@ -122,8 +123,8 @@ impl<M: Memory> Reader<M> {
         self.release_held(self.held())
     }
 
-    /// Reads and holds the next `len` bytes, at most those of the last check. They are not
-    /// overwritten before they are released.
+    /// Consumes the next `len` bytes, at most those that the last check found, and holds them: the
+    /// writer cannot overwrite them before they are released.
     pub fn hold(&mut self, len: usize) {
         self.cursor += (len as u64).min(self.available());
     }

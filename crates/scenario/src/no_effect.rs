@@ -23,7 +23,7 @@ struct Finding {
     key: String,
     /// Error that describes the missing effect, if the field has no effect.
     no_effect: Option<Problem>,
-    /// Whether the missing effect is not an error: an override causes it, or the field comes from a preset.
+    /// Whether the missing effect is permitted: an override causes it, or the value comes from a preset.
     overruled: bool,
 }
 

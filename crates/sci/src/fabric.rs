@@ -1,4 +1,5 @@
-//! Nodes, rings and the interfaces between them.
+//! Fabrics of rings: the nodes, the rings, and the interfaces by which nodes are connected to
+//! rings.
 
 use crate::Error;
 use crate::limits::{RING_NODES_MAX, RINGS_MAX};
@@ -156,7 +157,8 @@ impl Fabric {
     /// Return the interface of `node` on `ring`, if it has one.
     #[inline]
     pub fn interface(&self, node: u32, ring: u32) -> Option<InterfaceId> {
-        // The loop has no branch: the processor cannot predict which interface matches.
+        // Search without a branch in the loop, because the processor cannot predict which interface
+        // matches.
         let range = self.node_interfaces(node);
         let start = range.start as u32;
         let mut found = InterfaceId::NONE;
@@ -170,7 +172,8 @@ impl Fabric {
     /// Return the interface by which a route segment leaves `node`, and the interface at which the
     /// segment ends.
     ///
-    /// # Errors The node is not on the ring, or the segment has 0 links or as many as the ring.
+    /// # Errors
+    /// The node is not on the ring, or the segment has 0 links or as many as the ring.
     #[inline]
     pub fn segment_ends(
         &self,

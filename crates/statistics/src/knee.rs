@@ -3,8 +3,8 @@
 use crate::error::{Error, open_unit};
 use crate::saturation::{SaturationTest, Verdict};
 
-/// Maximum number of loads that the search derives from the growth of the backlog, instead of
-/// halving the bracket.
+/// Maximum number of loads that the search computes from the growth of the backlog. After these it
+/// tests the middle of the bracket.
 const HINTS: usize = 4;
 /// Minimum distance between the ends of the bracket and a load that the search derives from the
 /// growth of the backlog, relative to the width of the bracket.
@@ -145,9 +145,9 @@ impl KneeSearch {
         self.bracket
     }
 
-    /// Return the next load to test, in the unit of the range. The result is `None` if the bracket,
-    /// apart from an undecided zone, is not wider than the resolution. Repeated calls without a
-    /// report return the same load.
+    /// Return the next load to test, in the unit of the range. The result is `None` once the
+    /// bracket is no wider than the resolution, where an undecided zone inside it does not count.
+    /// Repeated calls without a report return the same load.
     #[must_use]
     pub fn next(&self) -> Option<f64> {
         let from = self.bracket.stable.unwrap_or(self.low);
@@ -160,8 +160,9 @@ impl KneeSearch {
         }
     }
 
-    /// Return a load between `from` and `to` if their distance exceeds the resolution, otherwise an
-    /// end of the range that has not been tested.
+    /// Return a load between `from` and `to` to be tested next, if they are further apart than the
+    /// resolution. Otherwise return an untested end of the range (`lower`, `upper`: if permitted),
+    /// or `None`.
     fn split(&self, from: f64, to: f64, lower: bool, upper: bool) -> Option<f64> {
         let width = to - from;
         // Allow for rounding: repeated halving may end slightly above the resolution.
@@ -254,8 +255,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Run a search with `oracle` as the test, check the promised number of tests, and return the
-    /// search.
+    /// Run a search in which `oracle` tests each load, and return the finished search. Check that
+    /// it tests no load twice, none out of range, and not more loads than promised.
     fn run(mut search: KneeSearch, oracle: impl Fn(f64) -> (Verdict, f64)) -> KneeSearch {
         while let Some(load) = search.next() {
             assert!(search.low <= load && load <= search.high);

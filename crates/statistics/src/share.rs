@@ -28,12 +28,12 @@ const HALVINGS: u32 = 50;
 /// Confidence bands for shares of observations over replications of equal weight.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct ShareTest {
-    /// Probability of an error on one side of the band.
+    /// Probability that the true share lies beyond one side of the confidence band.
     tail: f64,
     /// Total number of observations in all replications.
     observations: f64,
-    /// Factor on the effective number for few replications: the squared ratio of the normal to the
-    /// t quantile.
+    /// Factor by which few replications reduce the effective number: the squared ratio of the
+    /// normal to the t quantile.
     few_penalty: f64,
 }
 
@@ -195,8 +195,9 @@ mod tests {
     fn scattered_replications_have_a_smaller_effective_size() {
         let test = ShareTest::new(4, 4000, 0.95).unwrap().unwrap();
         let apart = test.effective_size(&[0.3, 0.5, 0.4, 0.6]);
-        // The variance of the mean is 0.0167 / 4, so the effective number is 0.2475 / 0.00417 =
-        // 59.4, times (1.960 / 3.182)^2.
+        // The variance of the mean is 0.0167 / 4. The effective number is therefore 0.2475 /
+        // 0.00417 = 59.4, times (1.960 / 3.182)^2 because only 4 shares are known (quantile of the
+        // t distribution).
         assert!((apart - 59.4 * (1.960f64 / 3.1824).powi(2)).abs() < 0.1);
         assert!(test.effective_size(&[0.44, 0.45, 0.46, 0.45]) > 1000.0);
         assert_eq!(test.effective_size(&[0.45; 4]), 4000.0);

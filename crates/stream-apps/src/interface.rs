@@ -1,4 +1,5 @@
-//! The interface node: a stream manager on its own thread, and the progress of its streams.
+//! The interface node of a machine: a stream manager on its own thread. Also the progress of its
+//! streams.
 
 use crate::error::Error;
 use isthmus_stream::{AppId, Config, End, Event, Limits, LinkId, StreamId, StreamSpec};
@@ -18,13 +19,12 @@ pub(crate) struct Stream {
     pub started: u64,
     pub done: u64,
     pub end: Option<End>,
-    /// Number of application data units that started after all streams in lock step with this had
-    /// finished the previous application data unit, and number of application data units that
-    /// started earlier.
+    /// Number of application data units (ADUs) that started after all streams in lock step with
+    /// this one had finished the previous ADU, and number of ADUs that started earlier.
     pub in_step: [u64; 2],
     /// Number of stalls that the manager has reported.
     pub stalls: u64,
-    /// The conditions for which the stream waited at its last stall.
+    /// The names of the conditions for which the stream waited when it last stalled.
     pub waits: Vec<String>,
 }
 
@@ -132,12 +132,12 @@ impl Interface {
         each.map(Option::unwrap_or_default).collect()
     }
 
-    /// Wait until all these streams are done, or `given_up` returns true, or the time `patience` is
+    /// Wait until all these streams are done, `given_up` returns true, or the time `patience` is
     /// over.
     ///
     /// # Errors
-    /// A stream failed or was cancelled; not all streams have ended in time. The latter error has
-    /// the conditions for which they wait.
+    /// A stream failed or was cancelled, or not all streams have ended in time. The latter error
+    /// names the conditions for which the streams wait.
     pub fn wait(
         &self,
         streams: &[StreamId],
@@ -173,7 +173,7 @@ impl Interface {
         Err(Error::Ended(format!("not done after {s} s: {waits}")))
     }
 
-    /// Return the conditions for which these streams wait now.
+    /// Return the reasons why these streams wait now, as texts with the number of the stream.
     pub fn waits(&self, streams: &[StreamId]) -> Result<Vec<String>, Error> {
         let streams = streams.to_vec();
         self.with(move |driver| {
@@ -186,7 +186,7 @@ impl Interface {
         })
     }
 
-    /// Stop the manager at once.
+    /// Stop the manager of the streams at once, even if streams are still running.
     pub fn stop(self) -> Result<(), Error> {
         Ok(self.service.stop()?)
     }

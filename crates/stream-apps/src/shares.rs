@@ -37,14 +37,15 @@ impl<const N: usize> Shares<N> {
 pub(crate) struct Numbers(std::sync::Mutex<(u64, Option<u64>)>);
 
 impl Numbers {
-    /// Lock the state: how many numbers are claimed, and the end of the numbers once they are
-    /// closed.
+    /// Lock the state: the number of claimed numbers, and the end of the range of numbers, which is
+    /// `None` until the numbers are closed.
     fn lock(&self) -> std::sync::MutexGuard<'_, (u64, Option<u64>)> {
         let locked = self.0.lock();
         locked.unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// Claim a number. Return false if the numbers were closed before.
+    /// Claim `number`. Return false if the numbers were closed before and `number` is beyond the
+    /// end.
     pub fn begin(&self, number: u64) -> bool {
         let mut state = self.lock();
         if state.1.is_some_and(|end| number >= end) {

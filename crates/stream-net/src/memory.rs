@@ -1,8 +1,8 @@
-//! Staging and network memory, in blocks that are identified by the manager's buffer and packet
-//! numbers.
+//! Staging and network memory, in blocks that the manager identifies by buffer and packet numbers.
 //!
-//! One pool serves both memories. The block of a TU of one packet only changes its number, so that
-//! the bytes are copied once from the link and then sent (paper, 4.2).
+//! One pool serves both memories. A TU that is sent as one packet keeps its block, which only gets
+//! a packet number in place of its buffer number. So bytes are copied only once, from the link
+//! (paper, 4.2).
 
 use crate::claims::{Claimed, Claims};
 use crate::sum::Pieces;
@@ -21,7 +21,7 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// Returns the bytes of the block that are in use.
+    /// Returns the used bytes of this memory block; the rest of the block has no data.
     pub fn data(&self) -> &[u8] {
         &self.bytes[..self.len]
     }
@@ -31,7 +31,7 @@ impl Block {
 #[derive(Debug, Default)]
 pub(crate) struct Buffer {
     pub block: Block,
-    /// The checksums of the data that was fetched into the buffer.
+    /// The pieces of data that were fetched into the buffer, with their checksums.
     pub pieces: Pieces,
     /// Size in bytes of the transfer unit that is fetched into the buffer.
     pub tu_bytes: usize,
@@ -115,7 +115,8 @@ impl Memory {
         }
     }
 
-    /// Returns the buffer of this number, with a block that has room for `bytes`.
+    /// Returns the buffer `id` after making room for `bytes` bytes in its block. Creates the buffer
+    /// if it does not exist.
     pub fn buffer(&mut self, id: BufferId, bytes: usize) -> &mut Buffer {
         let has = self.buffers.get(&id).map_or(0, |it| it.block.bytes.len());
         if has < bytes {
@@ -130,7 +131,8 @@ impl Memory {
         self.buffers.entry(id).or_default()
     }
 
-    /// Returns all bytes of a buffer's memory block, which may be more than its data.
+    /// Returns the whole memory block of a buffer, of which only the first bytes may be data.
+    /// Returns no bytes if the buffer does not exist.
     pub fn filled(&self, id: BufferId) -> &[u8] {
         self.buffers.get(&id).map_or(&[], |it| &it.block.bytes)
     }
@@ -165,7 +167,8 @@ impl Memory {
         }
     }
 
-    /// Returns the block of a packet for changes, if it has one.
+    /// Returns mutable access to the memory block of a packet; None if the data is not in the
+    /// manager's memory.
     pub fn packet_mut(&mut self, id: PacketId) -> Option<&mut Block> {
         match self.locations.get_mut(&id) {
             Some(Location::Here(block)) => Some(block),
@@ -173,8 +176,9 @@ impl Memory {
         }
     }
 
-    /// Makes a packet from data that stays in rings, if all of it is there, and returns the claims
-    /// on that memory.
+    /// Makes `bytes` bytes at position `at` of a buffer the data of a packet, without a copy: they
+    /// stay in the rings. Returns the claims on that memory, or None if the rings do not hold all
+    /// of it.
     pub fn keep_in_rings(
         &mut self,
         buffer: BufferId,
@@ -190,8 +194,8 @@ impl Memory {
         }
     }
 
-    /// Copies the data of a buffer's transfer unit that is in the ring of this link, or in any
-    /// ring, to the buffer.
+    /// Copies data of a transfer unit from the ring of this link to the buffer; without a link,
+    /// from all rings.
     pub fn gather(&mut self, buffer: BufferId, link: Option<LinkId>) {
         let there = |it: &Buffer| match link {
             Some(link) => it.claimed.lies_on(link),
@@ -221,7 +225,7 @@ impl Memory {
         }
     }
 
-    /// Copies the data of a packet from rings to a block.
+    /// Copies the data of a packet from the rings of links to a memory block of the manager.
     fn spill_packet(&mut self, id: PacketId) {
         let Some(Location::InRings(claims)) = self.locations.get(&id) else {
             return;
@@ -235,7 +239,7 @@ impl Memory {
         self.settle(id, Location::Here(block));
     }
 
-    /// Releases ring memory that still holds data of a stream that has ended.
+    /// Releases the memory of rings that a stream still holds after its end.
     pub fn forget(&mut self, stream: StreamId) {
         for buffer in self.buffers.values_mut() {
             if buffer.pieces.are_of(stream) {
@@ -244,8 +248,8 @@ impl Memory {
         }
     }
 
-    /// Turns the whole buffer into the packet, without copying. The buffer has no memory block
-    /// afterwards.
+    /// Makes the memory block of a buffer the block of a packet of `bytes` bytes, without a copy.
+    /// The buffer has no memory block afterwards.
     pub fn hand_over(&mut self, buffer: BufferId, packet: PacketId, bytes: usize) {
         let Some(it) = self.buffers.get_mut(&buffer) else {
             return;
@@ -256,8 +260,8 @@ impl Memory {
         self.settle(packet, Location::Here(block));
     }
 
-    /// Copies bytes of a buffer to a packet. Each piece is passed to `visit` while it is in the
-    /// cache.
+    /// Copies `bytes` bytes of a buffer, from byte `at` on, to a new memory block for a packet.
+    /// Passes each piece to `visit` while it is in the cache.
     pub fn copy_out(
         &mut self,
         buffer: BufferId,
@@ -304,8 +308,8 @@ impl Memory {
         into.block.len = into.block.len.max(to + bytes);
     }
 
-    /// Turns the whole packet into the buffer, without copying. The packet has no memory block
-    /// afterwards.
+    /// Makes the memory block of a packet the block of a buffer, without a copy. The packet has no
+    /// memory block afterwards.
     pub fn hand_back(&mut self, packet: PacketId, buffer: BufferId) {
         let Some(Location::Here(block)) = self.locations.remove(&packet) else {
             return;
@@ -331,12 +335,13 @@ impl Memory {
         }
     }
 
-    /// Returns a block that `take_block` removed.
+    /// Makes a block, which `take_block` removed before, the memory of the packet again.
     pub fn return_block(&mut self, packet: PacketId, block: Block) {
         self.locations.insert(packet, Location::Here(block));
     }
 
-    /// Returns the size in bytes of all memory blocks. Data in rings belongs to the links.
+    /// Returns the size in bytes of the manager's own memory blocks, without data that is still in
+    /// the rings of links.
     pub fn bytes(&self) -> u64 {
         let buffers = self.buffers.values().map(|it| it.block.bytes.len());
         let locations = self.locations.values().map(|location| match location {

@@ -14,7 +14,7 @@ use isthmus_stream::{ConnectionId, Instant, LinkId, OrderId};
 use std::collections::VecDeque;
 use std::time;
 
-/// Number of rounds without sleep before a turn ends, so that its caller can run.
+/// Maximum number of rounds in a row that move data, after which the call returns to its caller.
 const ROUNDS: usize = 64;
 
 /// Number of times that the driver yields the processor to other threads before it sleeps.
@@ -27,13 +27,13 @@ const FULL_ROUND_NS: u64 = 1_000_000;
 /// then takes a few percent of the time, however many of them are idle.
 const FULL_ROUND_NS_EACH: u64 = 20_000;
 
-/// Time for which a round tries the links again before it tries the connections, in nanoseconds.
+/// Time in nanoseconds for which the driver polls only the links before it polls the connections.
 const COLLECT_NS: u64 = 20_000;
 
 impl Driver {
-    /// Moves data. If no data moves, sleeps until some can, until a timeout of the manager, until
-    /// it is [woken](crate::Waker), until the next full round, or until `until`; then tries once
-    /// more.
+    /// Moves data on links and connections. If none moves, waits and then tries once more. The wait
+    /// ends when data can move, at a timeout of the manager, when the driver is
+    /// [woken](crate::Waker), when a full round is due, or at `until`.
     ///
     /// # Returns
     /// Whether the driver did any work.
@@ -51,8 +51,8 @@ impl Driver {
         if any || !self.events.is_empty() {
             return Ok(true);
         }
-        // Yield the processor before sleeping: a rank that is about to write often does so then.
-        // For a full socket, the driver polls instead.
+        // Give the processor to other threads before sleeping, because one of them often writes
+        // data soon. With a full socket do not: the driver then polls.
         let yields = if self.has_full_socket() { 0 } else { YIELDS };
         for _ in 0..yields {
             std::thread::yield_now();
@@ -61,8 +61,8 @@ impl Driver {
                 return Ok(true);
             }
         }
-        // If a caller woke the driver, end the turn so that the caller runs. The next round then
-        // tries everything.
+        // If another thread has woken the driver, end the turn without a round, so that this
+        // thread's caller runs. The next turn tries all links and connections.
         let woken = self.sleep(until)?;
         Ok(!woken && self.round())
     }
@@ -129,7 +129,8 @@ impl Driver {
         any | self.carry_out()
     }
 
-    /// Moves data on the busy links, or on all. Returns whether data moved.
+    /// Moves data on all links if `all` is true, otherwise on the busy links only. Returns whether
+    /// data moved.
     fn move_links(&mut self, all: bool) -> bool {
         let (at, now) = (self.round_at, self.system_time(self.round_at));
         let mut any = self.reclaim_departed(now);
@@ -267,7 +268,8 @@ impl Driver {
         }
     }
 
-    /// Checks whether the system has finished connecting a socket. Returns whether it is connected.
+    /// Checks whether the operating system has connected the socket of a connection, and if so
+    /// starts to use it. Returns whether the socket became connected.
     fn connecting(&mut self, id: ConnectionId) -> std::result::Result<bool, String> {
         let Some(Transport::Connecting(socket, socket_use)) = self.transports.get(&id) else {
             return Ok(false);
@@ -285,7 +287,9 @@ impl Driver {
         Ok(true)
     }
 
-    /// Handles the events of the thread that writes a connection's file.
+    /// Handles the events of the thread that writes the file of connection `id`, and appends
+    /// completed orders to `over`. Returns whether there were any events, or the reason why the
+    /// connection is lost.
     fn advance_file(
         &mut self,
         id: ConnectionId,
@@ -347,7 +351,8 @@ impl Driver {
         any
     }
 
-    /// Handles the ends of files whose connections are closed. Returns whether there were any.
+    /// Reports the outcome of each file that was written completely or abandoned after its
+    /// connection was closed. Returns whether there were any.
     fn settle_files(&mut self) -> bool {
         let mut any = false;
         let (manager_events, ending) = (&mut self.events, &mut self.ending_files);

@@ -1,4 +1,4 @@
-//! Checks that a machine is possible, and that it can do the work.
+//! Checks that the description of a machine is valid, and that the machine can do its work.
 
 use crate::error::Error;
 use crate::spec::{From, Machine, Reshuffle, To, Work};
@@ -13,7 +13,7 @@ const MESSAGES_MAX: u64 = 4_000_000;
 /// limit.
 const PIECES_MAX: u64 = 1 << 16;
 
-/// Check that a machine is possible.
+/// Check that the description of a machine is valid.
 ///
 /// # Errors
 /// The first field that is invalid or contradicts other fields.
@@ -195,7 +195,7 @@ fn check_links(machine: &Machine, work: &Work) -> Result<(), Error> {
     Ok(())
 }
 
-/// Check that the numbers of messages and packets of a run do not exceed the maximum.
+/// Check that the run has not too many messages and packets for a simulation.
 fn check_length(machine: &Machine, work: &Work) -> Result<(), Error> {
     let tus = work.tus().saturating_mul(work.adus);
     let blocks = match work.reshuffle {

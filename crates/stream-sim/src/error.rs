@@ -1,4 +1,4 @@
-//! Errors in a machine or its work.
+//! Errors in the description of a machine or of its workload.
 
 /// An error in one field of a machine or its work, with a hint for the correction.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

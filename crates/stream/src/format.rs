@@ -66,7 +66,7 @@ pub struct Su {
     pub link: LinkId,
     /// First byte of the striping unit (SU), counted from the start of the transfer unit (TU).
     pub offset: u64,
-    /// Length of the striping unit (SU) in bytes, above 0.
+    /// Number of bytes of the striping unit (SU), at least 1.
     pub bytes: u64,
 }
 

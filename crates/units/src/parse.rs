@@ -14,7 +14,7 @@ pub struct UnitError {
 }
 
 impl UnitError {
-    /// Return the error that `text` has this problem; `hint` is the advice.
+    /// Return the error that `text` is not a quantity: `problem` is the reason, `hint` the advice.
     pub(crate) fn new(text: &str, problem: impl Into<String>, hint: impl Into<String>) -> Self {
         Self {
             text: text.to_owned(),
@@ -91,7 +91,8 @@ pub(crate) enum Inexact {
     TooLarge,
 }
 
-/// Split `text` into its number and its unit. `what` and `example` describe the quantity in errors.
+/// Split `text`, such as `3 MB`, into its number and its unit. Errors name the quantity `what` and give the text
+/// `example` as advice.
 pub(crate) fn split<'a>(
     text: &'a str,
     what: &str,
@@ -207,7 +208,7 @@ fn near<'a>(unit: &str, names: &[&'a str]) -> Option<&'a str> {
             return Some(name);
         }
     }
-    // If only the case is wrong, return the unit only if it is the only candidate.
+    // Ignore upper and lower case, and return the unit if exactly one matches.
     let mut alike = names.iter().filter(|name| name.eq_ignore_ascii_case(&bits));
     match (alike.next(), alike.next()) {
         (Some(name), None) => Some(name),
@@ -215,7 +216,8 @@ fn near<'a>(unit: &str, names: &[&'a str]) -> Option<&'a str> {
     }
 }
 
-/// Parse a quantity that must be an integer in its base unit.
+/// Parse a quantity with a unit and return it in its base unit `base`, as an integer. Fail if it is no whole number of
+/// base units or does not fit into 64 bits.
 pub(crate) fn exact(
     text: &str,
     what: &str,

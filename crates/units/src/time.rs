@@ -25,32 +25,32 @@ impl Time {
     /// The span of length zero.
     pub const ZERO: Self = Self { ps: 0 };
 
-    /// Return a span of whole picoseconds.
+    /// Return a time of `ps` whole picoseconds.
     pub const fn from_ps(ps: u64) -> Self {
         Self { ps }
     }
 
-    /// Return a span of whole nanoseconds.
+    /// Return a time of `ns` whole nanoseconds.
     pub const fn from_ns(ns: u64) -> Self {
         Self { ps: ns * 1_000 }
     }
 
-    /// Return a span of whole microseconds.
+    /// Return a time of `us` whole microseconds.
     pub const fn from_us(us: u64) -> Self {
         Self { ps: us * 1_000_000 }
     }
 
-    /// Return the span in picoseconds.
+    /// Return this time in picoseconds.
     pub const fn ps(self) -> u64 {
         self.ps
     }
 
-    /// Return the span in microseconds.
+    /// Return this time in microseconds.
     pub fn us(self) -> f64 {
         self.ps as f64 / 1e6
     }
 
-    /// Return the span in seconds.
+    /// Return this time in seconds.
     pub fn seconds(self) -> f64 {
         self.ps as f64 / 1e12
     }
@@ -67,7 +67,7 @@ impl FromStr for Time {
 }
 
 impl fmt::Display for Time {
-    /// Write the span in the largest unit that gives a number of at least one.
+    /// Write the time in the largest unit in which the number is at least one.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, size) = [("s", 1e12), ("ms", 1e9), ("us", 1e6), ("ns", 1e3)]
             .into_iter()

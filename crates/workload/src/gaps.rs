@@ -6,7 +6,8 @@ use isthmus_kernel::{Cycles, Gap, Stream, unit_interval};
 /// Distribution of the gaps between arrivals around their mean.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Gaps {
-    /// Equal gaps. The first one is uniform between 0 and `phases` gaps.
+    /// All gaps are equal. The time before the first arrival is uniform between 0 and `phases`
+    /// gaps.
     Equal { phases: f64 },
     /// Exponential gaps.
     Exponential,

@@ -14,7 +14,7 @@ const TIMER: u32 = 1 << 31;
 /// Event after all timers of a cycle, which generates the messages offered for this cycle.
 const GENERATE: u32 = u32::MAX;
 
-/// Initial number of channels per path in the table of paths; a longer path increases it.
+/// Initial number of channels for which the table of paths has space per path. The first longer path enlarges it.
 const STRIDE_MIN: usize = 16;
 
 /// Minimum number of requests in a cycle for which the engine prefetches lanes.
@@ -36,7 +36,7 @@ pub struct Message<'a, T> {
 pub struct Delivered<T> {
     /// Message number, in order of generation.
     pub number: u64,
-    /// The data of the handler that were offered with the message.
+    /// The data that the handler attached to the message when it offered it.
     pub tag: T,
     /// Length of the message in flits.
     pub length: u32,
@@ -52,7 +52,7 @@ pub struct Delivered<T> {
     pub tail: Cycles,
 }
 
-/// Driver of a wormhole engine, which offers messages and receives the reports of the engine.
+/// A user of the wormhole engine: it offers messages, and the engine calls its methods on events.
 pub trait Handler {
     /// Type of the data that the handler attaches to a message.
     type Tag: Copy;
@@ -68,7 +68,7 @@ pub trait Handler {
     /// Handle the arrival of a head. The tail arrives at `delivered.tail`, which may be in the future.
     fn delivered(&mut self, engine: &mut Engine<Self::Tag>, delivered: &Delivered<Self::Tag>);
 
-    /// Handle the grant of channel number `hop` (from 0) of the path in the present cycle. For tests and traces; does
+    /// Called when the worm is granted channel `_hop` (from 0) of its path at `_time`. For tests and traces; does
     /// nothing by default.
     #[inline]
     fn granted(&mut self, _number: u64, _hop: u32, _time: Cycles) {}
@@ -86,7 +86,7 @@ struct Worm<T> {
     length: u32,
     /// Next worm in the queue of the channel for which this worm waits.
     next: WormId,
-    /// Number of channels of its path that the worm has been granted so far.
+    /// Number of channels that the worm has been granted so far, of the `hops` channels of its path.
     hop: u16,
     hops: u16,
     /// Whether each lane of the worm is released only when its release time is certain. This holds
@@ -98,8 +98,8 @@ struct Worm<T> {
 }
 
 impl<T> Worm<T> {
-    /// Return the cycle from which a lane granted at `time` can be granted again; `HELD` if it is
-    /// unknown.
+    /// Return the cycle from which a lane that this worm was granted at `time` can be granted again; `HELD` while the
+    /// worm is stalled, because the cycle is then unknown.
     #[inline]
     fn release(&self, time: Cycles) -> Cycles {
         if self.stalled {
@@ -137,7 +137,7 @@ pub struct Engine<T> {
     /// Number of messages generated so far.
     started: u64,
     under_way: u64,
-    /// Time limit of the last run.
+    /// Cycle at which the last run ended at the latest: its time limit.
     reached: Cycles,
 }
 
@@ -163,7 +163,7 @@ impl<T: Copy> Engine<T> {
         &self.channels
     }
 
-    /// Return the channels of the network for changes, such as to start counting.
+    /// Return mutable access to the channels of the network, for example to start counting their use.
     pub fn channels_mut(&mut self) -> &mut Channels {
         &mut self.channels
     }
@@ -220,7 +220,7 @@ impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
             "a message was offered for cycle {time}, now is {}",
             self.now()
         );
-        // The message gets its number when it is generated.
+        // Store a placeholder as number: the message gets its number when it is generated.
         let index = self.store(time, u64::MAX, message);
         self.to_come.push(Reverse((time, self.offered, index)));
         self.offered += 1;
@@ -290,8 +290,8 @@ impl<T: Copy> Engine<T> {
             next: WormId::NONE,
             hop: 0,
             hops: u16::try_from(path.len()).expect("fewer than 2^16 channels"),
-            // The tail of a worm shorter than its path leaves a buffer when the head is granted
-            // another lane, so no release time is known before.
+            // If a worm is shorter than its path, the tail cannot leave a buffer before the head is granted another
+            // lane. Then the release times are not known in advance.
             stalled: (length as usize) < path.len(),
             tag,
         });
@@ -459,11 +459,12 @@ impl<T: Copy> Engine<T> {
         let worm = self.worms[index];
         let now = self.queue.now();
         let (length, hops) = (u64::from(worm.length), u64::from(worm.hops));
-        // The lanes whose buffers the tail of a short worm has left already have release times.
+        // Only the last lanes lack release times: the tail of a short worm has already left the buffers of the earlier
+        // lanes.
         for hop in hops.saturating_sub(length + 1)..hops {
             let lane = LaneId::new(self.paths.step(index, hop as usize));
             let behind = hops - 1 - hop;
-            // The tail leaves this buffer as the head arrives, so its release was not set yet.
+            // The tail leaves this buffer only now, as the head arrives, so its release time is not set yet.
             let time = now + (length - behind).max(1);
             release(&mut self.channels, &mut self.queue, lane, time);
         }
@@ -480,8 +481,8 @@ impl<T: Copy> Engine<T> {
         self.wake_up(channel, wake);
     }
 
-    /// Withdraw the release times of the lanes of worm `index`, since its head waits. The tail has
-    /// left none of these lanes: the lanes of a worm shorter than its path have no release times.
+    /// Make the release times of the lanes of worm `index` unknown again, because its head has to wait. The tail has
+    /// left none of these lanes. A worm shorter than its path has no release times here.
     #[inline]
     fn stall(&mut self, index: WormId) {
         let worm = &mut self.worms[index];
@@ -508,8 +509,8 @@ impl<T: Copy> Engine<T> {
         self.channels.woken(channel, now);
         while let Some(index) = self.channels.waiting(channel) {
             let worm = &mut self.worms[index];
-            // If other worms wait behind this one, they need a single wake-up, at the time when the
-            // release of the lane is certain.
+            // If more worms wait behind this one, release its lanes only when their release times are certain, so that
+            // a single wake-up is enough.
             worm.stalled |= worm.next != WormId::NONE;
             let Some(lane) = self
                 .channels

@@ -31,7 +31,7 @@ class Summary:
     kept: int
     """Bytes of the array that stay on their rank."""
     smallest: int
-    """Bytes of the smallest message between ranks; 0 if there is none."""
+    """Bytes of the smallest message between ranks; 0 if no messages are sent."""
     largest: int
     runs: dict[int, int] | None
     """Number of runs by length in bytes; a run is contiguous at sender and receiver."""
@@ -120,7 +120,7 @@ def as_json(task: Description, of: Summary | None) -> dict[str, Any]:
 
 
 def times(predicted: dict[str, float]) -> list[tuple[str, str]]:
-    """Return predicted seconds by form as names and values to print."""
+    """Return the predicted seconds of each method of exchange as names and values to print."""
     if not predicted:
         return []
     listed = (f"{form} {seconds * 1e3:.3g} ms" for form, seconds in predicted.items())

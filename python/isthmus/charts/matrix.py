@@ -69,7 +69,9 @@ def matrix(view: View) -> Chart:
 
 
 def _matrix_spec(found: Interference, variant: Variant) -> Spec:
-    """Return the specification of the interference matrix of one variant."""
+    """Return the specification (data and colours) of the chart of one variant's interference
+    matrix.
+    """
     values: list[Spec] = []
     # Order columns like rows, so that the cells of jobs that run alone are on the diagonal.
     order = {job: n for n, job in enumerate(found.jobs)}
@@ -131,7 +133,9 @@ def _matrix_spec(found: Interference, variant: Variant) -> Spec:
 
 
 def _cell(found: Interference, cell: Cell, felt: JobSlowdown) -> Spec:
-    """Return the data of a cell of the interference matrix: mean and tail slowdown of a job."""
+    """Return the data of a cell of the interference matrix: the mean and tail slowdown `felt` by a
+    job.
+    """
     change = felt.mean
     clear = is_clear(felt)
     low, high = slowdown_range(found)
@@ -176,7 +180,9 @@ def mixed(colour: str, share: float) -> Colour:
 
 
 def between(stops: list[tuple[float, str]], at: float) -> Colour:
-    """Return the interpolated colour at a position of a scale."""
+    """Return the colour at position `at` (0 to 1) of a colour scale, interpolated between its
+    `stops`.
+    """
     at = min(max(at, 0.0), 1.0)
     for (low, start), (high, end) in pairwise(stops):
         if at <= high:
@@ -227,8 +233,8 @@ def has_maps(view: View) -> bool:
 
 
 def maps(view: View) -> Chart:
-    """Return heat maps of the requested measures over both fields; a field with very many values
-    shows `MOST` of them.
+    """Return heat maps of the requested measures over two scenario fields. A field with very many
+    values is cut to `MOST` of them.
     """
     found = map_axes(view)
     assert found is not None
@@ -269,7 +275,9 @@ def _cells(run: RunResult, fields: tuple[int, int]) -> tuple[list[PointResult], 
 
 
 def _map_value(view: View, point: PointResult, name: str, across: int, up: int) -> Spec:
-    """Return the data of the heat map cell that shows one measure at a point."""
+    """Return the data of a heat map cell: the measure `name` at a point, in column and row of the
+    axes `across` and `up`.
+    """
     measure = point.measure(name)
     lost = point.verdict.verdict in ("saturated", "collapsed")
     row: Spec = {
@@ -352,7 +360,7 @@ def _map_spec(view: View, values: list[Spec], name: str, titles: list[str]) -> S
         },
     ]
     if columns <= NAMED and shown:
-        # Use light text on the dark end of the reversed scale, whose small values are bright.
+        # Use light text for large values, which are dark on this colour scale.
         low, high = min(shown), max(shown)
         turn = low * (high / low) ** 0.45 if log else low + 0.45 * (high - low)
         ink = {

@@ -15,7 +15,7 @@ from isthmus.wording import counted, number, quantity
 
 
 class _Finite(click.FloatRange):
-    """Type of an option whose value is a positive finite number."""
+    """Type of an option whose value must be a positive and finite number."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -118,8 +118,8 @@ def _print(data: dict[str, Any]) -> None:
 
 
 def _law(name: str, data: dict[str, Any], which: str, memory: str = "") -> list[tuple[str, str]]:
-    """Return names and values to print for one law of balance: the factor by which the I/O
-    bandwidth of the machine exceeds that of one PE, and the number of I/O nodes.
+    """Return the lines to print for one law of balance. They state the factor by which the
+    machine's I/O bandwidth must exceed that of one PE, and the number of I/O nodes.
     """
     factor, law = number(data[f"{which}factor"]), data[f"{which}law"]
     nodes, share = data[f"{which}io_nodes"], data[f"{which}pes_per_io_node"]
@@ -132,7 +132,9 @@ def _law(name: str, data: dict[str, Any], which: str, memory: str = "") -> list[
 
 
 def _placement(hamming: dict[str, Any]) -> str:
-    """Return the placement of I/O nodes by a Hamming code in words."""
+    """Return a text on a placement of I/O nodes by a Hamming code: their number and the PEs for
+    each.
+    """
     nodes, share = hamming["io_nodes"], hamming["pes_per_io_node"]
     size = f"{counted(nodes, 'I/O node')}, each for {counted(share, 'PE')}"
     if hamming["perfect"]:

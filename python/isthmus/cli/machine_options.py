@@ -59,7 +59,7 @@ class Links(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 
 
 def machine_options(command: F) -> F:
-    """Add --dimension, --graph and the options of a placement."""
+    """Add the options --dimension, --graph and those of a placement to a command."""
     options = [
         click.option("-d", "--dimension", type=int, help="A hypercube of 2^d nodes (1 to 20)."),
         click.option(
@@ -97,7 +97,7 @@ def numbers(values: list[int], limit: int = 48) -> str:
 
 
 def coverage(counts: list[int]) -> str:
-    """Return the number of PEs by distance from their I/O node, in words."""
+    """Return a text with the number of PEs at each distance from their I/O node: ``4 at 1 hop``."""
     parts = []
     for distance, count in enumerate(counts):
         if count:

@@ -32,8 +32,8 @@ from isthmus.wording import number
 def study_chart(
     study: Study, found: Sequence[CaseOutcome], rows: Sequence[Summary], light: str
 ) -> Chart:
-    """Return a dot for each case and the mean of each kind of failure. The panels show remaining
-    nodes, throughput, and added latency at the load `light` (in words).
+    """Return a chart with a dot for each case and the mean of each kind of failure. The panels show
+    remaining nodes, throughput, and added latency at the load `light` (in words).
     """
     panels, cells = [], []
     for quantity, pick, mean in quantities():
@@ -143,7 +143,9 @@ def _dots(
     percent: bool,
     place: tuple[float, float],
 ) -> list[dict[str, Any]]:
-    """Return dots to the left of the mean; dots of equal values are side by side."""
+    """Return the dots of a group of cases, to the left of the mark of their mean. Dots of equal
+    values are side by side.
+    """
     having = [(v, o) for o in group if (v := pick(o)) is not None]
     having.sort(key=lambda each: each[0])
     dots = []
@@ -167,7 +169,9 @@ def _words(value: float, percent: bool) -> str:
 
 
 def worst_chart(study: Study, found: Sequence[CaseOutcome], run: RunResult) -> Chart | None:
-    """Return drawings of each fabric after its worst single failure; None if all are too large."""
+    """Return a chart with a drawing of each fabric after its worst single failure; None if all
+    fabrics are too large to draw.
+    """
     panels = []
     for label, machine, outcome in worst_cases(study, found, run):
         links = machine.links()

@@ -12,17 +12,19 @@ from isthmus.results.schema import RunResult
 from isthmus.scenes.rings import is_drawn
 
 Mean = tuple[float | None, float | None, float | None]
-"""A mean with its interval."""
+"""A mean, with the lower and upper end of its interval; each None if unknown."""
 GROUP = 0.8
 """Width of a group of fabrics, as a fraction of the distance between two kinds of failure."""
 SPREAD = 12
-"""Maximum number of dots of one value side by side."""
+"""Maximum number of dots side by side that show equal values; further dots cover the first ones."""
 
 
 def quantities() -> list[
     tuple[str, Callable[[CaseOutcome], float | None], Callable[[Summary], Mean]]
 ]:
-    """Return title, value of a case and mean of a kind of failure for each panel."""
+    """Return, for each panel, its title and two functions: one returns the value of a failure case,
+    the other the mean of a kind of failure.
+    """
     return [
         ("nodes that still reach one another", nodes_kept, lambda s: (s.nodes_kept, None, None)),
         ("throughput kept", throughput_kept, lambda s: s.throughput_kept.scaled(1)),
@@ -36,8 +38,8 @@ def kinds_of(rows: Sequence[Summary]) -> list[str]:
 
 
 def group_at(place: int, position: int, count: int) -> float:
-    """Return the x position of fabric number `position` of `count`, in the group of one kind of
-    failure around `place`.
+    """Return the x position of fabric number `position` of `count`, in the group at `place`:
+    fabrics with the same kind of failure.
     """
     return place + (position - (count - 1) / 2) * GROUP / max(count, 1)
 
@@ -89,12 +91,14 @@ def bound_sign(outcome: CaseOutcome) -> str:
 
 
 def colour(position: int) -> str:
-    """Return the colour of a fabric on white paper."""
+    """Return the colour for the fabric at this position of the study, for plots on white paper."""
     return BASELINE if position == 0 else COLOURS[colour_number(position) - 1]
 
 
 def kind_label(kind: str, study: Study) -> str:
-    """Return the label of a kind of failure, marked if it was sampled."""
+    """Return the label of a kind of failure, with a remark if only a sample of its cases was
+    simulated.
+    """
     if kind != DOUBLE:
         return kind
     sampled = any(site.pairs > study.double for site in study.sites)
@@ -107,11 +111,11 @@ def nodes_kept(outcome: CaseOutcome) -> float | None:
 
 
 def throughput_kept(outcome: CaseOutcome) -> float | None:
-    """Return the throughput as a share of that without a failure."""
+    """Return the throughput with the failure divided by that without; None if it is unknown."""
     return outcome.throughput_kept.value
 
 
 def latency_added_ns(outcome: CaseOutcome) -> float | None:
-    """Return the increase of the latency over that without a failure, in nanoseconds."""
+    """Return the increase of the latency by the failure in nanoseconds; None if it is unknown."""
     added = outcome.latency_added_us.value
     return None if added is None else 1000 * added

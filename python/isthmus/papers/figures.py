@@ -11,9 +11,8 @@
     title = "(a) PE-PE messages"
     measure = "pe_pe.router"
     at = "dimension=3"                   # fixes axes, as in a row; may be absent
-    model = true                         # whether to draw the queueing model, also outside its
-                                         # domain; false if absent
-    bound = true                         # whether to draw the analytic bound; false if absent
+    model = true                         # draw the queueing model, even where it is not valid
+    bound = true                         # draw the analytic bound
     log = true                           # force the scale; decided by the values if absent
     live = true                          # show what was measured live (`isthmus.papers.live`)
 
@@ -49,9 +48,9 @@ if TYPE_CHECKING:
 BOUND: dict[str, Any] = {"ls": (0, (6, 3)), "lw": 1.2}
 """Line style of the analytic bound."""
 LIVE_ENDS = "least to most"
-"""Meaning of the ends of an interval for live measurements, as text."""
+"""Text that says what the ends of an interval of live measurements are: the least and the most."""
 LIVE = f"live: median of turns, {LIVE_ENDS}"
-"""Meaning of a mark for live measurements, as text of the legend."""
+"""Text of the legend that says what a mark of a live measurement shows."""
 
 
 @dataclass(frozen=True)
@@ -172,7 +171,9 @@ def chart_of(figure: Figure, run: RunResult) -> Chart:
 
 
 def _modelled(figure: Figure, run: RunResult) -> View:
-    """Return a view of the run with model values only for measures whose panel shows the model."""
+    """Return a view of the run in which a measure has model values only if a panel of the figure
+    shows its model.
+    """
     shown = {panel.measure for panel in figure.panels if panel.model}
 
     def of(point: PointResult) -> PointResult:
@@ -217,11 +218,13 @@ def _view(figure: Figure, panel: Panel, run: RunResult) -> View:
 
 
 def _measured(layout: View, run: RunResult) -> View:
-    """Return a view of the same series, in the same colours, with their live measurements."""
+    """Return a view of the live measurements at the points of `layout`, in the same series and
+    colours.
+    """
     shown = {point.index: point for point in run.points}
 
     def of(points: list[PointResult]) -> list[PointResult]:
-        """Return the measured counterparts of these points."""
+        """Return the live measurements at those of these points that were measured."""
         return [shown[point.index] for point in points if point.index in shown]
 
     series = [replace(one, points=of(one.points)) for one in layout.series]

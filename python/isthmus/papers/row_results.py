@@ -41,7 +41,9 @@ class RowResults:
 
     @property
     def simulated(self) -> RunResult:
-        """The result of the simulation, in full."""
+        """The result of the simulation, never model values. Raises `NotSimulatedError` if nothing
+        was simulated.
+        """
         if self.run is None:
             self._model()
             raise NotSimulatedError
@@ -49,7 +51,9 @@ class RowResults:
 
     @property
     def evaluated(self) -> RunResult:
-        """The result of the simulation, or the model's values if nothing was simulated."""
+        """The result of the simulation; if nothing was simulated, a result with the model's values
+        only.
+        """
         return self.run or self._model().run
 
     def _model(self) -> Model:
@@ -71,7 +75,7 @@ class RowResults:
         return _point(self.simulated, self._at(at))
 
     def _at(self, given: dict[str, object]) -> Conditions:
-        """Return the axis values of the row, together with those of a call."""
+        """Return the axis values that this row fixes, together with those that a call gives."""
         return {**self.fixed, **{key: str(value) for key, value in given.items()}}
 
     def mean(self, measure: str, **at: object) -> Quantity:
@@ -79,13 +83,15 @@ class RowResults:
         return self.value(_measured(self.simulated, measure, self._at(at)))
 
     def value(self, found: Measure | Percentile | None) -> Quantity:
-        """Return a measured mean or percentile with its value in each replication."""
+        """Return a simulated mean or percentile with its interval and its values in the single
+        replications.
+        """
         value = quantity(Value.of(found, self.simulated.confidence))
         return value if value.value is None else unbounded(value)
 
     def analytic(self, measure: str, **at: object) -> Quantity:
-        """Return the queueing model's value as the plots show it, even outside the domain in which
-        the model is valid.
+        """Return the value of the queueing model for `measure` as the plots show it, also where the
+        model is not valid.
         """
         found = _measured(self.evaluated, measure, self._at(at))
         return quantity(found and found.model_anywhere)
@@ -135,14 +141,14 @@ class RowResults:
         return curve
 
     def largest(self, measure: str, along: str, **at: object) -> Quantity:
-        """Return the largest simulated mean along an axis. Its interval covers any point that may
-        be largest.
+        """Return the largest simulated mean along an axis. Its interval runs from the largest lower
+        end to the largest upper end of all points.
         """
         return _extreme(max, self.curve(measure, along, **at).values())
 
     def smallest(self, measure: str, along: str, **at: object) -> Quantity:
-        """Return the smallest simulated mean along an axis. Its interval covers any point that may
-        be smallest.
+        """Return the smallest simulated mean along an axis. Its interval runs from the smallest
+        lower end to the smallest upper end of all points.
         """
         return _extreme(min, self.curve(measure, along, **at).values())
 
@@ -203,7 +209,7 @@ def no_result(name: str) -> str:
 
 
 def unbounded(value: Quantity) -> Quantity:
-    """Return a simulated value with an infinite bound on each side without a known bound."""
+    """Return a simulated value with infinity (`-inf`, `inf`) for each unknown interval end."""
     if value.value is None:
         return Quantity(None)
     low, high = (-math.inf if value.low is None else value.low), value.high
@@ -223,7 +229,9 @@ def _matches(value: AxisValue, wanted: str, unit: str | None) -> bool:
 
 
 def _axis(run: RunResult, name: str) -> int:
-    """Return the position of an axis from its key or the last words of its key."""
+    """Return the position of the axis whose key is `name` or ends with it. Refuse a name without
+    exactly one such axis.
+    """
     found = [i for i, a in enumerate(run.axes) if a.key == name or a.key.endswith(f".{name}")]
     if len(found) != 1:
         have = ", ".join(a.key for a in run.axes) or "none"
@@ -236,7 +244,7 @@ def _matcher(run: RunResult, fixed: Conditions) -> Callable[[Sequence[AxisValue 
     wanted = {_axis(run, name): text for name, text in fixed.items()}
 
     def fits(values: Sequence[AxisValue | None]) -> bool:
-        """Return whether a point with these axis values matches."""
+        """Return whether a point with these axis values has all wanted values."""
         return all(
             (value := values[i]) is None or _matches(value, text, run.axes[i].unit)
             for i, text in wanted.items()
@@ -264,7 +272,9 @@ def _point(run: RunResult, fixed: Conditions) -> PointResult:
 
 
 def _measured(run: RunResult, name: str, fixed: Conditions) -> Measure | None:
-    """Return a measure at a point; refuse a name that no point has."""
+    """Return the measure `name` at a point; None if only other points have it. Refuse a name that
+    no point has.
+    """
     point = _point(run, fixed)
     found = point.measure(name)
     if found is None and not any(p.measure(name) for p in run.points):
@@ -274,8 +284,8 @@ def _measured(run: RunResult, name: str, fixed: Conditions) -> Measure | None:
 
 
 def _extreme(pick: Callable[[Iterable[float]], float], values: Collection[Quantity]) -> Quantity:
-    """Return the largest or smallest of some values; its interval covers all that may be
-    extreme.
+    """Return the largest or smallest of some values, as `pick` is `max` or `min`.
+    Its interval runs from the `pick` of all lower ends to the `pick` of all upper ends.
     """
     middles = [v.value for v in values if v.value is not None]
     return Quantity(pick(middles), pick(v.ends[0] for v in values), pick(v.ends[1] for v in values))

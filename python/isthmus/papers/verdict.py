@@ -51,12 +51,12 @@ class Outcome:
     detail: str
     """The numbers behind the verdict, as text for users."""
     other: str | None = None
-    """The numbers under the other reading of the paper, if the claim is not reproduced there
-    either.
+    """The numbers under the paper's other interpretation, if the claim is not reproduced under
+    either; otherwise None.
     """
 
     def as_json(self) -> dict[str, Any]:
-        """Return the row as an object of ``isthmus papers run --json``."""
+        """Return the verdict on the row as a JSON object, for ``isthmus papers run --json``."""
         row = self.row
         return {
             "id": row.id,
@@ -201,5 +201,7 @@ def _range(row: Row) -> tuple[float, float]:
 
 
 def with_unit(detail: str, measured: object, unit: str) -> str:
-    """Return a measured value with its unit; words have no unit."""
+    """Return the text `detail` of a measured value with its unit. If the measured value is a text,
+    return `detail` alone.
+    """
     return detail if isinstance(measured, str) else f"{detail} {unit}".strip()

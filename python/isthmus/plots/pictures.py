@@ -26,7 +26,7 @@ class Picture:
     margin: tuple[float, float]
     """Additional width and height of the whole figure, in inches."""
     across: int = SHOWN
-    """The maximum number of variants in a row."""
+    """The maximum number of variants side by side in a row of the figure."""
     rows: Callable[[Sequence[Variant]], int] = lambda _: 1
     """Function that returns the number of axes of each variant, one below the other."""
 

@@ -95,7 +95,9 @@ _GIVEN: ContextVar[Sequence[Axes] | None] = ContextVar("given", default=None)
 
 @contextmanager
 def on_axes(axes: Sequence[Axes]) -> Iterator[None]:
-    """Draw on these axes in their own style, in place of a new figure."""
+    """Make functions of this module draw on these axes instead of in a new figure, as long as the
+    context is open.
+    """
     before = _GIVEN.set(axes)
     try:
         yield
@@ -104,7 +106,9 @@ def on_axes(axes: Sequence[Axes]) -> Iterator[None]:
 
 
 def look(view: View, series: Series) -> Look:
-    """Return the style of a series; on axes of the user, in the colours of their style."""
+    """Return the style of a series. On axes that the user passed, the colours are those of the
+    user's matplotlib style.
+    """
     own = looks.look(view, series)
     return own if _GIVEN.get() is None else _Cycled(own.number, own.marker, own.dash)
 
@@ -114,7 +118,9 @@ class _Cycled(Look):
 
     @property
     def colour(self) -> str:
-        """Colour of the series: that at its position in the colour cycle of matplotlib."""
+        """Return the colour at position `number` of matplotlib's colour cycle, as a hexadecimal
+        code.
+        """
         colours = mpl.rcParams["axes.prop_cycle"].by_key().get("color") or [INK]
         return to_hex(colours[self.number % len(colours)])
 
@@ -122,7 +128,8 @@ class _Cycled(Look):
 def panels(
     count: int, width: float = 4.6, height: float = 3.5, columns: int = 3
 ) -> tuple[Figure, list[Axes]]:
-    """Return a figure with `count` panels in rows of `columns`.
+    """Return a figure with `count` panels in rows of at most `columns`; if the user passed axes,
+    return these with their figure.
 
     Raises:
         IsthmusError: the number of the user's axes is not `count`.
@@ -191,9 +198,7 @@ def _columns(figure: Figure, view: View) -> int:
 
 
 def _mark_columns(figure: Figure, labels: list[str]) -> int:
-    """Return how many legend texts of marks, in smaller letters, fit in a row even if all are as
-    long as the longest.
-    """
+    """Return how many legend texts of marks fit in a row, even if these are the longest ones."""
     widths = sorted((0.65 + 0.06 * len(label) for label in labels), reverse=True)
     fits = [n for n in range(1, len(labels) + 1) if sum(widths[:n]) <= figure.get_figwidth()]
     return max(fits, default=1)
@@ -234,7 +239,7 @@ def label(
 
 
 def bare(ax: Axes, caption: str) -> None:
-    """Format axes as a picture, not a diagram: without axes, with a caption below."""
+    """Format axes as a picture instead of a diagram: hide the axes and put the caption below."""
     ax.autoscale_view()
     ax.set_aspect("equal", adjustable="datalim")
     ax.grid(False)

@@ -12,7 +12,7 @@ SLOWDOWN_MAX = 4.0
 LEAST = 0.1
 """The minimum range of slowdowns that the colours span."""
 PANELS = 16
-"""The maximum number of variants in a picture; the table has the rest."""
+"""The maximum number of variants that the picture shows; the table shows all of them."""
 WIDE = 5
 """The maximum number of panels in a row."""
 
@@ -33,7 +33,9 @@ def slowdown_range(found: Interference) -> tuple[float, float]:
 
 
 def grid_of(found: Interference) -> Grid:
-    """Return the layout: one axis runs across, preferably one with numbers, and all others down."""
+    """Return the layout of the panels: one axis, preferably with numbers, across and all others
+    down.
+    """
     run, variants = found.run, found.variants[:PANELS]
     axes = _axes(run, found)
     if not axes:

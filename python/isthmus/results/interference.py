@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 ACTIVE = "workload.active"
 """Key of the axis whose values are sets of running jobs."""
 MARGIN = 0.05
-"""A change within this distance of 1 counts as none; see `Change.direction`."""
+"""A quotient that differs from 1 by at most this counts as no change; see `Change.direction`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,16 +27,18 @@ class Change:
     low: float | None = None
     high: float | None = None
     whole: Value | None = field(default=None, repr=False, compare=False)
-    """The same quotient with the values of all replications."""
+    """The same quotient as a `Value`, which also has the values of the single replications."""
 
     @classmethod
     def of(cls, value: Value) -> Change | None:
-        """Return the change for a quotient that the Rust core computed; None unless above zero."""
+        """Return the change for a quotient that the Rust core computed; None if the quotient is
+        zero or unknown.
+        """
         return cls(value.value, value.low, value.high, value) if value.value else None
 
     @property
     def half(self) -> float | None:
-        """Half the width of the interval of the quotient; None if an end is unknown."""
+        """Return half the width of the interval of the quotient; None if an end is unknown."""
         if self.low is None or self.high is None:
             return None
         return (self.high - self.low) / 2
@@ -65,12 +67,12 @@ class Change:
 
     @property
     def less(self) -> bool:
-        """Whether the value is clearly less than in the reference (`direction`)."""
+        """Whether the value is clearly smaller than that of the job alone."""
         return self.direction == "less"
 
     @property
     def more(self) -> bool:
-        """Whether the value is clearly more than in the reference (`direction`)."""
+        """Whether the value is clearly greater than that of the job alone."""
         return self.direction == "more"
 
 
@@ -93,7 +95,7 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class JobSlowdown:
-    """The slowdown of a job beside others, as its user experiences it."""
+    """The slowdown of a job by jobs that run beside it: of its phases, its messages or its data."""
 
     of: str
     """The units of work that are compared: ``phases`` (rounds of a collective operation,
@@ -103,14 +105,18 @@ class JobSlowdown:
     mean: Change
     """The mean time beside other jobs divided by the mean time alone; above 1 the job is slower."""
     tail: Change | None
-    """The percentile `percent` beside other jobs divided by that alone; None if unknown."""
+    """The percentile `percent` of the time beside other jobs, divided by the same percentile alone;
+    None if unknown.
+    """
     percent: float | None
     tail_of: str
-    """The unit of the percentile: ``phases``, ``messages``, or ``packets`` if there are too few
-    messages; else empty.
+    """The observations of which `percent` is a percentile: ``phases``, ``messages``, or ``packets``
+    if there are too few messages; empty if there is no percentile.
     """
     piles_up: bool
-    """Whether the job's backlog grows beside other jobs and certainly does not grow alone."""
+    """Whether the job's backlog grows without limit beside other jobs, but not when the job runs
+    alone.
+    """
 
 
 @dataclass(frozen=True)
@@ -135,10 +141,10 @@ class Cell:
     messages, or else of its packets.
     """
     tail_of: str
-    """The unit of the percentile: ``messages`` or ``packets``."""
+    """The observations of which `percent` is a percentile: ``messages`` or ``packets``."""
     felt: JobSlowdown | None
-    """The slowdown of the job's phases or messages, which decides the verdict on the job; None if
-    unknown.
+    """The slowdown of the job's phases or messages by the jobs beside it, which decides whether the
+    job counts as slowed; None if unknown.
     """
 
 
@@ -155,23 +161,25 @@ class Interference:
 
     @property
     def sets(self) -> list[tuple[str, ...]]:
-        """Sets of jobs that run beside a job, smaller ones first."""
+        """Return the sets of jobs that run beside a job, smaller sets first."""
         return sorted(dict.fromkeys(c.beside for c in self.cells), key=len)
 
     def cell(self, variant: Variant, job: str, beside: tuple[str, ...]) -> Cell | None:
-        """Return the cell of a job and the jobs beside it, if both points were run."""
+        """Return the cell of a job and the jobs beside it; None if the job was not run both beside
+        them and alone.
+        """
         of = (c for c in self.cells if c.variant is variant)
         return next((c for c in of if c.job == job and c.beside == beside), None)
 
     def alone(self, variant: Variant, job: str) -> Measure | None:
-        """Return the accepted bandwidth of a job that runs alone."""
+        """Return the accepted bandwidth of a job that runs alone; None if it is unknown."""
         of = (c for c in self.cells if c.variant is variant and c.job == job)
         return next((c.alone.measure(f"{job}.accepted") for c in of), None)
 
 
 def interference(run: RunResult) -> Interference | None:
-    """Return the interference matrix of a run; None unless the axis ``workload.active`` has jobs
-    alone and together.
+    """Return the interference matrix of a run. Return None if the run has no axis
+    ``workload.active`` on which jobs run both alone and together.
     """
     axis = next((i for i, each in enumerate(run.axes) if each.key == ACTIVE), None)
     if axis is None:
@@ -220,7 +228,10 @@ def value_words(run: RunResult, axis: int, value: AxisValue) -> str:
 def felt(
     job: str, together: PointResult, alone: PointResult, confidence: float
 ) -> JobSlowdown | None:
-    """Return the slowdown of a job between two points: of its phases, or else its messages."""
+    """Return the slowdown of a job from the point `alone` to the point `together`. It is that of
+    the job's phases or, without phases, of its messages; that of its data if its backlog grows.
+    Return None if it is unknown.
+    """
     piled, before = (_piles_up(job, p) for p in (together, alone))
     if piled or before:
         longer = _of(f"{job}.accepted", alone, together, confidence)
@@ -249,7 +260,10 @@ def _tail(
     alone: PointResult,
     confidence: float,
 ) -> tuple[Change | None, float | None, str]:
-    """Return the change of the highest percentile that both points resolve, and its kind."""
+    """Return the slowdown of the job's highest percentile that has enough observations at both
+    points, the percentile in percent, and its unit (``messages``, ...). Return None, None and an
+    empty text if there is no such percentile.
+    """
     for quantity, name in kinds:
         own, base = (p.measure(f"{job}.{quantity}") for p in (together, alone))
         if own and base and (shared := _highest(own, base)):
@@ -260,7 +274,9 @@ def _tail(
 def _cell(
     variant: Variant, job: str, alone: PointResult, together: PointResult, confidence: float
 ) -> Cell:
-    """Return the cell of a job, from the points where it runs alone and beside others."""
+    """Return the matrix cell with the slowdown of a job: it runs alone at the point `alone` and
+    beside other jobs at the point `together`.
+    """
     beside = tuple(other for other in together.active if other != job)
     kinds = [("response", "messages"), ("packet", "packets")]
     tail, percent, tail_of = _tail(job, kinds, together, alone, confidence)
@@ -280,8 +296,8 @@ def _cell(
 
 
 def _highest(own: Measure, base: Measure) -> tuple[Percentile, Percentile] | None:
-    """Return the highest percentile above the median for which both measures have enough
-    observations.
+    """Return the highest common percentile above the median for which both measures have enough
+    observations, once of each measure; None if there is none.
     """
     resolved = {p.percent: p for p in base.percentiles if p.resolved}
     both = [p for p in own.percentiles if p.resolved and p.percent in resolved and p.percent > 50]
@@ -292,7 +308,7 @@ def _highest(own: Measure, base: Measure) -> tuple[Percentile, Percentile] | Non
 
 
 def _of(name: str, together: PointResult, alone: PointResult, confidence: float) -> Change | None:
-    """Return the change of a measure between two points; None if one of them lacks it."""
+    """Return the measure `name` in `together` divided by that in `alone`; None if it is unknown."""
     own, base = together.measure(name), alone.measure(name)
     return quotient(own, base, confidence) if own and base else None
 
@@ -300,14 +316,14 @@ def _of(name: str, together: PointResult, alone: PointResult, confidence: float)
 def quotient(
     own: Measure | Percentile, base: Measure | Percentile, confidence: float
 ) -> Change | None:
-    """Return `own` divided by `base`, with the interval of `isthmus.value.compare`; None unless
-    both are above zero.
+    """Return `own` divided by `base`, with its confidence interval; None unless both are above
+    zero.
     """
     return Change.of(Value.of(own, confidence).over(Value.of(base, confidence)))
 
 
 def combined(changes: list[Change]) -> Change | None:
-    """Return the geometric mean of changes in several variants."""
+    """Return the geometric mean of some changes, with its interval; None without changes."""
     values = [c.whole or Value(c.value, c.low, c.high) for c in changes]
     return Change.of(compare("geometric_mean", values)) if values else None
 

@@ -39,7 +39,9 @@ def misfit(kind: type, data: bytes, place: str = "") -> str | None:
 
 
 def _misfit(kind: inspect.Type, value: Any, place: str) -> str | None:
-    """Return the first misfit of a value of any type; None if the value fits."""
+    """Return an error message for the first part of a value that does not fit the type `kind`; None
+    if all parts fit.
+    """
     if isinstance(kind, inspect.StructType | inspect.DataclassType):
         return _object(kind, value, place)
     if isinstance(kind, inspect.UnionType):
@@ -59,7 +61,9 @@ def _misfit(kind: inspect.Type, value: Any, place: str) -> str | None:
 
 
 def _scalar(kind: Any, value: Any, place: str) -> str | None:
-    """Return the misfit of a number, text or flag; None if it fits."""
+    """Return an error message if a number, text or flag does not fit the type `kind`; None if it
+    fits.
+    """
     expected = ""
     if isinstance(kind, inspect.Metadata):
         expected = str((kind.extra_json_schema or {}).get("description", ""))
@@ -87,7 +91,9 @@ def _is_within(kind: Any, value: Any) -> bool:
 
 
 def _object(kind: Any, value: Any, place: str) -> str | None:
-    """Return the first misfit of an object with fields; None if it fits."""
+    """Return an error message for the first field of an object that does not fit the type `kind`;
+    None if all fields fit.
+    """
     if not isinstance(value, dict):
         return _expected(place, "an object", value)
     for each in kind.fields:
@@ -102,7 +108,7 @@ def _object(kind: Any, value: Any, place: str) -> str | None:
 
 
 def _union(kind: inspect.UnionType, value: Any, place: str) -> str | None:
-    """Return the misfit of a value that may have one of several types; None if it fits."""
+    """Return an error message if a value fits none of the types of a union; None if it fits one."""
     structs = [each for each in kind.types if isinstance(each, inspect.StructType)]
     if len(structs) > 1:
         if not isinstance(value, dict):
@@ -120,7 +126,7 @@ def _union(kind: inspect.UnionType, value: Any, place: str) -> str | None:
 
 
 def _at(place: str) -> str:
-    """Return the start of an error message: the position and a colon."""
+    """Return the start of an error message: the position and a colon, or nothing without one."""
     return f"{place}: " if place else ""
 
 

@@ -17,7 +17,7 @@ Shown = Sequence[tuple[Series, PointResult]]
 
 
 def shown_of(view: View) -> Shown:
-    """Return the series that the picture shows, each with its point."""
+    """Return the series that the picture shows, each with the point at which it is drawn."""
     drawn = [(s, p) for s in view.series if (p := loaded_point(s))]
     return all_at_work(drawn)[:SHOWN]
 
@@ -37,7 +37,7 @@ def title(view: View, series: Series, point: PointResult) -> str:
 
 
 def span(view: View, point: PointResult) -> str:
-    """Return the smallest and the largest accepted load of a node in words."""
+    """Return the range of the accepted load of the nodes as text: ``3 to 5 MB/s a node``."""
     accepted = [n.accepted for n in point.nodes]
     unit = unit_label(view.run.load.unit)
     return f"{number(min(accepted))} to {number(max(accepted))} {unit} a node"

@@ -109,18 +109,21 @@ class Layout:
                 direction = self._direction(a, b)
                 self.steps[direction] = min(length, self.steps.get(direction, length))
         self.step = min(self.steps.values(), default=1.0)
-        # Nodes on a circle have no grid steps: a link may be parallel to another and longer.
+        # Nodes on a circle are drawn without a grid: a link may be parallel to a shorter one and
+        # still not wrap around.
         middle = [sum(at) / len(places) for at in zip(*places, strict=True)]
         radii = [math.dist(place, middle) for place in places]
         self.grid = max(radii) - min(radii) > 1e-6
-        # Bend into the rings, if they enclose an area; then most rings turn the same way.
+        # Choose the side to which links bend: the inside of most rings that enclose an area.
         areas = [self._area(ring) for ring in rings]
         turns = sum(math.copysign(1.0, area) for area in areas if abs(area) > 1e-9)
         self.side = -1.0 if turns > 0 else 1.0
         """1 if links bend to their right, -1 if to their left."""
 
     def _direction(self, a: int, b: int) -> int:
-        """Return a number for the line through two nodes; distinct directions on a grid differ."""
+        """Return a number for the direction of the line through two nodes. On a grid, different
+        directions have different numbers.
+        """
         (x, y), (u, v) = self.places[a], self.places[b]
         return round(math.atan2(v - y, u - x) / math.pi * 1e6) % 1_000_000
 
@@ -166,7 +169,7 @@ def stubs(
     (x, y), (u, v) = start, end
     length = math.dist(start, end)
     dx, dy = (x - u) / length, (y - v) / length
-    # Shift the stub to the side to which links bend.
+    # Shift the stub sideways, in the direction in which links bend.
     shift = side * BEND * (0.6 + 0.5 * beside)
     right = (dy * shift, -dx * shift)
     reach = step * STUB
@@ -203,7 +206,7 @@ class Arrow:
 
 
 def arrows(layout: Layout, links: Iterable[Link]) -> list[Arrow]:
-    """Return links as arrows; several links between the same nodes lie beside each other."""
+    """Return an arrow for each link. Arrows between the same two nodes lie beside each other."""
     found = []
     seen: dict[tuple[int, int], int] = {}
     for _, a, b in links:

@@ -66,7 +66,9 @@ class IncompleteError(StreamsError):
         self.adu = adu
         """Number of the incomplete ADU (application data unit)."""
         self.missing = missing
-        """Ranges of missing bytes, without their ends. These bytes are 0 in `data`."""
+        """Ranges (start, end) of missing bytes; the end is the first byte after the range. Missing
+        bytes are 0 in `data`.
+        """
         self.data: NDArray[Any] = data
         """The received data of the ADU, with zeros in place of missing bytes."""
 

@@ -53,13 +53,17 @@ class StreamSpec:
     permanent: bool = False
     """Whether the stream keeps its resources until it ends."""
     after: Sequence[Stream | StreamSpec] = ()
-    """Streams that must be done before this one starts; those of the same call by specification."""
+    """Streams that must be done before this one starts. Streams that are created in the same call
+    are given by their specification.
+    """
     in_step_with: Sequence[Stream | StreamSpec] = ()
     """Streams that run in lock step with this one, ADU by ADU."""
     finished: Literal["done", "moved"] = "done"
     """When an ADU is finished for streams in step: when it is done, or when it is moved."""
     cut_through: bool = False
-    """Whether packets are sent as soon as their data is there; they are smaller than a TU then."""
+    """Whether a packet is sent as soon as its data is there, before its TU is complete. Packets are
+    then smaller than a TU.
+    """
     sums: Literal["interface", "ranks"] = "interface"
     """The side that computes checksums of sent data: the daemon, or the sending processes."""
     _sizes: dict[str, Any] = field(init=False, repr=False)
@@ -90,8 +94,11 @@ class StreamSpec:
         return tuple(sorted(set(self._sizes["su_order"])))
 
     def _read(self) -> dict[str, Any]:
-        """Check all settings and return those that the daemon needs, in its form."""
-        # Check for a number instead of a class: `AsyncConnection` is permitted, too.
+        """Check all settings, and return the sizes and links as the JSON object that the daemon
+        expects.
+        """
+        # Check the attribute `number` instead of the class, because `AsyncConnection` is permitted,
+        # too.
         if not isinstance(getattr(self.connection, "number", None), int):
             raise refuse("connection", self.connection, "a connection, as `open` gives it")
         is_variable = isinstance(self.adu, str) and self.adu == "variable"
@@ -149,7 +156,9 @@ class StreamSpec:
         return order
 
     def words(self, others: Sequence[StreamSpec]) -> dict[str, Any]:
-        """Return the specification in the form of a request; `others` are registered with it."""
+        """Return the specification as the JSON object of a request to the daemon. The streams
+        `others` are part of the same request, so references to them are positions.
+        """
         words: dict[str, Any] = {
             "connection": self.connection.number,
             "direction": self.direction,

@@ -32,7 +32,8 @@ class Running:
     host: str
     process: int
     lost: bool
-    """Whether the heartbeat is so old that another process may take over the point or search."""
+    """Whether the last heartbeat is so old that another process may take over the point or search.
+    """
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def is_worker_file(name: str) -> bool:
 
 
 def _workers(names: Iterable[str]) -> Iterator[str]:
-    """Yield the names of the worker processes whose files have these names."""
+    """Yield the name of each worker process that has a file among these names of files."""
     return (name.removesuffix(".jsonl") for name in names if is_worker_file(name))
 
 
@@ -108,7 +109,7 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the JSON objects in the lines of a worker's file."""
     with _opened(path) as file:
         text = file.read(WORKER_MAX).decode(errors="replace")
-    # Split at "\n" only: a reason may contain other line ends of Python's.
+    # Split at "\n" only: a reason may contain other characters at which `splitlines` would split.
     for line in text.split("\n"):
         with suppress(ValueError, RecursionError):
             value = json.loads(line)
@@ -148,8 +149,8 @@ class Lease:
     expiry_s: float
 
     def running(self, now: float) -> Running:
-        """Return the point or search under this lease, with its state at a time of the folder's
-        clock.
+        """Return the point or search under this lease, and whether the lease is lost at the time
+        `now` of the folder's clock.
         """
         lost = self.gone or now - self.touched > self.expiry_s
         return Running(self.entry, self.host, self.process, lost)
@@ -161,8 +162,8 @@ def leases_on(entries: Iterable[str], journal: Path) -> list[Lease]:
 
 
 def now_in(journal: Path, leases: list[Lease]) -> float:
-    """Return the current time of the folder's clock, as far as it decides which leases have
-    expired. Nothing is written.
+    """Return the current time of the folder's clock, accurate enough to decide which leases have
+    expired. Write nothing.
 
     Live workers touch their files regularly, so the youngest file has the time of the last
     heartbeat. If that is long ago by this machine's clock, either no worker lives or the clocks

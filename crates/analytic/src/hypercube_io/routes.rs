@@ -10,11 +10,11 @@ use crate::staged::{Message, Stage, Visit, apportion};
 /// Probabilities that a path crosses, in one dimension of the PE cube, a link from a router with an
 /// I/O node (channel D), a link to one (channel A), or another link.
 type Links = [f64; 3];
-/// Probabilities of a dimension that a path never crosses.
+/// The probabilities of the three kinds of links, for a dimension that a path never crosses.
 const NO_LINK: Links = [0.0; 3];
 
-// The following constants are the states of a path. In state SOURCE the message is at its source
-// and has crossed no dimension.
+// The following constants are states of a message on its path.
+// State SOURCE: the message is at its source and has crossed no dimension.
 const SOURCE: usize = 0;
 /// State of a path: the message is in the I/O cube and has crossed at least one dimension.
 const IO_MOVED: usize = 1;
@@ -83,8 +83,8 @@ pub(super) fn messages(cube: &HypercubeIo, reading: &Reading) -> Vec<Message> {
         .collect()
 }
 
-/// Computation of the stages of the message classes: the machine, and the reading of the paper (a
-/// set of assumptions).
+/// Computation of the stages of the message classes, for a machine and an interpretation of the paper (a set of
+/// assumptions).
 struct Routes<'a> {
     cube: &'a HypercubeIo,
     reading: &'a Reading,
@@ -155,8 +155,8 @@ impl Routes<'_> {
             let mut stages = vec![certain_stage(Layout::IO_INJECT, SOURCE)];
             stages.extend(self.io_cube());
             stages.push(certain_stage(self.layout.io_eject(), CLASS_ONE_START));
-            // In some readings, every message on the I/O links also waits for a share of the wait for
-            // channels D.
+            // Some interpretations of the paper make every message on the I/O links also wait for channels D, for a
+            // share of the usual wait.
             if let Some(weight) = self.charged_wait() {
                 stages.extend(self.dimensions_descending().map(|dimension| {
                     let given = self.charged_links(weight, dimension);
@@ -216,7 +216,7 @@ impl Routes<'_> {
         let io_nodes = f64::from(self.cube.io_nodes);
         let mut stages = vec![certain_stage(Layout::FROM_IO_NODE, CLASS_ONE_START)];
         stages.extend(self.dimensions_descending().map(|dimension| {
-            // The messages go from an I/O node to a PE that another I/O node serves.
+            // Exclude the PEs that the I/O node serves itself: replies to them are local, and these are remote.
             let crossing = self.cube.serving.crossing[dimension];
             let counted = ratio(io_nodes / 2.0 - crossing, io_nodes - 1.0);
             self.across_pe_cube(dimension, counted, 0.0)
@@ -257,9 +257,9 @@ impl Routes<'_> {
             })
     }
 
-    /// Return the stage of one dimension on a path from a router with an I/O node (class I) across
-    /// the PE cube, in a machine without an I/O network. A path that crosses this dimension ends
-    /// behind it, at another class I router, with probability `ends`.
+    /// Return the stage of one dimension on a path from a router with an I/O node (class I) across the PE cube, in a
+    /// machine without an I/O network. `counted` is the exact probability that a path crosses this dimension. Such a
+    /// path ends behind it, at another class I router, with probability `ends`.
     fn across_pe_cube(&self, dimension: usize, counted: f64, ends: f64) -> Stage {
         let above = 0.5f64.powi(self.cube.dimension as i32 - 1 - dimension as i32);
         let split = |crossing: f64| {
@@ -290,9 +290,9 @@ impl Routes<'_> {
         )
     }
 
-    /// Return the transitions of one dimension for uniform traffic that has crossed a higher
-    /// dimension. The traffic leaves a router with an I/O node (class I) through a channel D. From
-    /// another router (class II) it reaches class I routers in proportion to their number.
+    /// Return the transitions in one dimension for uniform traffic that has crossed a higher dimension. From a router
+    /// with an I/O node (class I) a message leaves through a channel D. From another router (class II) it reaches class
+    /// I routers in proportion to their number.
     fn uniform_onward(&self, ends: f64) -> Transitions {
         let [_, entering, ordinary] = self.shares;
         let to_class_one = if entering > 0.0 {
@@ -335,8 +335,8 @@ impl Routes<'_> {
         ]
     }
 
-    /// Return the transitions of one dimension that make a message wait for a channel D. Over all
-    /// dimensions their probabilities add up to `weight`, divided among them like the replies.
+    /// Return the transitions in one dimension by which a message waits for a channel D. Over all dimensions the
+    /// probability of a wait is `weight`; the dimensions share it in proportion to the replies.
     fn charged_links(&self, weight: f64, dimension: usize) -> Transitions {
         let above: f64 = (dimension + 1..self.cube.dimension as usize)
             .map(|higher| self.share_of_replies(higher))
@@ -346,7 +346,8 @@ impl Routes<'_> {
         vec![(CLASS_ONE_START, [here, 0.0, 0.0], [HOMEWARD; 3])]
     }
 
-    /// Return the transitions `given` if the reading includes blocking inside the PE cube, else none.
+    /// Return the transitions `given` if this interpretation of the paper includes blocking inside the PE cube;
+    /// otherwise none.
     fn if_blocking(&self, given: Transitions) -> Transitions {
         if self.reading.pe_blocking {
             given
@@ -360,8 +361,8 @@ impl Routes<'_> {
         (0..self.cube.dimension as usize).rev()
     }
 
-    /// Return the probability, in this reading, that a path crosses a dimension; it determines the
-    /// computed path length. `counted` is the exact probability.
+    /// Return the probability that a path crosses a dimension, from which the path length is computed. Depending on the
+    /// interpretation of the paper it is 1/2 or `counted`, the exact probability.
     fn path_probability(&self, counted: f64) -> f64 {
         match self.reading.path_length {
             PathLength::Printed => 0.5,
@@ -375,8 +376,8 @@ impl Routes<'_> {
         self.shares.map(|share| share * crossing)
     }
 
-    /// Return the probabilities for links between routers without I/O nodes (class II); if no such
-    /// links exist, those for all links.
+    /// Return the probability `crossing` as that of links between routers without I/O nodes (class II). If no such
+    /// links exist, divide it among all kinds of links.
     fn ordinary_links(&self, crossing: f64) -> Links {
         if self.shares[2] > 1e-12 {
             [0.0, 0.0, crossing.max(0.0)]
@@ -417,8 +418,8 @@ impl Routes<'_> {
         ratio(first[dimension], 1.0 - above).min(1.0)
     }
 
-    /// Return the probability that a path between a PE and its I/O node crosses this dimension if
-    /// it crosses a higher one; zero if all paths have length one.
+    /// Return the probability that a path between a PE and its I/O node crosses this dimension, given that it crosses a
+    /// higher one. Return 0 if no path does.
     fn crosses_later(&self, dimension: usize) -> f64 {
         let serving = &self.cube.serving;
         let above: f64 = serving.first[dimension + 1..].iter().sum();
@@ -426,15 +427,15 @@ impl Routes<'_> {
         ratio(later, above).clamp(0.0, 1.0)
     }
 
-    /// Return the share of replies whose first link crosses this dimension.
+    /// Return the share of the replies whose first link is in this dimension.
     fn share_of_replies(&self, dimension: usize) -> f64 {
         let first = &self.cube.serving.first;
         let all: f64 = first.iter().sum();
         ratio(first[dimension], all)
     }
 
-    /// Return the share of the wait for channels D that the reading adds to the time of every
-    /// message on the I/O links, or `None` if it adds none.
+    /// Return the factor of the wait for channels D that is added to the time of every message on the I/O links; `None`
+    /// if this reading of the paper adds none.
     fn charged_wait(&self) -> Option<f64> {
         match self.reading.class_one_wait {
             ClassOneWait::Half => Some(0.5),
@@ -443,8 +444,8 @@ impl Routes<'_> {
         }
     }
 
-    /// Return the stage for the links of one dimension. For each kind of link, the first visit gets
-    /// all of `rate` and `path`; [`apportion`] then divides them among the visits.
+    /// Return the stage with the links of one dimension. If a kind of link is visited several times, the first visit
+    /// gets all of `rate` and `path`; [`apportion`] then divides them among the visits.
     fn dimension_stage(
         &self,
         dimension: usize,
@@ -487,7 +488,7 @@ fn first_of_uniform(dimension: usize) -> f64 {
     nodes / (2.0 * nodes - 1.0)
 }
 
-/// Return the probability, in this reading, that uniform traffic crosses a dimension.
+/// Return the probability that uniform traffic crosses a dimension, for this interpretation of the paper.
 fn crossing_probability(reading: Uniform, nodes: f64, counted: f64) -> f64 {
     match reading {
         _ if nodes <= 1.0 => 0.0,
@@ -498,8 +499,7 @@ fn crossing_probability(reading: Uniform, nodes: f64, counted: f64) -> f64 {
     }
 }
 
-/// Return a stage with one group of channels that all messages cross. They are in state `to`
-/// afterwards.
+/// Return the stage for a group of channels that every message crosses once. Afterwards the messages are in state `to`.
 fn certain_stage(group: usize, to: usize) -> Stage {
     Stage {
         port: group as u32,

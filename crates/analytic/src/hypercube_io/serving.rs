@@ -12,15 +12,13 @@ pub struct Serving {
     /// For each dimension, the share of PEs whose address differs from that of their class I PE in
     /// it.
     pub crossing: Vec<f64>,
-    /// For each dimension, the share of PEs whose address differs from that of their class I PE in it
-    /// and in no higher dimension. Replies leave the class I router through this dimension (a channel
-    /// D of Fig. 2).
+    /// For each dimension, the share of PEs whose address differs in this and in no higher dimension from that of their
+    /// I/O node's PE (class I). Replies leave the class I router through this dimension (channel D of Fig. 2).
     pub first: Vec<f64>,
-    /// For each dimension, the share of PEs whose address differs from that of their class I PE in it
-    /// and in no lower dimension. Requests enter the class I router through this dimension (a channel
-    /// A).
+    /// For each dimension, the share of PEs whose address differs in this and in no lower dimension from that of their
+    /// I/O node's PE (class I). Requests enter the class I router through this dimension (channel A of Fig. 2).
     pub last: Vec<f64>,
-    /// For each dimension, the share of class I PEs whose address has this bit set.
+    /// For each dimension, the share of PEs with an I/O node (class I) whose address has this bit set.
     pub class_one_ones: Vec<f64>,
 }
 

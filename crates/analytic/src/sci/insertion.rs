@@ -61,7 +61,7 @@ struct RateSums {
 }
 
 impl RateSums {
-    /// Return the sums of rate times power of the length over these streams.
+    /// Return, for these streams, the sums of the rate times the length to the power of 0, 1 and 2.
     fn new(streams: &[Stream]) -> Self {
         let sum = |power| -> f64 {
             let terms = streams.iter().map(|s| s.rate * s.symbols.powi(power));
@@ -81,8 +81,8 @@ pub(super) fn solve(own: &[Stream], passing: &[Stream]) -> Waits {
     let (o, p) = (RateSums::new(own), RateSums::new(passing));
     let utilisation = o.first + p.first;
     if utilisation >= 1.0 {
-        // The output is overloaded: the node always has a packet to insert, and starts one whenever
-        // the bypass FIFO is empty.
+        // In an overloaded output the node always has a packet to insert, and inserts one whenever
+        // the bypass FIFO is empty. Compute the wait of passing packets from this.
         let bypass = match o.first > 0.0 {
             false => 0.0,
             true if p.first < 1.0 => o.second / (2.0 * o.first),
@@ -131,21 +131,21 @@ pub(super) fn solve(own: &[Stream], passing: &[Stream]) -> Waits {
     }
 }
 
-/// Lengths and rates of the trains in which passing packets arrive.
+/// Lengths and rates of trains: sequences of passing packets without a gap.
 struct Trains {
     coupling: f64,
-    /// Number of trains that start per free symbol.
+    /// Mean number of trains of passing packets that start per free symbol on the link.
     starts: f64,
     /// Second moment E\[T^2\] of the train length T.
     second: f64,
-    /// Mean number of the packets that follow a packet in its train.
+    /// Mean number of further packets behind a packet in the same train (packets without a gap).
     rest_packets: f64,
     rest: f64,
     rest_second: f64,
 }
 
 impl Trains {
-    /// Return the trains of these passing packets.
+    /// Compute the trains that passing packets form, from the sums of their rates and lengths.
     fn new(passing: &RateSums) -> Self {
         let &RateSums {
             rate,
@@ -166,7 +166,8 @@ impl Trains {
         let coupling = (1.0 - free * free) / (1.0 + free * free);
         let more = coupling / (1.0 - coupling);
         let (mean, square) = (first / rate, second / rate);
-        // The number of packets in a train is geometric with the mean 1 / (1 - c).
+        // Second moment of the length of a train, whose number of packets is geometric with the
+        // mean 1 / (1 - c).
         let train_second = square * (1.0 + more) + 2.0 * more * (1.0 + more) * mean * mean;
         Self {
             coupling,
@@ -181,7 +182,7 @@ impl Trains {
 
 /// The packet on the ring that may delay the first packet that the node inserts in a busy period.
 struct PassingPacket {
-    /// Probability that the own packet finds a passing packet.
+    /// Probability that the node's first packet finds a passing packet on the ring.
     probability: f64,
     /// Mean time until the end of the passing packet, 0 if there is none.
     wait: f64,
@@ -189,9 +190,9 @@ struct PassingPacket {
 }
 
 impl PassingPacket {
-    /// Compute the probability of such a packet and the wait for its end. The node's first packet of
-    /// a busy period arrives at an exponential time with rate `rate` after the bypass FIFO became
-    /// empty at a free symbol.
+    /// Compute the probability that a passing packet delays the node's own packet, and the wait for
+    /// its end. The first own packet of a busy period arrives at an exponential time with rate
+    /// `rate` after the bypass FIFO became empty.
     fn new(trains: &Trains, rate: f64, passing: &[Stream]) -> Self {
         let packets: f64 = passing.iter().map(|s| s.rate).sum();
         if packets == 0.0 {
@@ -201,9 +202,9 @@ impl PassingPacket {
                 wait_second: 0.0,
             };
         }
-        // This is E[(1 - exp(-rate Y)) / rate] for a packet of length Y in which the own packet
-        // arrives. The expected rest and squared rest of the packet, divided by the rate, are
-        // computed likewise.
+        // Computes E[(1 - exp(-rate Y)) / rate] with `power` 0, where Y is the length of the
+        // passing packet during which the node's own packet arrives. Other powers give its expected
+        // rest and squared rest, divided by the rate.
         let mean = |power: i32, factor: f64| -> f64 {
             let term = |s: &Stream| {
                 s.rate
@@ -214,7 +215,7 @@ impl PassingPacket {
             passing.iter().map(term).sum::<f64>() / packets
         };
         let within = mean(1, 1.0);
-        // E[(1 - exp(-rate Y)) / rate] for the length Y of a whole train of packets.
+        // This is E[(1 - exp(-rate Y)) / rate], where Y is the length of a whole train of packets.
         let in_train = within / (1.0 - trains.coupling * (1.0 - rate * within));
         let probability = trains.starts * in_train / (1.0 + trains.starts * in_train);
         Self {
@@ -225,8 +226,8 @@ impl PassingPacket {
     }
 }
 
-/// Return the series of exp(-x) from its n-th term on, without its sign and x^n: the sum of (-x)^k
-/// / (k + n)! over k.
+/// Return the sum of (-x)^k / (k + n)! over k >= 0. This is the series of exp(-x) from its n-th
+/// term on, divided by (-x)^n.
 fn exp_series_tail(n: u32, x: f64) -> f64 {
     let factorial = |n: u32| (1..=n).map(f64::from).product::<f64>();
     if x < 1.0 {
@@ -281,8 +282,7 @@ mod tests {
     /// Checks that a rare passing packet is delayed by half of each packet that the node inserts.
     #[test]
     fn rare_packets_are_delayed_by_half_of_each_entering_packet() {
-        // Each passing packet arrives at a random moment of the time in which X free symbols
-        // arrive.
+        // The expected mean delay of the passing packet is 0.01 * 41^2 / 2 cycles.
         let found = solve(&[stream(0.01, 41.0)], &[stream(1e-12, 41.0)]);
         assert!((found.bypass - 0.01 * 1681.0 / 2.0).abs() < 1e-6);
     }

@@ -8,9 +8,9 @@ use crate::error::check_not_negative;
 /// Fixed times of packets in a fabric, in cycles.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Timing {
-    /// Time from a node's output to the output of its neighbour, or to the neighbour's client.
+    /// Time in cycles from a node's output to the output of its neighbour, or to the neighbour's client.
     pub hop: f64,
-    /// Additional time of a packet that changes from one ring to another.
+    /// Additional time in cycles for each change of a packet from one ring to another.
     pub ring_change: f64,
     /// Number of idle symbols after each packet. The receiver need not wait for them.
     pub idle: f64,
@@ -26,8 +26,8 @@ impl Timing {
     }
 }
 
-/// Return the mean time in cycles from the generation of a packet to the arrival of its tail
-/// without other packets: its length, its links and its changes of ring.
+/// Return the mean time in cycles from the generation of a packet to the arrival of its last symbol, if there are no
+/// other packets. It depends on the packet's length, links and changes of ring.
 ///
 /// # Errors
 /// A number is negative or not finite.
@@ -47,7 +47,7 @@ fn unloaded_latency(timing: &Timing, class: &Class) -> f64 {
 /// Result of [`estimate`]: waits of packets and latencies of classes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Estimate {
-    /// Waits at each link, that is, at the interface that the link leaves.
+    /// Waits at each link: in the interface from which the link leaves.
     pub waits: Vec<Waits>,
     /// Mean latency of each class in cycles, from generation to the arrival of the tail. It is
     /// infinite if packets of the class enter a ring at a link that is always busy.
@@ -96,7 +96,7 @@ fn weighted_wait(packets: f64, wait: f64) -> f64 {
     if packets > 0.0 { packets * wait } else { 0.0 }
 }
 
-/// Return the waits at the interface of one link at a rate of transactions.
+/// Return the waits in cycles at the interface from which link number `link` leaves, at `rate` transactions per cycle.
 fn interface_waits(classes: &[Class], rate: f64, link: usize) -> Waits {
     let (mut own, mut passing) = (Vec::new(), Vec::new());
     for class in classes {
@@ -142,7 +142,7 @@ mod tests {
     /// path.
     #[test]
     fn without_load_nothing_waits() {
-        // The path has two links, a change of ring and one link, without echoes.
+        // A path of three links: two on the first ring and one on the second. It has no echoes.
         let link = |starts| LinkUse {
             sends: 1.0,
             echoes: 0.0,

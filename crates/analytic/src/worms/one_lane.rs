@@ -10,15 +10,16 @@ struct WaitingWorms {
     count: f64,
     /// Ratio q between the probabilities of successive numbers of waiting worms.
     ratio: f64,
-    /// Mean number of waiting worms while a worm of another input is served, and at the end of that service.
+    /// Mean number of waiting worms while a worm of another input is served.
     during: f64,
+    /// Mean number of waiting worms at the end of the service of a worm of another input.
     at_end: f64,
 }
 
 impl Inflow {
-    /// Return the numbers of waiting worms if worms wait for `waited` cycles on average. While a worm of another input
-    /// is served, k of the m lanes have a waiting worm with the probability q^k. While a worm of the same input is
-    /// served, k of the other m - 1 lanes have one.
+    /// Return the mean numbers of waiting worms, given that worms wait for `waited` cycles on average. While a worm of
+    /// another input is served, at least k of the m lanes have a waiting worm with probability q^k. While a worm of the
+    /// same input is served, this holds for the other m - 1 lanes.
     fn waiting_worms(&self, waited: f64, rho: f64) -> WaitingWorms {
         let mut count = self.rate * waited;
         if self.together > 0.0 {
@@ -39,7 +40,7 @@ impl Inflow {
             .take(lanes as usize)
             .take_while(|power| *power > 1e-15)
             .sum();
-        // The number grows linearly while it is small, and at most to the number of lanes.
+        // At the end of a service up to twice as many worms wait, but at most one per lane.
         let at_end = during * (2.0 - during / f64::from(lanes));
         WaitingWorms {
             count,
@@ -49,8 +50,8 @@ impl Inflow {
         }
     }
 
-    /// Return the ratio q between the probabilities of successive numbers of waiting worms for which `count` worms wait
-    /// on average. It is found by Newton's method from above.
+    /// Return the ratio q with which on average `count` worms wait: the ratio between the probabilities of successive
+    /// numbers of waiting worms. Newton's method finds q, starting at an upper bound.
     fn ratio(&self, count: f64, lanes: u32, rho: f64) -> f64 {
         let others = (rho - self.load()).max(f64::MIN_POSITIVE);
         if lanes == 1 {
@@ -89,7 +90,8 @@ struct ArrivalState {
 }
 
 impl ArrivalState {
-    /// Return the state that an arriving worm would find if this were the only input and no worm waited.
+    /// Return the channel's state that an arriving worm would find if `input` were the only input and no worm waited
+    /// for the channel.
     fn of(input: &Inflow) -> Self {
         if input.rate <= 0.0 {
             return Self::default();
@@ -113,7 +115,7 @@ impl ArrivalState {
         }
     }
 
-    /// Return the state with all values multiplied by a factor.
+    /// Return this state with each of its values multiplied by `factor`.
     fn scaled(self, factor: f64) -> Self {
         Self {
             serving: self.serving * factor,
@@ -156,8 +158,8 @@ pub(super) fn one_lane(inflows: &[Inflow], rho: f64) -> Vec<Moments> {
     found
 }
 
-/// Load of a channel of one lane: the worms in service, and two sums over waiting worms (work, and work times mean
-/// size). The sums are means over time, during a service, and at the end of a service.
+/// Load of a channel of one lane: the worms in service and, for the waiting worms, the sums of the first and of the
+/// second moments of their service times. The sums are means over time, during a service, and at the end of a service.
 #[derive(Debug, Clone, Copy, Default)]
 struct QueuedWork {
     served: ArrivalState,
@@ -167,7 +169,8 @@ struct QueuedWork {
 }
 
 impl QueuedWork {
-    /// Return the load by the worms of one input.
+    /// Return the load by the worms of one input: for each group of waiting worms, their number times the mean, and
+    /// times the second moment, of the service time.
     fn of(input: &Inflow, queued: &WaitingWorms, served: ArrivalState) -> Self {
         let work = |count: f64| [count * input.service.mean, count * input.service.second];
         Self {
@@ -178,7 +181,7 @@ impl QueuedWork {
         }
     }
 
-    /// Return the load by the worms of all inputs.
+    /// Return the load by the worms of all inputs together.
     fn all(inflows: &[Inflow], queued: &[WaitingWorms], served: ArrivalState) -> Self {
         let mut all = Self {
             served,
@@ -196,9 +199,9 @@ impl QueuedWork {
     }
 }
 
-/// Return the wait that a worm of input `own` finds at a channel of one lane. In one case a lane of its input was free,
-/// and the other worms are in service and wait as usual in that state. In the other case it follows directly on a worm
-/// of its input, and the worms that have gathered behind that worm go first.
+/// Return the wait of a worm of input `own` at a channel of one lane. In one case a lane of its input is free: the
+/// other worms are in service or wait as usual. In the other case it directly follows a worm of its own
+/// input, and also waits for the worms that have gathered behind that worm.
 fn input_wait(
     own: &Inflow,
     (served, queued): (ArrivalState, WaitingWorms),
@@ -209,8 +212,8 @@ fn input_wait(
     if own.rate <= 0.0 {
         return Moments::ZERO;
     }
-    // These are the probabilities that all lanes of the input are held: while a worm of another input is served, and
-    // while a worm of the same input is served.
+    // Compute the probabilities that all lanes of the input are held, while a worm of another input is served and while
+    // a worm of the same input is served.
     let (mut all_wait, mut own_served, mut lanes) = (0.0, 0.0, 1.0);
     if let Some(few) = own.lanes_if_few() {
         lanes = f64::from(few);
@@ -224,8 +227,8 @@ fn input_wait(
     free.left = free.left.max(0.0);
     let itself = QueuedWork::of(own, &queued, served);
     let own_waits = (queued.count - (lanes * follows - own_served)).max(0.0);
-    // Return the waiting work that a worm finds if a lane of its input is free (`at` 0), or this work times its mean
-    // size (`at` 1).
+    // Return, for the waiting worms that a worm finds if a lane of its input is free, the sum of their mean service
+    // times (`at` 0) or of the second moments of their service times (`at` 1).
     let waits = |at: usize, each: f64| {
         let before = all.waiting[at] - itself.waiting[at];
         let for_own = own_served * (all.during[at] - itself.during[at]);
@@ -234,12 +237,14 @@ fn input_wait(
     free.waiting = waits(0, own.service.mean);
     let waiting_second = waits(1, own.service.second);
     let before = [0, 1].map(|at| (all.at_end[at] - itself.at_end[at]).max(0.0));
-    // Work gathers in proportion to the service time of the worm before, which is longer than the mean on average.
+    // Work gathers in proportion to the service time of the previous worm. On average this is more than the mean service
+    // time.
     let growth = before[0] * own.service.mean / own.service.second;
     let more = growth * growth * own.service.third / own.service.mean;
     let ahead = before[0] + (lanes - 1.0) * own.service.mean;
     let ahead_second = before[1] + more + (lanes - 1.0) * own.service.second;
-    // The work that has gathered behind the worm in service, if a lane is free, also grows with its service time.
+    // Work gathers behind the worm in service even if a lane is free. Estimate its second moment from the ratio of this
+    // work to the rest of the service.
     let ratio = free.waiting / free.left.max(1e-12 * own.service.mean);
     let free_second = free.left_second * (1.0 + ratio + ratio * ratio) + waiting_second;
     Moments::with_probability(
@@ -253,7 +258,8 @@ fn input_wait(
 mod tests {
     use crate::worms::inflow::examples::inflow;
 
-    /// Checks that the number of waiting worms follows from the ratio.
+    /// Checks that the ratio between the probabilities of successive numbers reproduces the mean number of waiting
+    /// worms.
     #[test]
     fn the_ratio_reproduces_the_mean_number() {
         let rho: f64 = 0.6;

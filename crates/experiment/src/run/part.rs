@@ -36,7 +36,7 @@ impl Selection {
 pub struct Part {
     /// Number of the selected points and searches that are now in the journal.
     pub done: usize,
-    /// Name of the journal entry and error message, for each point and search that could not be computed.
+    /// For each point and search that could not be computed: the name of its journal entry, and the error message.
     pub failed: Vec<(String, String)>,
 }
 
@@ -48,7 +48,7 @@ enum Unit<'e> {
 }
 
 impl<'e> Unit<'e> {
-    /// Return the journal entry of the unit.
+    /// Return the identity of the journal file for the result of this point or search.
     fn entry(self) -> &'e Entry {
         match self {
             Self::Point(job) => &job.entry,
@@ -84,7 +84,7 @@ impl Experiment {
         let pool = self.pool()?;
         let worker = self.worker(pool.current_num_threads())?;
         let mut result = Part::default();
-        // In the first round, no unit has been left to other processes yet.
+        // True after a round in which other processes were computing all remaining units. No round has run yet.
         let mut waited = false;
         loop {
             let all = pool.install(|| self.try_all(&left, worker.as_ref(), waited));
@@ -147,12 +147,11 @@ impl Experiment {
         given.collect()
     }
 
-    /// Add to the journal a result that another process has computed and that its [`Experiment::give_away`]
-    /// has returned.
+    /// Add the result `bytes` of the point or search `name` to the journal. Another process has computed it and
+    /// exported it with [`Experiment::give_away`].
     ///
     /// # Errors
-    /// The entry is of another run or another version of isthmus, was damaged in transit, or cannot be
-    /// stored.
+    /// The entry is of another run or another version of isthmus, was damaged in transit, or cannot be stored.
     pub fn admit(&self, name: &str, bytes: Vec<u8>) -> Result<(), JournalError> {
         match self.unit(name) {
             Some(Unit::Point(job)) => (self.journal).admit(&job.entry, bytes, PointEnd::is_whole),
@@ -164,7 +163,7 @@ impl Experiment {
         }
     }
 
-    /// Return the point or search whose entry has this name.
+    /// Return the point or search with this name, such as `point-3`; `None` if there is none.
     fn unit(&self, name: &str) -> Option<Unit<'_>> {
         let (kind, position) = name.split_once('-')?;
         let position: usize = position.parse().ok()?;
@@ -189,16 +188,16 @@ impl Experiment {
         )?))
     }
 
-    /// Try to compute all units (points and searches) on all threads, then one by one those that did not fit
-    /// into memory together with others. Return `None` if the run has ended. `waited` says whether other
-    /// processes were computing all of these units at the last attempt.
+    /// Try to compute all units (points and searches) on all threads, then one by one those for which memory was too
+    /// small. The outcome of a unit is `None` if the run ended before it. `waited` says whether other processes were
+    /// computing all of these units at the last attempt.
     fn try_all(
         &self,
         units: &[Unit<'_>],
         worker: Option<&Worker>,
         waited: bool,
     ) -> Vec<Option<Outcome>> {
-        // An error that ends the whole run stops it at once, before other units start.
+        // `fail` stops the whole run at once after any error but a lack of memory, so that no other unit starts.
         let tried = |unit: &Unit<'_>, alone| match self.try_unit(*unit, worker, alone, waited) {
             Ok(outcome) => Some(outcome),
             Err(RunError::Memory { .. }) => None,
@@ -234,7 +233,7 @@ impl Experiment {
             Some(worker) if !there => {
                 match worker.take(&entry.name).map_err(JournalError::from) {
                     Ok(Taken::HeldBy(_)) => return Ok(Outcome::Elsewhere),
-                    // Another process has meanwhile finished the unit and released its claim.
+                    // Nothing to compute: another process has finished the unit in the meantime and released it.
                     Ok(Taken::Granted(_)) if self.journal.has(entry)? => None,
                     Ok(Taken::Granted(claim)) => Some(claim),
                     Err(error) if error.of_one_file() => {

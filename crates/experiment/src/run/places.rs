@@ -1,4 +1,4 @@
-//! Axis values of points and searches, in the form of results and of error messages.
+//! Conversion of the axis values of points and searches to their form in results and in error messages.
 
 use crate::result::AxisValue;
 use isthmus_scenario::{Scenario, SearchLine};

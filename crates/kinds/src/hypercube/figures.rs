@@ -21,7 +21,7 @@ pub(super) fn held(cycles: &[Cycles], messages: impl Iterator<Item = u64>) -> Ve
         .collect()
 }
 
-/// Properties of a binary hypercube with I/O nodes that results contain.
+/// Properties of a binary hypercube with I/O nodes, as the results list them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HypercubeSummary {
     /// Dimension of the PE hypercube.
@@ -46,7 +46,7 @@ pub struct HypercubeSummary {
 /// Maximum number of PEs for which the results list the I/O node of each PE.
 const SERVERS_LISTED_MAX: u32 = 4096;
 
-/// Return the properties of a hypercube that results contain.
+/// Return the properties of a hypercube, as the results list them.
 pub(super) fn summary(spec: &HypercubeSpec, machine: &Machine) -> HypercubeSummary {
     let placement = machine.placement();
     let layout = machine.layout();

@@ -42,7 +42,7 @@ const FLOWS: &[FlowInfo] = &[
 impl Kind for Hypercube {
     /// Hypercube that is ready to be simulated.
     type Built = Built;
-    /// Properties of the hypercube that results contain.
+    /// Properties of the hypercube, as the results list them.
     type Summary = HypercubeSummary;
 
     /// Build the hypercube that a scenario describes.
@@ -54,7 +54,8 @@ impl Kind for Hypercube {
         })
     }
 
-    /// Combine the hypercube with the traffic to a point of a sweep, which experiments simulate and measure.
+    /// Return the point that experiments simulate: the hypercube with its traffic. Return the field in error if the two
+    /// do not fit.
     fn subject(built: &Built, traffic: &TrafficSpec) -> Result<Arc<dyn Subject>, Flaw> {
         let io_nodes = built.machine.placement().io_node_count();
         if let Some(spot) = traffic.hot_io_node
@@ -73,7 +74,7 @@ impl Kind for Hypercube {
         }))
     }
 
-    /// Return the properties of the hypercube that results contain.
+    /// Return the properties of the hypercube, as the results list them.
     fn summary(built: &Built) -> HypercubeSummary {
         figures::summary(&built.spec, &built.machine)
     }
@@ -180,7 +181,7 @@ impl Subject for Point {
         &NAMES
     }
 
-    /// Return whether the workload can produce the latency with index `measure`.
+    /// Return whether this workload has messages whose latency is measure number `measure`.
     fn occurs(&self, measure: usize) -> bool {
         measures::occurs(measure, &self.built.machine, &self.traffic)
     }
@@ -214,12 +215,12 @@ impl Subject for Point {
         per_ms(&self.traffic)
     }
 
-    /// Return the estimates of the analytic model for this point of a sweep.
+    /// Return the values that the analytic model estimates for this point. Results show them beside the simulation.
     fn overlay(&self) -> Overlay {
         analysis::overlay(&self.built, &self.traffic)
     }
 
-    /// Return the demand on each part of the hypercube, and the supply of the part.
+    /// Return, for each part of the hypercube, the demand on it and the throughput that it can supply.
     fn capacity(&self) -> Capacity {
         capacity::capacity(&self.built, &self.traffic, per_ms(&self.traffic))
     }

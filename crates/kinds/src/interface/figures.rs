@@ -7,7 +7,7 @@ use isthmus_stream_sim::spec::{From, Machine, To, Work};
 use isthmus_stream_sim::{LinkKind, Part, parts};
 use serde::Serialize;
 
-/// Properties of a torus of cells with its network interface that results contain.
+/// Properties of a torus of cells with its network interface, as the results list them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct InterfaceSummary {
     /// Number of rows of cells.
@@ -28,7 +28,7 @@ pub struct InterfaceSummary {
     pub engines: u32,
 }
 
-/// Return the properties of the torus and its network interface that results contain.
+/// Return the properties of the torus and its network interface, as the results list them.
 pub(super) fn summary(machine: &Machine) -> InterfaceSummary {
     let stride = machine.columns / machine.links;
     InterfaceSummary {
@@ -82,7 +82,8 @@ fn stages(machine: &Machine, work: &Work) -> Vec<(&'static str, f64, String)> {
     stages
 }
 
-/// Return the slowest stage, which bounds the throughput: its bandwidth in MB/s and its name.
+/// Return the bandwidth in MB/s and the name of the slowest stage, which limits the throughput; `None` if there are no
+/// stages.
 pub(super) fn bound(machine: &Machine, work: &Work) -> Option<(f64, &'static str)> {
     let stages = stages(machine, work).into_iter();
     stages
@@ -90,7 +91,8 @@ pub(super) fn bound(machine: &Machine, work: &Work) -> Option<(f64, &'static str
         .min_by(|a, b| a.0.total_cmp(&b.0))
 }
 
-/// Return the demand on each stage and the supply of the stage.
+/// Return the demand on each stage through which data pass, which is the offered load, and the bandwidth of the stage,
+/// both in MB/s.
 pub(super) fn capacity(machine: &Machine, work: &Work, load: Option<f64>) -> Capacity {
     let parts = stages(machine, work).into_iter();
     let parts = parts.map(|(name, supply, basis)| PartKind {
@@ -112,8 +114,8 @@ pub(super) fn capacity(machine: &Machine, work: &Work, load: Option<f64>) -> Cap
     }
 }
 
-/// Return the kind of a part in results, with its location as one or two numbers. Cells come first; the interface
-/// has the number after the last cell.
+/// Return the name of a kind of part in results, with the location of the part as one or two numbers. A location is the
+/// number of a cell; the interface has the number after the last cell.
 fn location(part: Part, cells: u32) -> (&'static str, u32, Option<u32>) {
     match part {
         Part::Link(LinkKind::Torus(from, to)) => ("link", from, Some(to)),

@@ -1,4 +1,4 @@
-//! Scenario tables that all machines with jobs share, of any topology.
+//! Scenario tables for jobs. They are the same for all kinds of machines that run jobs.
 
 use super::table::JobTable;
 use crate::bandwidths;
@@ -28,7 +28,8 @@ const LOADS: Loads = Loads {
     write: bandwidths::write::<{ bandwidths::MB_PER_S }>,
 };
 
-/// Type of a scenario field: names of measures, such as latencies, to which a stopping rule applies.
+/// Type of scenario fields whose value is a list of names of measures, such as `["io.response"]`: a stopping rule
+/// applies to these measures.
 const MEASURES: Measures = Measures {
     example: "[\"io.response\"]",
     named: true,
@@ -36,7 +37,8 @@ const MEASURES: Measures = Measures {
 /// Type of a scenario field: an offered load, as a bandwidth.
 const LOAD: Throughput = Throughput::offered("MB/s");
 
-/// Return a field of `[stop]` or `[search]` with the default that it has for machines with jobs.
+/// Return a field of the tables `[stop]` or `[search]`, with the default and the description that it has on machines
+/// with jobs.
 fn adapt_field(row: Field) -> Field {
     match &*row.key {
         "stop.of" => row
@@ -75,7 +77,8 @@ pub(crate) const fn tables(
     }
 }
 
-/// Return the fields of `[workload]` except those of jobs, and the fields of devices behind servers.
+/// Return the fields of the table `[workload]` of type `T`, without those of single jobs, and the fields of the
+/// servers' storage devices.
 pub(crate) fn workload<T: Describe>() -> Vec<Field> {
     let jobs = Rows::of::<T>("workload").into_iter();
     jobs.chain(Rows::of::<StorageTable>(DEVICE)).collect()

@@ -31,15 +31,15 @@ pub(super) struct Credits {
 }
 
 impl Credits {
-    /// Return the credits of a link with signal delay `delay`, into a node or into a switch. A full packet takes
-    /// `full_ps` on the link. Return `None` if the links carry circuits.
+    /// Return the credits of a link into a node or into a switch. A full packet takes `full_ps` on the link, and a
+    /// signal takes `delay`. Return `None` if the network switches circuits, which need no credits.
     pub fn of(fabric: &impl Fabric, full_ps: f64, delay: Time, into_node: bool) -> Option<Self> {
         let spec = fabric.network().spec();
         let Switching::CutThrough { buffer, credit, .. } = spec.switching else {
             return None;
         };
         let channels = spec.virtual_channels.max(1);
-        // A node consumes a packet as fast as its link delivers it.
+        // There is no switch delay into a node, which consumes a packet as fast as its link delivers it.
         let switch_ps = match into_node {
             true => 0,
             false => spec.switch_latency.ps(),
@@ -73,17 +73,19 @@ impl Credits {
     }
 }
 
-/// Spread of the packets of a run over the channel classes of each link.
+/// Distribution of the packets of a run over the channel classes, for each link.
 pub(super) struct Spread {
-    /// Argument `spread` of [`Credits::share`] for each link that known routes cross.
+    /// For each link on a known route: the argument `spread` of [`Credits::share`], which says how evenly packets use
+    /// the channel classes.
     by_link: BTreeMap<u32, f64>,
     /// Time of a full packet on a link, in picoseconds.
     full_ps: f64,
 }
 
 impl Spread {
-    /// Return the spread that follows from the routes of all jobs. The spread is empty if some jobs have no
-    /// predictable demand, if the network is too large to follow its routes, or if buffers limit no link.
+    /// Return the distribution of packets over channel classes that follows from the routes of all jobs. It is empty if
+    /// some jobs have no predictable demand, if the network is too large to follow its routes, or if buffers limit no
+    /// link.
     pub fn of(fabric: &impl Fabric, traffic: &JobsTraffic, layout: &Layout) -> Self {
         let classes = fabric.routes().classes();
         let rules = rules(fabric.network().spec(), classes);

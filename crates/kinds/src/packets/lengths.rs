@@ -6,7 +6,7 @@ use isthmus_analytic::trains::Packets;
 use isthmus_machine::packets::spec::NetworkSpec;
 use isthmus_workload::jobs::spec::{Sizes, Spread};
 
-/// Number of intervals into which a distribution of lengths divides one mean length.
+/// Number of intervals of equal width per mean length, into which a distribution of lengths is divided.
 const CELLS: f64 = 64.0;
 
 /// Longest length as a multiple of the mean: an exponential distribution exceeds it with probability 10^-9.
@@ -21,7 +21,7 @@ pub(super) struct Pace<'a> {
     pub slower: f64,
 }
 
-/// Return the packets of messages of these sizes: for each length, with the probability of the length.
+/// Return the packets of messages of these sizes: each possible length with its probability.
 pub(super) fn lengths(sizes: Sizes, pace: Pace<'_>) -> Vec<Packets> {
     let Pace {
         spec,
@@ -49,7 +49,7 @@ pub(super) fn lengths(sizes: Sizes, pace: Pace<'_>) -> Vec<Packets> {
     spread(sizes).into_iter().map(packets).collect()
 }
 
-/// Return the lengths of a distribution of sizes in bytes, with their probabilities.
+/// Return each possible length of messages in bytes with its probability, for a distribution of sizes.
 fn spread(sizes: Sizes) -> Vec<(f64, f64)> {
     let mean = sizes.mean.get() as f64;
     let cells = |most: f64, above: &dyn Fn(f64) -> f64| -> Vec<(f64, f64)> {

@@ -50,7 +50,8 @@ impl Format for Sci {
     }
 }
 
-/// Type of a scenario field: names of measures, such as latencies, to which a stopping rule applies.
+/// Type of scenario fields whose value is a list of names of measures, such as `["latency"]`: a stopping rule applies
+/// to these measures.
 const MEASURES: Measures = Measures {
     example: "[\"latency\"]",
     named: false,
@@ -59,7 +60,7 @@ const MEASURES: Measures = Measures {
 /// Type of a scenario field: an offered load, as a bandwidth.
 const LOAD: Throughput = Throughput::offered("GB/s");
 
-/// Return a field of `[stop]` or `[search]` with the default that it has for SCI fabrics.
+/// Return a field of the tables `[stop]` or `[search]`, with the default and the examples that it has for SCI fabrics.
 fn adapt_field(row: Field) -> Field {
     let measures = "[\"latency\"]";
     runs::own(

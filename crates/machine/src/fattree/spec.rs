@@ -17,8 +17,8 @@ pub struct FatTreeSpec {
 }
 
 impl FatTreeSpec {
-    /// Return the QsNET of the QsNET paper (sections 2 and 4.1) with `levels` levels. Values that the paper
-    /// does not state follow this project's reading of the paper.
+    /// Return the QsNET network of the QsNET paper (sections 2 and 4.1) with `levels` levels. Where the paper states no
+    /// value, this project's interpretation of the paper applies.
     pub fn qsnet(levels: u32) -> Self {
         Self {
             shape: Shape::KAry { arity: 4, levels },

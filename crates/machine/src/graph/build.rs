@@ -78,8 +78,8 @@ impl Built {
     /// Build the network that `spec` describes.
     ///
     /// # Errors
-    /// If the network is disconnected, links have fewer virtual channels than layers are needed, or
-    /// parameters contradict one another.
+    /// If the network is disconnected, links have fewer virtual channels than the routes need layers, or parameters
+    /// contradict one another.
     pub fn new(spec: &GraphSpec) -> Result<Self, MachineError> {
         let network = Network::with_delays(&spec.network, &spec.shape.delays())?;
         match &spec.shape {

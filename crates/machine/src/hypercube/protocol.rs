@@ -11,7 +11,7 @@ use isthmus_wormhole::Engine;
 use std::sync::Arc;
 
 impl<O: Observer> Driver<'_, O> {
-    /// Start an I/O demand that `pe` generated in cycle `asked`.
+    /// Start an I/O demand of `pe`, which was generated in cycle `asked`.
     #[cold]
     pub(crate) fn io_demand(
         &mut self,
@@ -89,7 +89,7 @@ impl<O: Observer> Driver<'_, O> {
         }
     }
 
-    /// Start the message of an I/O demand that the state `index` describes.
+    /// Start the message of an I/O demand whose state has the number `index`.
     fn send(&mut self, engine: &mut Engine<Tag>, index: MessageId) {
         let state = &mut *self.state;
         let message = state.messages[index];
@@ -130,7 +130,8 @@ impl<O: Observer> Driver<'_, O> {
         );
     }
 
-    /// Handle the arrival of the head of a message of an I/O demand. The next step starts when the tail arrives.
+    /// Handle the arrival of the first flit of a message of an I/O demand. The next step starts when the last flit
+    /// arrives.
     pub(crate) fn delivered_io_message(
         &mut self,
         engine: &mut Engine<Tag>,
@@ -225,7 +226,7 @@ impl<O: Observer> Driver<'_, O> {
         let stream = state.io_nodes[node as usize].stream();
         let holder = match state.traffic.locate(node, count, stream) {
             Location::Local => node,
-            // The substitute of a failed I/O node accesses its devices.
+            // A failed I/O node has a substitute, which accesses the devices of the failed one.
             Location::Remote(other) => state.machine.attends(other),
         };
         if holder == node {
@@ -341,7 +342,7 @@ impl<O: Observer> Driver<'_, O> {
             self.part_done(engine, &message, time);
             return;
         }
-        // Replace the chain of messages that ended here by one chain for each of these messages.
+        // Several messages follow: replace the chain of messages that ended here by one chain for each of them.
         let state = &mut *self.state;
         let open = &mut state.open[message.open];
         open.parts = open.parts + next.len() as u32 - 1;
@@ -364,7 +365,7 @@ impl<O: Observer> Driver<'_, O> {
         self.wait(engine, Stage::Send, message, time);
     }
 
-    /// Schedule the event `stage` of a message of an I/O demand for `time`.
+    /// Let a message of an I/O demand wait until `time`, when its event `stage` is due.
     fn wait(
         &mut self,
         engine: &mut Engine<Tag>,
@@ -379,7 +380,8 @@ impl<O: Observer> Driver<'_, O> {
         engine.schedule(time, 2 * self.state.pes + index.number());
     }
 
-    /// Handle the end of a chain of messages of an I/O demand at `time`.
+    /// Handle the end of one chain of messages of an I/O demand at `time`. The end of the last chain completes the
+    /// demand.
     fn part_done(&mut self, engine: &mut Engine<Tag>, message: &MessageState, time: Cycles) {
         let state = &mut *self.state;
         let open = &mut state.open[message.open];

@@ -27,7 +27,7 @@ pub enum NetworkError {
         delay: Time,
         /// Unit of time of the engine.
         tick: Time,
-        /// Largest valid delay.
+        /// Largest delay for which a simulation is possible with this tick.
         most: Time,
     },
 }
@@ -110,8 +110,8 @@ impl Network {
         Ok(self.rules(1, routes.classes()).check_on(routes)?)
     }
 
-    /// Return the engine's parameters where each node has `queues` processes and virtual channels are divided
-    /// among `classes` classes.
+    /// Return the parameters of the packet engine, for `queues` processes per node and virtual channels that are
+    /// divided among `classes` classes.
     pub(crate) fn rules(&self, queues: u32, classes: u32) -> Rules {
         let spec = &self.spec;
         let (nic, ticks) = (&spec.nic, |time| self.ticks(time));

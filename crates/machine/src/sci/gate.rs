@@ -13,8 +13,7 @@ struct NodeGate {
     next_known: bool,
     /// Requests that the traffic source has generated and that were not passed to the engine yet.
     generated: VecDeque<Request>,
-    /// Time of the newest request that was passed to the engine, if this request was not yet reported as
-    /// generated.
+    /// Time at which the newest request that the engine has was generated; `None` if that was reported already.
     unreported: Option<Cycles>,
     /// Number of requests in `generated` that were already reported as generated.
     reported: usize,
@@ -23,7 +22,7 @@ struct NodeGate {
 /// Gate that lets requests of nodes into their interfaces, up to the limit for each node.
 #[derive(Debug, Clone)]
 pub(super) struct Gate {
-    /// Largest number of transactions of a node that are under way.
+    /// Maximum number of transactions of a node that may be under way at a time.
     most: u32,
     node_gates: Vec<NodeGate>,
 }

@@ -17,7 +17,7 @@ pub struct Arrival {
     pub links: u32,
     /// Number of times that the request changed rings.
     pub ring_changes: u32,
-    /// Number of times that a full queue refused the request, so that it was sent again.
+    /// Number of times that the request was sent again because a queue on its route was full.
     pub retries: u32,
 }
 
@@ -29,8 +29,8 @@ pub trait Observer {
     /// Handle the arrival of a request.
     fn arrived(&mut self, arrival: &Arrival);
 
-    /// Handle the completion of a transaction of `node`. A move is complete at its arrival. Others are
-    /// complete at the tail of the response, `response` cycles after generation.
+    /// Handle the completion of a transaction of `node`. A move is complete when it arrives. Other transactions are
+    /// complete when the last symbol of the response arrives, `response` cycles after generation.
     fn completed(&mut self, node: u32, response: Option<Cycles>);
 
     /// Handle the drop of a transaction that found no free slot at its source.

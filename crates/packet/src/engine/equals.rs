@@ -4,8 +4,8 @@ use crate::readings::LinkTie;
 use crate::routes::pick;
 use isthmus_kernel::Cycles;
 
-/// Chooses one of several equally good links for a packet, by the rule for ties. `free` returns the
-/// time from which the transmitter of a link is free.
+/// Chooses one of several equally good links by the rule for ties; `None` if there are no links.
+/// `free` returns the time from which the transmitter of a link is free.
 pub(super) fn choose_equal(
     rule: LinkTie,
     mut equals: impl Iterator<Item = u32> + Clone,

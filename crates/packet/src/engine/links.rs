@@ -19,7 +19,7 @@ const LANES_IN_RECORD: usize = 2;
 /// cache line.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Link {
-    /// Time at which the transmitter becomes free.
+    /// Time from which the transmitter of the link is free.
     pub transmitter: Cycles,
     /// With circuits: for each lane in the record, the time at which it becomes free. It is `NEVER`
     /// while the time is unknown, and for a lane that does not exist. With cut-through: the time of
@@ -59,8 +59,8 @@ impl Link {
         self.free = [next, returning_channels];
     }
 
-    /// Return when the link may next become available, as far as known. With cut-through, credits
-    /// must have been collected before the call.
+    /// Return the earliest time at which the link may become available, as far as known. With
+    /// cut-through, the caller must have collected credits before.
     #[inline]
     fn next_change(&self, now: Cycles) -> Cycles {
         match self.transmitter > now {
@@ -76,10 +76,10 @@ impl Link {
 pub(super) struct NextCheck(Cycles);
 
 impl NextCheck {
-    /// A check of the group of links at a time that is not known yet. Greater values are states,
-    /// not times.
+    /// A check at a time that is not known yet. Greater values than this one are states instead of
+    /// times.
     pub const UNKNOWN: Self = Self(NEVER - 3);
-    /// A check of the group of links when the tick ends, which serves waiting headers.
+    /// A check of the group of links at the end of the tick, in which waiting headers get links.
     pub const TICK_ENDS: Self = Self(NEVER - 2);
     /// A check of the group of links when the tick ends: one header has requested a link, no other
     /// waits.
@@ -117,14 +117,14 @@ struct Line([Link; 2]);
 
 const _: () = assert!(size_of::<Line>() == 64);
 
-/// Counters and end of a link. The engine accesses them once for each packet, when it gets the
-/// link.
+/// Counters of a link, and the switch port to which it leads. The engine accesses them once per
+/// packet, when the packet gets the link.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(32))]
 pub(super) struct Ledger {
-    /// Busy ticks of the transmitter, and number of packets that got the link: see
-    /// [`Counters`](crate::Counters).
+    /// Number of ticks in which the transmitter was busy: see [`Counters`](crate::Counters).
     pub busy: u64,
+    /// Number of packets that got the link.
     pub packets: u64,
     /// Ticks for which circuits occupied the lanes (virtual channels) of the link: the sum of
     /// earlier release times minus the sum of all grant times. The present release times of the
@@ -154,8 +154,8 @@ pub(super) struct Links {
     lines: Vec<Line>,
     /// For each link, its counters and its end, which choices among links do not need.
     ledgers: Vec<Ledger>,
-    /// For the first link of a group, the input served last. Round robin continues with the next
-    /// one.
+    /// For the first link of a group: the switch input from which a packet was served last. Round
+    /// robin continues with the next input.
     served: Vec<u32>,
     /// Release times of the lanes (virtual channels) of each link for which its [`Link`] record has
     /// no room.
@@ -186,20 +186,20 @@ impl Links {
         }
     }
 
-    /// Return the record of a link that choices among links read.
+    /// Return the record of a link, which routing reads to choose among links.
     #[inline]
     pub fn get(&self, link: u32) -> &Link {
         &self.lines[(link / 2) as usize].0[(link % 2) as usize]
     }
 
-    /// Return a mutable reference to the record of a link that choices among links read.
+    /// Return mutable access to the record of a link, which routing reads to choose among links.
     #[inline]
     pub fn get_mut(&mut self, link: u32) -> &mut Link {
         &mut self.lines[(link / 2) as usize].0[(link % 2) as usize]
     }
 
-    /// Return when one of these links may next become available, as far as known. With cut-through,
-    /// credits must have been collected before the call.
+    /// Return the earliest time at which one of these links may become available, as far as known.
+    /// With cut-through, the caller must have collected credits before.
     #[inline]
     pub fn next_change(&self, run: Run, now: Cycles) -> Cycles {
         let mut next = NEVER;
@@ -310,9 +310,9 @@ impl Links {
         self.lanes.of_class(0, class)
     }
 
-    /// Return the number of busy lanes (virtual channels) of a link, or of one class of it. If a
-    /// link has a single lane, the count without a class includes one more. It is
-    /// [`Links::busy_lanes_max`] if all are busy.
+    /// Return the number of busy lanes (virtual channels) of a link, or of one class of it. Without
+    /// a class, a link with a single lane counts one lane more, which is always busy. If all lanes
+    /// are busy, the result is [`Links::busy_lanes_max`].
     #[inline(always)]
     pub fn busy_lanes(&self, link: u32, class: Option<u16>, now: Cycles) -> u32 {
         if let Some(class) = class {

@@ -3,7 +3,7 @@
 use crate::traffic::{Kind, Message};
 use isthmus_kernel::Cycles;
 
-/// State of a message from the time it is offered to the engine until its delivery.
+/// State of a message in the engine, from its offer to its delivery.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct MessageState<T> {
     pub message: Message<T>,
@@ -17,8 +17,9 @@ pub(super) struct MessageState<T> {
     pub bytes: u64,
     /// Bytes of the data or request that are not sent yet.
     pub unsent: u64,
-    /// Number of packets of the data or request, and number of those packets that have arrived.
+    /// Number of packets of the data or request.
     pub packets: u64,
+    /// Number of these packets that have arrived.
     pub arrived: u64,
     /// Latest time at which an acknowledgement of an arrived packet reaches the sender of the
     /// message.

@@ -169,8 +169,8 @@ pub trait Routes: Debug {
     /// Return the initial route state of the headers of all packets from one node to another.
     fn initial_state(&self, from: u32, to: u32) -> u16;
 
-    /// Return the links, of [`Routes::node_links`], over which a packet may leave its node. The engine
-    /// repeats the call until the packet is injected. `random` is for random choices.
+    /// Return the links over which a packet may leave its source node. They must be among [`Routes::node_links`]. The
+    /// engine repeats the call until the packet is injected. `random` is for random choices.
     fn first_links(&self, header: &mut Header, random: impl FnOnce() -> u64) -> Run;
 
     /// Return the route state of a packet that is injected. Here a network chooses among routes by
@@ -203,7 +203,7 @@ pub struct End {
     pub port: u32,
 }
 
-/// Links with consecutive numbers, any of which leads towards the destination.
+/// A range of links with consecutive numbers. A packet may take any of them towards its destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Run {
     /// Number of the first link of the run.
@@ -252,14 +252,13 @@ pub trait LocalView {
     /// lanes (virtual channels) in use. Packets in an output buffer do not count.
     fn occupied(&self, link: u32) -> u64;
 
-    /// Return the bytes of the packets whose headers wait for the run that starts with link
+    /// Return the total bytes of the packets that wait at the switch for a link of the run that starts with link
     /// `first`. With circuits, return the number of these packets.
     fn waiting(&self, first: u32) -> u64;
 }
 
 impl End {
-    /// Return the vertex and port to which a link of a wiring leads. The port is that of the
-    /// reverse link of the same cable.
+    /// Return the vertex to which a link leads, and the port of the link at this vertex.
     pub fn of(wiring: &Wiring, link: u32) -> Self {
         let vertex = wiring.target(link);
         Self {

@@ -1,4 +1,4 @@
-//! Arrays in memory.
+//! Arrays in the memory of a rank, described by bytes and strides, and checks of these descriptions.
 
 use super::TransferError;
 use crate::comb::Comb;
@@ -58,7 +58,7 @@ pub(super) struct ArrayName {
 }
 
 impl ArrayName {
-    /// Create the name of the array of a part, without a rank.
+    /// Create the name of the array of part `part` in error messages, as long as its rank is unknown.
     pub fn new(side: &'static str, part: usize) -> Self {
         Self {
             side,
@@ -128,9 +128,9 @@ impl ArrayName {
         self.check_end(bytes, end.unwrap_or(u64::MAX))
     }
 
-    /// Check that no two elements share bytes: in the order of strides, each stride exceeds the
-    /// extent of all smaller ones. The stride of a dimension with a single index has no effect. It
-    /// is set to the size of an element, so that the dimension is never the slowest.
+    /// Check that no two elements share bytes. For this, each stride must exceed the extent of all dimensions with
+    /// smaller strides. The stride of a dimension with a single index has no effect; it is replaced by the size of an
+    /// element.
     pub fn check_disjoint(
         &self,
         part: &[Comb],

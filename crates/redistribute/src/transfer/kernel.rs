@@ -15,7 +15,8 @@ pub struct SourceRuns<'a> {
     pub runs: Runs,
     /// The bytes of the source, from the first run on.
     pub from: &'a [u8],
-    /// Position in bytes, in the destination slice, to which the first run is copied.
+    /// Position in the destination slice, in bytes, to which the first run of this source is
+    /// copied.
     pub to: usize,
 }
 
@@ -38,9 +39,9 @@ pub fn copy(runs: Runs, from: &[u8], to: &mut [u8]) {
     interleave(&[SourceRuns { runs, from, to: 0 }], to);
 }
 
-/// Copy runs of several sources with interleaved destinations, all with the same step. The first
-/// runs of all sources are copied first, then the second runs, and so on. So memory is written in
-/// order, which the processor predicts best.
+/// Copy runs from several sources alternately: the first run of each source, then the second run of
+/// each, and so on. All runs have the same length and step. So memory is written in order, which
+/// the processor predicts best.
 pub fn interleave(sides: &[SourceRuns<'_>], to: &mut [u8]) {
     let len = sides[0].runs.len;
     if sides.iter().any(|side| side.runs.len != len) {

@@ -160,8 +160,8 @@ pub fn runs(section: &Section, element: u64, from: Side<'_>, to: Side<'_>) -> Ve
     Walk::new(&dims, element, &from_strides, &to_strides).runs()
 }
 
-/// Return the families of a section with new positions for one side: those in a message, where runs
-/// follow one another without gaps. `set` sets the position of this side.
+/// Return the runs (families) of a section with new positions on one side: those in a message,
+/// where runs follow one another without gaps. `set` replaces the position on this side.
 fn in_message(section: &Section, set: impl Fn(At, u64) -> At) -> Vec<Vec<Family>> {
     let dims = section.dims.iter().map(|families| {
         let mut before = 0;

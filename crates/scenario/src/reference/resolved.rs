@@ -14,7 +14,7 @@ const VALUE_MAX: usize = 200;
 pub struct Resolved {
     /// Key of the field.
     pub key: String,
-    /// Value of the field without quotation marks, or a description if the field has no value.
+    /// Value of the field as text, strings without quotation marks; a description if the field has no value.
     pub value: String,
     /// Origin of the value: `given`, `override`, `axis`, `preset NAME`, `default`, or `derived` from other
     /// fields.
@@ -24,8 +24,8 @@ pub struct Resolved {
 }
 
 impl Scenario {
-    /// Return the effective value of every field that applies at the first point, in the order of the
-    /// reference. Without points, use the first combination of the axes.
+    /// Return the effective value of every field that applies at the first point of the sweep, in the order of the
+    /// reference. A sweep without points counts as one point: the first combination of axis values.
     pub fn resolved(&self) -> Vec<Resolved> {
         let settings = self.first_settings();
         let derived = (self.kind.derived)(&self.machine);

@@ -30,8 +30,8 @@ pub(super) enum Kind {
     /// A good echo, which accepts a send. [`Header::number`] is the number of the output queue from
     /// which the packet was sent.
     Good,
-    /// A busy echo, which refuses a send. [`Header::number`] is the number of the packet. An echo
-    /// whose send has not reached its target yet is also of this kind.
+    /// A busy echo, by which the target refuses a send. [`Header::number`] is the number of the
+    /// packet. An echo is also of this kind as long as its send has not reached the target.
     Busy,
 }
 
@@ -120,7 +120,7 @@ impl Headers {
         Self { headers }
     }
 
-    /// Return the packet header in a slot, for changes.
+    /// Return mutable access to the packet header in a slot.
     #[inline]
     pub fn get_mut(&mut self, slot: HeaderId) -> &mut Header {
         &mut self.headers[slot]

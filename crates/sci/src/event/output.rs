@@ -20,8 +20,8 @@ impl<T: Copy> Engine<T> {
             for index in 0..count {
                 let port = busy[index];
                 let due = self.step(InterfaceId::new(port));
-                // The loop has no branch: the processor cannot predict whether an output has more
-                // packets.
+                // Always store the port, and count it only if it is still due before `end`. This
+                // avoids a branch that the processor would often predict wrongly.
                 busy[still] = port;
                 still += usize::from(due < end);
                 self.outputs_agenda.set_due(port, due);
@@ -50,8 +50,7 @@ impl<T: Copy> Engine<T> {
     #[inline(never)]
     fn step(&mut self, port: InterfaceId) -> Cycles {
         let out = &self.outputs[port];
-        // If an own packet can leave in the cycle in which a header comes, the own packet leaves
-        // first.
+        // Send an own packet first if one can leave in the same cycle as a forwarded packet.
         if out.own <= out.pass {
             self.send_own(port)
         } else {
@@ -105,8 +104,8 @@ impl<T: Copy> Engine<T> {
             class: flight.class,
         };
         out.free = now + u64::from(size);
-        // An own packet leaves once the link is free. `Cycles::MAX` (no own packet waits) stays
-        // unchanged.
+        // An own packet cannot leave before the link is free. If none waits (`Cycles::MAX`), the
+        // value stays unchanged.
         out.own = next.max(out.free);
         let due = out.due();
         let to = out.next;
@@ -128,8 +127,8 @@ impl<T: Copy> Engine<T> {
     fn forward(&mut self, port: InterfaceId) -> Cycles {
         let out = &mut self.outputs[port];
         let (slot, header, next) = self.headers.pop(&mut out.line);
-        // Count the symbols received over the link. An echo that starts at this interface, in place
-        // of its send, has not crossed it.
+        // Count the symbols of a packet that came over the incoming link. An echo that starts at
+        // this interface in place of its send did not come over this link.
         if header.kind == Kind::Send || header.left != header.back {
             self.received[port].count(header.kind, header.time, header.size);
         }
@@ -141,8 +140,8 @@ impl<T: Copy> Engine<T> {
         header.left = left;
         out.pass = next;
         out.free = start + size;
-        // An own packet leaves once the link is free. `Cycles::MAX` (no own packet waits) stays
-        // unchanged.
+        // An own packet cannot leave before the link is free. If none waits (`Cycles::MAX`), the
+        // value stays unchanged.
         out.own = out.own.max(out.free);
         let due = out.due();
         let to = out.next;
@@ -160,20 +159,20 @@ impl<T: Copy> Engine<T> {
     fn push_forwarded(&mut self, to: InterfaceId, slot: HeaderId, time: Cycles) {
         let out = &mut self.outputs[to];
         self.headers.push(&mut out.line, slot);
-        // Headers that are already on the link arrive before this one.
+        // Headers that are already on the link arrive earlier. So keep the earlier of both times.
         out.pass = out.pass.min(time);
         let due = out.due();
         self.schedule_output(to, due);
     }
 
-    /// Put a packet header on the link to interface `to`, at which the present segment of the
+    /// Put a packet header on the link to interface `to`, at which the current segment of the
     /// packet's route ends.
     #[inline(never)]
     fn push_ending(&mut self, to: InterfaceId, slot: HeaderId) {
         let header = *self.headers.get_mut(slot);
         if header.kind == Kind::Send {
-            // The echo replaces the last symbols of the send. It is a busy echo unless the target
-            // makes it a good echo when the send arrives.
+            // Send the echo in place of the last symbols of the packet. It is a busy echo (a
+            // refusal) until the target accepts the packet and changes it to a good echo.
             let size = self.rules.echo as u16 + 1;
             let follows = header.time + u64::from(header.size - size);
             let echo = self.headers.add(Header {

@@ -42,15 +42,16 @@ pub(super) fn phase_of(key: Key) -> u64 {
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct Input {
-    /// Key of the next arrival of a header that ends at this interface.
+    /// Sort key (cycle and phase) of the next arrival of a header that ends at this interface.
     pub arrival: Key,
-    /// Key of the next search of the crossbar for a packet to transfer.
+    /// Time (cycle and phase) of the crossbar's next search for a packet to transfer, as a sort
+    /// key.
     pub crossbar: Key,
     /// Cycle from which the crossbar behind this input is free.
     pub crossbar_free: Cycles,
     /// Class of the packet that the crossbar transfers or transferred last.
     pub transfer_class: Class,
-    /// Headers on the incoming link that end at this interface.
+    /// List of the headers that are on the incoming link and whose packets leave the ring here.
     pub line: Line,
     pub node: u32,
     /// Number of the interface among the interfaces of its node.
@@ -85,8 +86,8 @@ pub(super) struct Output {
     /// The interface to which the outgoing link leads.
     pub next: InterfaceId,
     /// Number of the first output queue of this interface. It has one queue for each class and each
-    /// interface of the node from which packets come; the queue at its own position is for the
-    /// client.
+    /// interface of the node from which packets come. In the place of this interface itself is the
+    /// queue of the client.
     pub queues: QueueId,
     /// Number of output queues of the interface.
     pub queue_count: u32,
@@ -97,17 +98,18 @@ pub(super) struct Output {
 /// Counters of the symbols received over the link that leads to an interface.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Received {
-    /// Number of symbols of sends, and of echoes, each with the idle symbol after it. The newest
-    /// packet is counted with all of its symbols, even those still to come.
+    /// Total symbols of all received sends, and of all echoes, each with the idle symbol after it.
+    /// The newest packet counts fully, even if it is not completely received yet.
     symbols: [u64; 2],
-    /// Cycle after the last symbol of the newest packet, and kind of that packet.
+    /// Cycle after the last symbol of the newest packet.
     end: Cycles,
+    /// Kind of the newest packet: 0 for a send, 1 for an echo.
     last_kind: usize,
 }
 
 impl Received {
-    /// Count the symbols of a packet of `size` symbols whose header has been received. Headers of
-    /// one time window may come in any order.
+    /// Count the symbols of a packet of `size` symbols whose header arrived at `time`. Packets need
+    /// not be counted in the order of their arrival.
     #[inline]
     pub fn count(&mut self, kind: Kind, time: Cycles, size: u16) {
         let kind = usize::from(kind != Kind::Send);
@@ -118,15 +120,15 @@ impl Received {
         }
     }
 
-    /// Return the numbers of symbols of sends and of echoes received before `now`, the time of the
-    /// call.
+    /// Return the number of symbols of sends, and of echoes, that were received before `now`. The
+    /// caller must pass the present cycle.
     pub fn symbols_before(&self, now: Cycles) -> [u64; 2] {
         let mut symbols = self.symbols;
         symbols[self.last_kind] -= self.end.saturating_sub(now);
         symbols
     }
 
-    /// Restart the counters at `now`, the time of the call.
+    /// Restart the counters at `now`, which must be the present cycle.
     pub fn restart(&mut self, now: Cycles) {
         self.symbols = [0; 2];
         self.symbols[self.last_kind] = self.end.saturating_sub(now);

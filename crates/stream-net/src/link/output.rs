@@ -1,5 +1,5 @@
-//! The half of a link that ranks read: the driver writes to it the SUs from buffers, and frames
-//! without data.
+//! The half of a link that ranks read: the driver writes to it striping units (SUs) from buffers,
+//! and frames without data.
 
 use super::{Drain, LinkEvent, Progress, ResumableDrain};
 use crate::frame::{Frame, Kind};
@@ -39,7 +39,7 @@ impl Out {
     }
 }
 
-/// The driver's writing end of a link.
+/// The end of a link to which the driver writes.
 #[derive(Debug)]
 pub(crate) struct Output {
     drain: Drain,
@@ -48,7 +48,8 @@ pub(crate) struct Output {
     written: usize,
     /// Zeros to write in place of the data of striping units that did not arrive completely.
     nothing: Vec<u8>,
-    /// Whether the rank was active since the last check for its presence.
+    /// Whether the rank at the other end was active since the driver last checked that it still
+    /// exists.
     pub peer_active: bool,
 }
 
@@ -78,7 +79,7 @@ impl Output {
         self.queue.push_back(out);
     }
 
-    /// Queues the striping units that were delivered before this end was attached.
+    /// Queues the striping units that were delivered to the link before this writing end existed.
     pub fn queue_undelivered(&mut self, undelivered: &mut Vec<(OrderId, Frame, BufferId, u64)>) {
         for (order, frame, buffer, at) in undelivered.drain(..) {
             self.deliver(order, frame, buffer, at);
@@ -139,7 +140,8 @@ impl Output {
         matches!(self.drain, Drain::Ring(_))
     }
 
-    /// Prepares the link for a poll. Returns whether the driver may sleep on the descriptor.
+    /// Prepares the link for a poll of its descriptor. Returns whether the driver may sleep until
+    /// the descriptor is ready; if not, the link can be written to now.
     pub fn arm(&mut self) -> bool {
         let front = self.queue.front();
         let remaining = front.map_or(1, |out| Frame::BYTES + out.bytes() - self.written) as u64;
@@ -151,7 +153,8 @@ impl Output {
         }
     }
 
-    /// Returns a message if the reader of this ring has left, so that no rank can read it.
+    /// Returns the reason, as an error message, if the reader of this ring has left, so that no
+    /// rank can read it; otherwise None.
     pub fn left_reason(&mut self) -> Option<String> {
         self.peer_active = false;
         match &mut self.drain {
@@ -182,8 +185,8 @@ impl Output {
             .then(|| resumable.flush())
     }
 
-    /// Writes as many queued frames as fit. Returns whether data moved. `progress` counts the
-    /// progress of streams.
+    /// Writes as many queued frames as the link accepts. Returns whether data moved. Counts the
+    /// written data in `progress`, and adds errors and completed writes to `events`.
     pub fn advance(
         &mut self,
         memory: &Memory,

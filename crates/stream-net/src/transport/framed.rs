@@ -1,4 +1,5 @@
-//! A connection that carries packets over a stream socket, to the peer's manager or a sink.
+//! A connection that carries packets over a stream socket such as TCP. At the other end is the
+//! peer's manager, or a program that only receives (a sink).
 
 use super::Incoming;
 use crate::claims::{Claims, write_claim};
@@ -13,8 +14,8 @@ use std::io::IoSlice;
 
 /// Maximum number of bytes read from a socket per call.
 const TURN: usize = 1 << 20;
-/// Number of bytes that are read before their checksum is computed, while they are in the L2
-/// cache.
+/// Number of bytes of a packet that are read at a time. Then their checksum is computed while they
+/// are still in the L2 cache.
 const STEP: usize = 128 << 10;
 /// Maximum number of packets that one system call writes.
 const BATCH: usize = 16;
@@ -159,7 +160,8 @@ impl Framed {
         Ok(any)
     }
 
-    /// Writes as much as fits of the first queued packets, up to one whose data is in rings.
+    /// Writes as many bytes of the queued packets as the socket accepts, from the first packet to
+    /// the last one before a packet whose data is in rings.
     fn write_batch(&mut self, memory: &Memory) -> Result<Moved, String> {
         let mut parts = [IoSlice::new(&[]); 2 * BATCH];
         let mut from = self.written;
@@ -311,8 +313,8 @@ impl Framed {
         self.skipped = 0;
     }
 
-    /// Prepares for closing the connection: drops queued packets. Returns whether the first one,
-    /// which may be partly written, can still be sent completely.
+    /// Prepares to close the connection: drops the queued packets, but keeps headers without data.
+    /// Returns false if a packet is partly written and can therefore not be completed.
     pub fn leave(&mut self) -> bool {
         let whole = self.written == 0 || self.queue.front().is_some_and(|out| out.order.is_none());
         self.queue.retain(|out| out.order.is_none());
@@ -339,8 +341,8 @@ fn read(socket: &Socket, bytes: &mut [u8]) -> Result<Moved, String> {
     socket.read(bytes).map_err(|error| error.to_string())
 }
 
-/// Writes as many bytes as fit of a header and its data in rings, after the first `from` bytes of
-/// both.
+/// Writes a header and then its data from rings, as many bytes as the socket accepts. The first
+/// `from` bytes of both together were written before and are skipped.
 fn write_claims(
     socket: &Socket,
     head: &[u8],

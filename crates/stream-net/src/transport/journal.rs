@@ -16,7 +16,8 @@ use std::path::{Path, PathBuf};
 /// Size of a slot in bytes. Every path that the system accepts fits.
 const SLOT: usize = 4096;
 
-/// A journal of the files that a driver writes.
+/// The journal of a driver: a file with the paths of the files that the driver is writing at the
+/// moment.
 #[derive(Debug)]
 pub struct Journal(File);
 
@@ -29,7 +30,7 @@ impl Journal {
     pub fn new(file: File) -> io::Result<Self> {
         let bytes = (WRITERS_MAX * SLOT) as u64;
         match fallocate(&file, FallocateFlags::empty(), 0, bytes) {
-            // Accept a file system that cannot reserve space.
+            // The journal also works on a file system that cannot reserve space.
             Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(Self(file)),
             Err(error) => Err(error.into()),
         }

@@ -11,7 +11,8 @@ use std::time::Duration;
 /// Maximum number of threads that write files of a driver, including threads that hang.
 pub(super) const WRITERS_MAX: usize = 256;
 
-/// The threads that write files of a driver, which shares this handle with them.
+/// A shared handle of the threads that write the files of a driver. The driver and each thread have
+/// a copy.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Writers(Arc<(Mutex<Slots>, Condvar)>);
 
@@ -35,7 +36,7 @@ impl Writers {
         self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records from now on in this journal which files are being written.
+    /// Uses this journal from now on to record which files are being written.
     pub fn keep_journal(&self, journal: Journal) {
         self.slots().journal = Some(Arc::new(journal));
     }

@@ -8,9 +8,9 @@ use crate::ids::{Instant, LinkId, StreamId};
 use crate::order::{Event, Work};
 
 impl Manager {
-    /// Handles an offer: ranks have offered `bytes` of the stream's data on this link since the
-    /// stream was submitted. A driver that does not know the number passes `u64::MAX`; fetches may
-    /// then wait at the link for data.
+    /// Handles the report that ranks have offered `bytes` of the stream's data on this link since
+    /// the stream was submitted. A driver that does not know the number passes `u64::MAX`; orders
+    /// to fetch data may then wait at the link.
     ///
     /// # Errors
     /// The stream is unknown, or does not transmit over the link.
@@ -33,8 +33,8 @@ impl Manager {
         Ok(())
     }
 
-    /// Handles the cut of a link: data under way on it is not moved. Streams over the link stop.
-    /// They continue when it is restored, by moving that data again.
+    /// Handles the cut of a link: streams over it stop until it is restored. Data that was on the
+    /// link at the cut is then moved again.
     pub fn handle_link_cut(&mut self, now: Instant, link: LinkId) {
         self.advance(now);
         if self.cut.contains_key(&link) {
@@ -86,8 +86,8 @@ impl Manager {
         self.settle();
     }
 
-    /// Returns the work that the manager must order again when the cut link of this order is
-    /// restored.
+    /// Returns the part of a task that the manager must order again when the cut link is restored;
+    /// `None` if the task needs no link or its stream has ended.
     fn work_to_repeat(&self, task: &Task) -> Option<Work> {
         let (Task::Fetch(stream, slot, su) | Task::Deliver(stream, slot, su)) = *task else {
             return None;

@@ -24,7 +24,7 @@ impl Manager {
     /// # Errors
     /// A format is invalid; a reference is unknown, closed or belongs to another application; a
     /// request exceeds the manager's resources or the application's limits; dependences are cyclic;
-    /// a lock step has started.
+    /// a stream would join a group in lock step that has started already.
     pub fn submit_all(
         &mut self,
         now: Instant,
@@ -93,11 +93,12 @@ impl Manager {
                 return Err(Error::NotOpen(id, why.clone()));
             }
         }
-        // A stream that ended before its turn stays in the queue until then, because its number and
-        // its end mark must still be used.
+        // Count also the streams that ended before their turn: they stay in the queue because their
+        // numbers and end marks must still be used.
         let in_line = connection.order[spec.direction.index()].len();
         let most = self.apps.get(&app).map_or(0, |app| app.limits.streams);
-        // End marks that the peer has not confirmed also count, even those of cancelled streams.
+        // Count also the end marks that the peer has not confirmed, even those of cancelled
+        // streams.
         let marks = match spec.direction {
             Direction::Transmit if most < u32::MAX => connection.transmit.marks(),
             _ => 0,
@@ -209,8 +210,8 @@ impl Manager {
         self.groups = groups;
     }
 
-    /// Resolves the references of the new streams to the streams that they follow or are
-    /// synchronised with.
+    /// Connects the new streams to the streams that they must follow or run in step with, as their
+    /// specifications say.
     fn link_dependences(
         &mut self,
         app: AppId,
@@ -327,8 +328,8 @@ impl Manager {
         Ok(())
     }
 
-    /// Checks that the members of the stream's lock step group that hold their resources to the end
-    /// leave enough resources for each other member.
+    /// Checks a stream that runs in lock step with others. The permanent members of its group hold
+    /// their resources until they end; they must leave enough resources for every other member.
     fn check_step(&self, id: StreamId) -> Result<()> {
         let stream = &self.streams[&id];
         let limit = self.limits(stream.app).staging_bytes;
@@ -361,8 +362,8 @@ impl Manager {
         Ok(())
     }
 
-    /// Announces the next application data unit (ADU) of a stream with ADUs of variable size: it
-    /// has `bytes`, which are ready on its links.
+    /// Announces the next application data unit (ADU) of a stream with ADUs of variable size: its
+    /// size is `bytes`, and its data is ready on the stream's links.
     ///
     /// # Errors
     /// The stream is unknown, has ended, receives, or has ADUs of fixed size; the ADU exceeds its
@@ -430,7 +431,8 @@ impl Manager {
         Ok(())
     }
 
-    /// Schedules a stream to continue, because new data or new memory space is available to it.
+    /// Marks a stream to be scheduled again, because new data or free memory is available to it.
+    /// Does nothing if the stream is unknown.
     pub(crate) fn schedule_stream(&mut self, id: StreamId) {
         let Some(stream) = self.streams.get(&id) else {
             return;

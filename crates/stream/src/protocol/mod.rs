@@ -22,19 +22,19 @@ use std::collections::VecDeque;
 /// The manager's answer to an arriving packet whose header the driver offers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Offer {
-    /// Put the packet's data into this slot of network memory, compute its checksum, and report
-    /// with `handle_arrived`.
+    /// Store the packet's data in this slot of network memory and compute its checksum. Then report
+    /// this with `handle_arrived`.
     Take(crate::ids::PacketId),
     /// The packet has no data, and was accepted.
     Taken,
     /// There is no room, or the connection is not open yet. Hold the packet back if possible, and
-    /// offer it again after polling orders; otherwise drop it.
+    /// offer it again after the manager's next orders; otherwise drop it.
     Later,
     /// Drop the packet.
     Drop(Drop),
 }
 
-/// The reason for which an arriving packet is dropped.
+/// The reason why an arriving packet is dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Drop {
     /// The packet is a duplicate, or so late that it counts as lost.

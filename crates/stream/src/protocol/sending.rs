@@ -16,7 +16,8 @@ const PACKET_THRESHOLD: u64 = 3;
 const TIMEOUT_PACKETS: usize = 2;
 /// Number of timeouts that send probes before the manager gives up data that it may not send again.
 const PROBE_TIMEOUTS: u32 = 3;
-/// Number of probes that are sent after the last packet of an unconfirmed connection.
+/// Number of probes sent after the last packet of a connection whose protocol does not confirm
+/// packets.
 const TAIL_PROBES: u32 = 6;
 
 impl Manager {
@@ -115,8 +116,8 @@ impl Manager {
             .is_some_and(|packet| packet.users == 0)
     }
 
-    /// Issues the order to send a packet. `proves` says that its earlier transmissions are known to
-    /// be lost, so that an acknowledgement is for this transmission.
+    /// Issues the order to send a packet. `proves`: whether all earlier transmissions of the packet
+    /// are known to be lost, so that an acknowledgement proves the arrival of this transmission.
     fn send(&mut self, id: ConnectionId, packet: PacketId, proves: bool) {
         let Some(connection) = self.connections.get_mut(&id) else {
             return;
@@ -171,8 +172,8 @@ impl Manager {
         connection.transmit.sending -= 1;
         let protocol = connection.spec.protocol;
         if !protocol.confirms() {
-            // The deadline of the probes counts from the end of the last send, not from the order
-            // to send.
+            // Set no deadline yet: that of the probes counts from the end of the last send, not
+            // from the order to send.
             connection.transmit.deadline = None;
             if let Some(awaited) = connection.transmit.awaited.remove(&sequence) {
                 self.confirm(awaited);
@@ -214,7 +215,7 @@ impl Manager {
         half.granted = half.granted.max(header.granted);
         let bits = (0..64).filter(|bit| header.beyond >> bit & 1 == 1);
         let bits: Vec<_> = bits.map(|bit| acknowledged + 1 + bit).collect();
-        // All packets below this number leave network memory.
+        // All packets below `acknowledged` have arrived, so they leave network memory.
         let low = half
             .flight
             .range(..acknowledged)
@@ -225,7 +226,7 @@ impl Manager {
             half.resend.remove(&sequence);
             leave.extend(half.flight.remove(&sequence));
         }
-        // The packets that this header confirms.
+        // Collect the numbers of the packets that this header confirms as held by the peer.
         let mut confirmed = Vec::new();
         if connection.spec.confirm == crate::config::Confirm::Held {
             let from = half.acknowledged.min(acknowledged);
@@ -279,8 +280,8 @@ impl Manager {
         };
         let proved = arrived.clone().filter(is_sure).map(|packet| packet.proves);
         half.newest = proved.fold(half.newest, u64::max);
-        // Only the newest packet gives a round trip. The acknowledgement of an older one may have
-        // been lost, and this header may have another cause, such as a timeout.
+        // Measure the round trip with the newest packet only: the acknowledgement of an older
+        // packet may have been lost, so that this header confirms it late.
         if let Some(newest) = arrived.max_by_key(|packet| packet.number)
             && newest.tries == 1
             && newest.users == 0
@@ -384,7 +385,8 @@ impl Manager {
         self.direct(Work::Control { connection, header });
     }
 
-    /// Sets the deadline of the next timeout of a connection, if the connection waits for its peer.
+    /// Arms the timeout of a connection: sets its next deadline, if the connection waits for its
+    /// peer.
     fn arm(&mut self, id: ConnectionId) {
         let Some(connection) = self.connections.get(&id) else {
             return;
@@ -407,9 +409,9 @@ impl Manager {
         }
     }
 
-    /// Handles a timeout of a connection: a packet counts as lost, or there was no progress for too
-    /// long. Packets are sent again without counting as lost, since an acknowledgement may be for
-    /// an earlier transmission.
+    /// Handles a timeout of a connection: a packet counts as lost, or nothing made progress for too
+    /// long. In the second case packets are sent again but do not count as lost, because an
+    /// acknowledgement may be for an earlier transmission.
     pub(crate) fn transmit_timeout(&mut self, id: ConnectionId) {
         let Some(connection) = self.connections.get_mut(&id) else {
             return;
@@ -463,8 +465,9 @@ impl Manager {
         }
     }
 
-    /// Frees the slot of a packet, or marks it to be freed once no order uses it. If `paid`,
-    /// returns the cost of the packet to the peer's credit.
+    /// Frees the memory slot of a packet, or marks the slot to be freed as soon as no order uses
+    /// it. For a received packet, `paid` says whether the packet has used up credit of the peer,
+    /// which is then returned.
     pub(crate) fn release(&mut self, id: PacketId, paid: bool) {
         let Some(packet) = self.memory.get_mut(id) else {
             return;

@@ -17,11 +17,11 @@ pub struct ListSummary {
     pub obstacle: Option<ListError>,
     /// Number of switches if the leaves have the role in `leaves_are`.
     pub switches: u32,
-    /// Number of nodes if the leaves have the role in `leaves_are`.
+    /// Number of nodes, if the leaves of the list have the role `leaves_are`.
     pub nodes: u32,
     /// Number of cables between switches. Parallel cables count separately.
     pub cables: usize,
-    /// Attributes of the list, with and without effect.
+    /// The attributes of vertices and edges in the list: those that isthmus uses, and those that it ignores.
     pub attributes: Found,
 }
 

@@ -15,7 +15,7 @@ from isthmus.errors import IsthmusError
 HEADER_MAX = 1 << 18
 """Maximum header size of a ``.npy`` file, which numpy parses in seconds."""
 PIECE = 1 << 20
-"""Bytes that are copied at once from the head of an existing file."""
+"""Bytes that are copied at a time from the header of an existing file."""
 
 
 class Raw(Format):
@@ -41,7 +41,9 @@ class Raw(Format):
         return dtype
 
     def create(self, place: Path, array: Described, given: Given, path: Path) -> Described:
-        """Copy the bytes before the elements, and return the array with the user's offset."""
+        """Copy the bytes of an existing file before the elements to its replacement, and return the
+        array with the offset that the user has given.
+        """
         offset = given.offset or 0
         if offset:
             _copy_head(path, place, offset)

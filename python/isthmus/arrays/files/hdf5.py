@@ -41,7 +41,7 @@ class Hdf5(LibraryFormat):
     module = "h5py"
 
     def describe(self, path: Path, given: Given) -> Described:
-        """Return the description of a dataset in a file."""
+        """Return shape, element type and memory order of the dataset of a file."""
         import h5py
 
         with _opened(path) as file, library_errors(path):
@@ -124,7 +124,7 @@ class _Pieces(Pieces):
             self._dataset = _dataset(path, self._opened.__enter__(), given.dataset)
 
     def get(self, where: tuple[slice, ...], into: NDArray[Any]) -> None:
-        """Read a selection of the dataset."""
+        """Read the part of the dataset at the indices `where` into the array `into`."""
         with telling_of(self._path, "cannot be read"), library_errors(self._path):
             self._dataset.read_direct(into, where)
 
@@ -138,7 +138,8 @@ def _opened(path: Path) -> Iterator[Any]:
     """Open an HDF5 file for reading during a ``with`` block."""
     import h5py
 
-    # Open the file once without the library, which would wrap errors of the system.
+    # Open the file once without the library, so that an error of the system, such as "no such
+    # file", is raised unchanged.
     with path.open("rb"):
         pass
     try:

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 BUFFER_MAX = 1 << 48
 """Largest `buffer_bytes`; the allocation itself may still fail."""
 ADVANTAGE_MIN = 1.25
-"""Predicted advantage that another form must have over the general default. The median error of
-predictions is one eighth, so smaller differences are noise.
+"""Minimum predicted advantage with which another method replaces the default method. The median
+error of predictions is one eighth, so smaller differences are noise.
 """
 
 
@@ -62,7 +62,7 @@ class ClosedTogether(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Release the memory; a collective call."""
+        """Release the resources of this object; all ranks must call it."""
 
 
 class Ranks(ClosedTogether):
@@ -113,7 +113,7 @@ class Ranks(ClosedTogether):
         self.buffer_bytes = buffer_bytes
         self.node = comm.Split_type(MPI.COMM_TYPE_SHARED, key=comm.rank)
         if not can_share(self.node):
-            # Without shared memory each rank counts as a node of its own.
+            # Without shared memory, treat each rank as a node of its own.
             self.node.Free()
             self.node = MPI.COMM_SELF.Dup()
         self.is_one_node = bool(comm.allreduce(self.node.size == comm.size, op=MPI.LAND))
@@ -126,11 +126,13 @@ class Ranks(ClosedTogether):
             raise
         self.watch = Watch(self.comm, self.board, patience_s, tell)
         self.rates: Rates | None = None
-        """Costs of exchanges, once `calibrate` has measured them."""
+        """Measured costs of exchanges, by which the fastest method is chosen; None before
+        `calibrate`.
+        """
         self._transports: dict[Form, Transport] = {}
 
     def close(self) -> None:
-        """Release the memory; a collective call."""
+        """Release the shared memory; all ranks must call it."""
         if self.watch.is_closed:
             return
         for way in self._transports.values():
@@ -150,9 +152,9 @@ class Ranks(ClosedTogether):
         order: Literal["C", "F"] | None = None,
         form: Form | None = None,
     ) -> list[Part]:
-        """Move an array from one layout to another once; a collective call.
+        """Move an array once from one layout to another; all ranks must call it.
 
-        Arguments and errors are those of `exchange`.
+        Arguments and errors are those of the function `isthmus.arrays.exchange`.
         """
         from isthmus.arrays.mpi.exchange import Exchange
 
@@ -175,8 +177,8 @@ class Ranks(ClosedTogether):
                 )
 
     def way(self, form: Form | None, share: Share) -> Transport:
-        """Return the object that transfers data in this form (method), with its memory allocated
-        for the messages of this rank.
+        """Return the object that transfers data by the method `form`; without a form, by the best
+        one. Its memory is allocated for the messages of this rank.
 
         Raises:
             IsthmusError: the form does not exist, or does not fit these ranks.
@@ -195,16 +197,20 @@ class Ranks(ClosedTogether):
     def forms(self) -> list[Form]:
         """Return the forms (methods) of an exchange that can be the fastest between these ranks."""
         if self.is_one_node:
-            # With shared memory, packing for MPI brings no advantage.
+            # Leave out the methods that pack elements into messages: with shared memory they are
+            # never the fastest.
             return ["datatype", "window"]
         return ["alltoall", "pairwise", "datatype"]
 
     def _best(self, share: Share) -> Form:
-        """Return the form (method) with the shortest predicted time, or the general default."""
+        """Return the method with the shortest predicted time. Without measured rates, return the
+        default: "window" on one node, otherwise "alltoall".
+        """
         general: Form = "window" if self.is_one_node else "alltoall"
         if self.rates is None:
             return general
-        # Rates that were measured elsewhere may include forms that do not fit these ranks.
+        # Skip forms that do not fit these ranks: rates that were measured elsewhere may include
+        # some.
         candidates: list[Form] = [
             form
             for form in FORMS
@@ -225,8 +231,8 @@ class Ranks(ClosedTogether):
         return chosen
 
     def _seconds(self, rates: Rates, share: Share, forms: list[Form]) -> dict[Form, float]:
-        """Return the predicted seconds of an exchange by form (method), from the messages of all
-        ranks; each rank counts only its own.
+        """Return the predicted seconds of an exchange for each method. All ranks must call it: each
+        computes the costs of its own messages, and the ranks then combine them.
         """
         from mpi4py import MPI
 
@@ -241,7 +247,9 @@ class Ranks(ClosedTogether):
         return {form: rates.seconds(form, sums[at], most[at]) for at, form in enumerate(forms)}
 
     def agree(self, flags: int, problem: str = "") -> int:
-        """Return the bitwise OR of all flags; raise the first problem of any rank on all ranks."""
+        """Exchange flags and problems between all ranks. Return the bitwise OR of the flags, or
+        raise the first rank's problem on all ranks.
+        """
         agreed = flags << 1 | bool(problem)
         if self.is_one_node:
             agreed = self.board.meet(agreed)
@@ -256,7 +264,7 @@ class Ranks(ClosedTogether):
         return agreed >> 1
 
     def most(self, *numbers: int) -> list[int]:
-        """Return the maximum over all ranks of each number."""
+        """Return, for each number, the maximum over all ranks; all ranks must call it."""
         from mpi4py import MPI
 
         highest = np.array(numbers, np.int64)
@@ -265,7 +273,7 @@ class Ranks(ClosedTogether):
         return [int(number) for number in highest]
 
     def nodes(self) -> list[tuple[list[int], int]]:
-        """Return the ranks and usable processors of each node; a collective call."""
+        """Return the ranks and the usable processors of each node; all ranks must call it."""
         with self.watch:
             leader = self.node.bcast(self.comm.rank, 0)
             answers = self.comm.allgather((leader, usable()))
@@ -279,8 +287,8 @@ class Ranks(ClosedTogether):
     def same(
         self, held: Any, out: Any = None, dtype: Any = None, order: Any = None, plan: Any = None
     ) -> tuple[np.dtype[Any], Literal["C", "F"]]:
-        """Return element type and memory order of an exchange, with defaults from the arrays of all
-        ranks.
+        """Return the element type and the memory order of the arrays in an exchange. They are the
+        same on all ranks; arguments left out follow from the arrays.
         """
         problem, kind, columns = "", None, False
         try:

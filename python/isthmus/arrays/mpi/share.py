@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Part = NDArray[Any]
     PieceOf = tuple[int, int, int]
-    """Message number, first element and end of a piece."""
+    """Number of the message, first element of the piece, and first element after the piece."""
 
 
 @dataclass
@@ -61,14 +61,20 @@ class Share:
         self.is_sender = rank in plan.from_.ranks
         self.is_receiver = rank in plan.to.ranks
         self.sends: list[tuple[int, int]] = self.core.sends()
-        """Receiver and number of elements of each message."""
+        """Number of the receiving rank and number of elements, for each message that this rank
+        sends.
+        """
         self.receives: list[tuple[int, int]] = self.core.receives()
-        """Sender and number of elements of each message."""
+        """Number of the sending rank and number of elements, for each message that this rank
+        receives.
+        """
         self._checked: memory.CheckedArrays | None = None
         self._operands = Operands()
 
     def prepare(self, held: Any, out: Any) -> Operands:
-        """Check the arrays of this rank; a problem is returned, not raised."""
+        """Check the arrays of this rank. If they are invalid, do not raise: the result contains the
+        error text.
+        """
         try:
             return self._prepare(held, out)
         except Exception as error:
@@ -91,7 +97,8 @@ class Share:
         elif given:
             raise IsthmusError("held: the layout that data come from does not have this rank")
         if out is None and self.is_receiver:
-            # Elements that no rank holds would stay uninitialised in new target arrays.
+            # Without `out` the target arrays are new. Refuse a source layout that lacks elements:
+            # these would stay uninitialised.
             self.plan.from_.refuse_missing("out: left out, but of the layout that data come from")
             parts = self.plan.to.empty(self.rank, self.dtype, order=self.order)
         elif self.is_receiver:
@@ -146,11 +153,11 @@ class Pieces:
         )
 
     def sent(self, step: int) -> list[tuple[int, int, PieceOf]]:
-        """Return receiver, bytes and piece of each outgoing message in a step."""
+        """Return the receiver, number of bytes and piece of each message sent in this step."""
         return self._of(self.sends, step)
 
     def received(self, step: int) -> list[tuple[int, int, PieceOf]]:
-        """Return sender, bytes and piece of each incoming message in a step."""
+        """Return the sender, number of bytes and piece of each message received in this step."""
         return self._of(self.receives, step)
 
     def memory(self, messages: list[tuple[int, int, int, int]]) -> int:
@@ -160,7 +167,9 @@ class Pieces:
     def _of(
         self, messages: list[tuple[int, int, int, int]], step: int
     ) -> list[tuple[int, int, PieceOf]]:
-        """Return peer, bytes and piece of each message that has data in this step."""
+        """Return the other rank, the number of bytes and the piece, for each message with data in
+        this step.
+        """
         found = []
         for peer, number, piece, size in messages:
             low = step * piece

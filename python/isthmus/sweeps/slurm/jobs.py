@@ -65,12 +65,15 @@ def named_in(folder: Path) -> str:
 
 
 def jobs_of(folder: Path) -> list[Submission]:
-    """Return the jobs that were submitted for a folder; none if the record is incomplete."""
+    """Return the jobs that were submitted for a folder; an empty list if the record of jobs is
+    missing or damaged.
+    """
     path = folder / JOBS
     try:
         jobs = [_parse_submission(each) for each in json.loads(path.read_bytes())]
         if jobs and jobs[-1].array is None:
-            # The record was written in the moment before `sbatch` was called.
+            # The result of `sbatch` is not recorded. Use the time of the file as the time of
+            # submission, because the file is written just before the call.
             jobs[-1] = replace(jobs[-1], submitted_s=path.stat().st_mtime)
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return []
@@ -106,7 +109,8 @@ def under_way(folder: Path, slurm: Slurm, name: str, clusters: str = "") -> Arra
 def keep_script(own: OwnedFolder, text: str) -> str:
     """Write the script that is about to be submitted; return a note for the user, or an empty text.
 
-    A script that the user has changed is left alone; its last line no longer matches the content.
+    A script that the user has changed is not overwritten. The digest in its last line shows the
+    change, because it no longer matches the script.
     """
     path = own.path / SCRIPT
     if path.is_file() and SCRIPT not in own.mark.files:

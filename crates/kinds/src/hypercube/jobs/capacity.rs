@@ -14,7 +14,7 @@ use isthmus_machine::hypercube::spec::Transfer;
 use isthmus_machine::hypercube::{ChannelKind, ChannelName, Machine};
 use isthmus_workload::jobs::Pair;
 
-/// Return the demand of the jobs on each part and the supply of the part.
+/// Return the demand of the jobs on each kind of channel and device, and the supply of these parts.
 pub(super) fn capacity(
     built: &Built,
     transfer: Transfer,
@@ -37,7 +37,7 @@ pub(super) fn capacity(
     };
     let layout = machine.layout();
     for kind in ChannelKind::ALL {
-        // The first of several equally busy channels is chosen.
+        // Choose the first of several equally busy channels.
         let busiest = (layout.of_kind(kind))
             .filter_map(|channel| Some((channel, *channel_demands.get(channel as usize)?)))
             .rev()
@@ -81,7 +81,7 @@ pub(super) fn capacity(
     capacity
 }
 
-/// Describe in words where a channel is, such as between which two PEs.
+/// Return a text that names the busiest channel of its kind, such as `router to I/O node 3`.
 fn busiest_channel(ChannelName { kind, from, to }: ChannelName) -> String {
     match kind {
         ChannelKind::PeInject => format!("PE {from} to its router"),
@@ -145,7 +145,7 @@ fn add(
         cross(outbound, &|path| machine.path_pe_pe(pe, other, path));
         return cross(read, &|path| machine.path_pe_pe(other, pe, path));
     };
-    // Each write carries a request with its data.
+    // A write sends its data and a request to the I/O node; a read sends only a request.
     let outbound = written + rate * shares.request;
     let (nearest, holder) = (machine.asks(pe), machine.attends(server));
     let forwarder = machine.attends(nearest);
@@ -166,7 +166,7 @@ fn add(
     });
 }
 
-/// Share of reads in the data that a PE moves, and the overhead of requests.
+/// The share of reads in the data that a PE moves, and the bytes of requests per byte of data.
 #[derive(Debug, Clone, Copy)]
 struct Shares {
     /// Share of reads; the rest are writes.
@@ -175,8 +175,8 @@ struct Shares {
     request: f64,
 }
 
-/// Return a remark for each job whose limit on messages in flight slows its PEs. A message takes at least the start-ups
-/// and the flits of its transfer units, plus the device at the nearest I/O node. Units are sent in rounds.
+/// Return a remark for each job whose limit on messages in flight slows its PEs. The time of a message is at least that
+/// of its start-ups, its flits and the device at the nearest I/O node.
 fn limits(
     built: &Built,
     transfer: Transfer,

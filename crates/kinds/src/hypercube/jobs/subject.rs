@@ -20,7 +20,7 @@ use std::sync::Arc;
 impl Kind for HypercubeJobs {
     /// Hypercube that is ready to be simulated.
     type Built = Built;
-    /// Properties of the hypercube that results contain.
+    /// Properties of the hypercube, as the results list them.
     type Summary = HypercubeSummary;
 
     /// Build the hypercube that a scenario describes.
@@ -44,7 +44,7 @@ impl Kind for HypercubeJobs {
         jobs::subject(CubeForJobs { built, transfer }, &traffic)
     }
 
-    /// Return the properties of the hypercube that results contain.
+    /// Return the properties of the hypercube, as the results list them.
     fn summary(built: &Built) -> HypercubeSummary {
         Hypercube::summary(built)
     }

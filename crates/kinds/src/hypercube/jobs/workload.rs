@@ -13,7 +13,7 @@ use isthmus_workload::storage::StorageSpec;
 /// Maximum number of flits of a worm that the wormhole engine can count.
 const FLITS_MAX: u64 = 1 << 30;
 
-/// Read the jobs and check them against the hypercube.
+/// Read the jobs from the table `[workload]` of a scenario, and check that the hypercube can run them.
 pub(super) fn build(settings: &Settings, machine: &HypercubeSpec) -> Result<JobsOnCube, Problem> {
     let table = JobsTable::read(settings, "workload");
     let (flit, bandwidth) = (machine.flit, machine.bandwidth);
@@ -41,7 +41,7 @@ pub(super) fn build(settings: &Settings, machine: &HypercubeSpec) -> Result<Jobs
         settings,
         &table.jobs,
         Servers::Apart {
-            // The search for a placement runs later; until then one I/O node is assumed.
+            // If the search for a placement still has to find the number of I/O nodes, assume one.
             count: machine.io_node_count().unwrap_or(1),
         },
         Nodes {
@@ -72,7 +72,7 @@ pub(super) fn build(settings: &Settings, machine: &HypercubeSpec) -> Result<Jobs
     })
 }
 
-/// Return the bandwidth of all lanes from a PE to its router.
+/// Return the bandwidth with which a PE can send: that of all lanes to its router together.
 pub(super) fn can_send(machine: &HypercubeSpec) -> Bandwidth {
     let lanes = u64::from(machine.lanes.pe);
     let all = machine.bandwidth.bits_per_s().saturating_mul(lanes);

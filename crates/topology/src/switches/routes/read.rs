@@ -19,7 +19,7 @@ struct Names<'f> {
 }
 
 impl<'f> Names<'f> {
-    /// Return the names of the switches of a form.
+    /// Return a table that finds the switches of the network `form` by their names.
     fn new(form: &'f Form) -> Self {
         let switches = form.switch_count();
         let own = (0..switches).all(|switch| form.name(switch) == switch.to_string());
@@ -31,11 +31,12 @@ impl<'f> Names<'f> {
         }
     }
 
-    /// Return the number of the switch with this name.
+    /// Return the number of the switch with this name; `None` if there is none.
     fn of(&self, name: &str) -> Option<u32> {
         match &self.numbers {
             Some(numbers) => numbers.get(name).copied(),
-            // Accept only the canonical number: "01" is not the name of switch 1.
+            // Without names, a switch is named by its number in the shortest form: "1", but not
+            // "01".
             None => {
                 let number = name.parse().ok().filter(|&number| number < self.switches);
                 number.filter(|number: &u32| number.to_string() == name)
@@ -73,13 +74,13 @@ pub(super) struct Reader<'f> {
     names: Names<'f>,
     beside: Neighbors,
     pub routes: Vec<Route>,
-    /// Whether a route exists, by switch and destination. The entry whose switch and destination
-    /// are equal stands for the route to all other destinations.
+    /// Whether the list has a route, for each pair of switch and destination. An entry whose switch
+    /// and destination are equal stands for a route to all other destinations.
     has_route: Vec<bool>,
 }
 
 impl<'f> Reader<'f> {
-    /// Return a reader that has read no routes.
+    /// Return a reader for a list of routes of the network `form`, before it has read any line.
     pub fn new(form: &'f Form) -> Self {
         let names = Names::new(form);
         Self {
@@ -186,7 +187,7 @@ impl<'f> Reader<'f> {
     }
 }
 
-/// Return the layer in a word, which is a number or the text `layer=` and a number.
+/// Return the layer of a route, from a word that is a number or `layer=` and a number.
 fn layer_of(word: &Word, line: usize) -> Result<u16, RouteError> {
     let number = word.text.strip_prefix("layer=").unwrap_or(&word.text);
     let layer = number.parse().ok().filter(|&layer| layer < LAYERS_MAX);
