@@ -131,8 +131,8 @@ impl Head {
         Some(Mismatch::Run(what))
     }
 
-    /// Return a mismatch that names the field of the run or the entry in which the two first lines differ;
-    /// `None` if they are equal.
+    /// Compare the first line of a journal file with the expected one. Return a mismatch that names the first field
+    /// that differs; `None` if the lines are equal.
     fn differs(&self, found: &Self) -> Option<Mismatch> {
         let rows = [
             (self.digest != found.digest, "the scenario"),
@@ -231,7 +231,8 @@ fn unsealed<'b>(expected: &Head, bytes: &'b [u8]) -> Result<(Head, &'b [u8]), Mi
     Ok((found, content))
 }
 
-/// Split the first line of a file into the identity of the file, without the last brace, and the seal.
+/// Split the first line of a journal file into the description of the file (JSON without the last brace) and the seal,
+/// its SHA-256; `None` if the line has another form.
 fn split_line(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let rest = (line.len() <= LINE_MAX)
         .then_some(line)?

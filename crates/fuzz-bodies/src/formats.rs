@@ -29,7 +29,8 @@ pub fn frames(data: &[u8]) {
     check(&repaired(data, *b"IL\x01"));
 }
 
-/// Decodes headers of packets, from `data` unchanged and with a valid checksum.
+/// Decodes `data` as the header of a packet, unchanged and with a valid start and checksum. Checks
+/// that the header encodes to the same bytes, or that the error has a text.
 pub fn headers(data: &[u8]) {
     let check = |bytes: &[u8]| match Header::decode(bytes) {
         Ok(header) => {

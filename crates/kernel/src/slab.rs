@@ -113,6 +113,7 @@ impl<I: Id, V> Index<I> for Slab<I, V> {
 }
 
 impl<I: Id, V> IndexMut<I> for Slab<I, V> {
+    /// Return the value in this slot, for changes.
     #[inline]
     fn index_mut(&mut self, slot: I) -> &mut V {
         &mut self.values[slot]

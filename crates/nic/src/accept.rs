@@ -255,7 +255,8 @@ pub(crate) fn bind(shared: &Shared, at: SocketAddr) -> Result<Bound, Refusal> {
             bound => break bound.map_err(refused)?,
         }
     };
-    // With a smaller buffer more datagrams are lost, which are repaired or reported as missing.
+    // Ignore an error: with a smaller buffer more datagrams are lost, which are repaired or
+    // reported as missing.
     let _ = sockopt::set_socket_recv_buffer_size(&socket, RECEIVE_BUFFER_BYTES);
     let address = socket.local_addr().map_err(refused)?;
     socket.set_nonblocking(true).map_err(refused)?;
@@ -263,7 +264,8 @@ pub(crate) fn bind(shared: &Shared, at: SocketAddr) -> Result<Bound, Refusal> {
     let own = shared.clone();
     let thread = std::thread::Builder::new().name("nic-accept".into());
     let thread = thread.spawn(move || {
-        // No message is sent: `recv` returns when the sender is dropped.
+        // Wait until the connection drops its sender: `recv` then returns, and this thread reads
+        // the datagrams.
         let _ = knows.recv();
         datagrams(&own, address, socket);
     });

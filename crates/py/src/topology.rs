@@ -41,7 +41,7 @@ struct Question {
     faults: FaultsQuestion,
 }
 
-/// The answer about the networks of a machine, in JSON.
+/// The answer to a question about the networks of a machine, sent to Python as JSON.
 #[derive(Serialize)]
 struct Answer {
     kind: Kind,

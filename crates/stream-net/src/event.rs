@@ -1,4 +1,4 @@
-//! Events and counters of a driver.
+//! Events that a driver of the stream manager reports, and the counters of a driver.
 
 use isthmus_stream::{ConnectionId, LinkId, StreamId};
 use std::collections::BTreeMap;
@@ -79,7 +79,8 @@ pub enum Event {
         /// Path of the file that was not written.
         path: PathBuf,
     },
-    /// A file was not completed and was removed. The previous file is unchanged.
+    /// The file that a stream wrote was incomplete and was removed. An older file of the same name
+    /// is unchanged.
     NotKept {
         /// The connection that wrote the file.
         connection: ConnectionId,

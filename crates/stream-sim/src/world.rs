@@ -76,7 +76,7 @@ pub(crate) struct Servers {
     /// The engine that moves data from staging memory to network memory.
     pub store: Server,
     pub microcode: Server,
-    /// The external network, which sends one packet at a time.
+    /// Server that stands for the external network; it sends one packet at a time.
     pub line: Server,
     /// Time that the processor has spent on packets, and number of these packets.
     pub packets: (Cycles, u64),
@@ -243,7 +243,7 @@ impl World {
         Ok(())
     }
 
-    /// Carry out the orders of the manager and handle its events.
+    /// Carry out all orders that the stream manager has issued, and handle its events.
     fn pump(&mut self, engine: &mut Engine<Tag>) {
         while let Some(order) = self.manager.poll_order() {
             self.carry_out(engine, order);
@@ -326,7 +326,8 @@ impl World {
         engine.schedule(time, number);
     }
 
-    /// Report to the manager that an order is done.
+    /// Report to the stream manager that this order, an action that the manager requested, is
+    /// complete.
     fn complete(&mut self, engine: &mut Engine<Tag>, order: OrderId) {
         let now = Instant(isthmus_kernel::Engine::now(engine));
         self.manager.handle_completed(now, order, 0);
@@ -535,7 +536,7 @@ impl World {
         }
     }
 
-    /// Return the conditions for which the stream waits, for the error of a run that cannot
+    /// Return the conditions for which the stream waits, as text for the error of a run that cannot
     /// continue.
     pub fn waits(&self) -> String {
         let waits = self.manager.waits(stream::StreamId(0)).unwrap_or_default();

@@ -42,7 +42,7 @@ class Lessons:
 
     matrix: Interference = field(repr=False)
     conclusion: str
-    """The job with the largest slowdown, and its remedy."""
+    """A sentence on the job with the largest slowdown, and how to reduce it."""
     losses: list[str]
     """A sentence for each pair of jobs: the slowdown of the first job by the second."""
     choices: list[str]
@@ -289,7 +289,7 @@ def _tails(cells: list[Cell]) -> str:
 
 
 def _tail_value(cell: Cell) -> float:
-    """Return the factor by which the tail of a job is longer; 0 if unknown."""
+    """Return the factor by which other jobs lengthen the tail latency of a job; 0 if unknown."""
     tail = _known(cell).tail
     return tail.value if tail else 0.0
 

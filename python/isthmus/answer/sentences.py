@@ -223,7 +223,9 @@ def _zone(loads: tuple[float, float]) -> str:
 
 
 def collapse_part(layout: View, series: Series) -> str:
-    """Return in words the load from which a series collapses; an empty text if it does not."""
+    """Return in words the load above which the throughput of a series collapses; an empty text if
+    it does not.
+    """
     collapsed = [p for p in series.points if p.collapsed]
     if not collapsed:
         return ""

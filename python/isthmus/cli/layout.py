@@ -85,7 +85,7 @@ class Output(Console):
         self.show(Padding(grid, (0, 0, 0, indent)))
 
     def _list(self, heads: list[str], columns: list[list[Text]]) -> None:
-        """Print each row of a table as a heading with its cells below."""
+        """Print a table as a list: each row becomes a heading with its cells below."""
         for row in zip(*columns, strict=True):
             name, *cells = ((_words(cell)) for cell in row)
             self.show(Text.assemble("\n", name, style="bold"))

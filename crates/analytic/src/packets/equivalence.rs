@@ -104,12 +104,13 @@ pub(super) fn equivalence_classes(clients: &[Client]) -> Equivalence {
     }
 }
 
-/// All uses of parts (links, servers, interfaces) by clients. A manner of use is a combination of probability, busy
-/// time and stream flag. Parts and manners are numbered in the order of occurrence.
+/// All uses of parts (links, servers, interfaces) by clients. Parts are numbered in the order of occurrence. So are
+/// manners of use: the distinct combinations of probability, busy time and stream flag.
 struct Uses {
     /// For each client, its uses, as pairs of part number and number of the manner of use.
     of_client: Vec<Vec<(usize, usize)>>,
-    /// For each part, its uses, as pairs of client number and number of the manner of use.
+    /// For each part, the clients that use it, as pairs of the client's number and the number of the combination of
+    /// probability, busy time and stream flag.
     of_part: Vec<Vec<(usize, usize)>>,
 }
 

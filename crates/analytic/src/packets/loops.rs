@@ -209,7 +209,7 @@ struct Visit {
     present: f64,
 }
 
-/// Load at a part, as sums over the messages at it.
+/// Load of a part (a link, server or interface), as sums over the messages at it.
 #[derive(Clone, Copy, Default)]
 struct PartLoad {
     /// Mean load of the part: sum of `present` times a, where a is the share of the part's time that a message uses.
@@ -268,7 +268,8 @@ fn equilibrium(clients: &[Client], equivalence: &Equivalence) -> Result<Vec<Pace
                 time += visit.sign * visit.parts * visit.probability * wait;
             }
             let time = time.max(client.transfer);
-            // The throughput is limited by the offered load and by the rate at which messages can move.
+            // The throughput has three limits: all messages in flight per cycle time, the messages that move at once
+            // per transfer, and the offered load.
             let throughput = (f64::from(client.under_way) / (client.pause + time))
                 .min(most / time)
                 .min(client.offered);

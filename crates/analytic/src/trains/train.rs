@@ -30,7 +30,7 @@ pub struct Packets {
 pub struct Train {
     /// Mean number of packets of a message.
     pub packets: f64,
-    /// Transmission time of all packets of a message.
+    /// Transmission time of all packets of a message, in ns.
     pub work: f64,
     /// Time that the packets of a message take at their node.
     pub pace: f64,
@@ -42,7 +42,7 @@ pub struct Train {
     pub last: f64,
     /// Half the mean square of `work`, in ns^2.
     pub square: f64,
-    /// Half the sum of the squared packet times of a message.
+    /// Half the sum of the squared transmission times of the packets of a message, in ns^2.
     pub packet_residual: f64,
     /// Share of trains without gaps that meet other trains as a whole: 1, or 1/2 if packets take separate routes.
     pub together: f64,
@@ -131,8 +131,8 @@ impl Train {
     }
 }
 
-/// Return the part f of trains that meet other trains as a whole, from their transmission time `work` and the time
-/// `pace` for which their node sends them.
+/// Return the share f of trains that meet other trains as a whole rather than packet by packet. `work` is the
+/// transmission time of a train, `pace` the time for which its node sends it.
 fn train_share(work: f64, pace: f64) -> f64 {
     let share = match pace > 0.0 {
         true => (work / pace).min(1.0),
@@ -148,7 +148,8 @@ fn train_share(work: f64, pace: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Return messages of `full` packets of 2 ns and a last packet, with `pace` ns between the starts of packets.
+    /// Return messages for the tests: `full` packets that take 2 ns each, then one that takes 1 ns, with `pace` ns
+    /// between the starts of packets.
     fn of(full: f64, pace: f64) -> Packets {
         Packets {
             probability: 1.0,

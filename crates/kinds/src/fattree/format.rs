@@ -10,7 +10,7 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 impl Format for FatTree {
     const NAME: &'static str = "fat-tree";
     const TABLES: Tables = packets::tables(fields, Some(&packets::OF_TREES));
-    /// Description of a fat tree in a scenario.
+    /// The type that describes a fat tree after a scenario file is parsed.
     type Machine = FatTreeSpec;
     /// Description of the workload: the jobs that run on the machine.
     type Work = JobsTraffic;

@@ -73,7 +73,7 @@ impl<'a> Routes<'a> {
         Ok(Some(Self { machine, network }))
     }
 
-    /// Return the mean header latencies of each message class if each PE sends `rate` messages per cycle.
+    /// Return the mean header latency of each message class, in cycles, if each PE sends `rate` messages per cycle.
     pub fn headers(&self, rate: f64) -> Vec<HeaderLatency> {
         let solved = self.network.solve(rate);
         self.network.headers(&solved, MessageClass::ALL.len())

@@ -257,7 +257,7 @@ fn circuits(fabric: &impl Fabric, rules: &Rules, switches: u32) -> String {
     format!("{flying} packets of {} in each {ns} ns", spec.nic.payload)
 }
 
-/// The link of a kind with the highest ratio of demand to supply.
+/// Of all links of one kind, the link with the highest ratio of demand to supply.
 struct Busiest {
     name: String,
     /// Demand on the link in GB/s.

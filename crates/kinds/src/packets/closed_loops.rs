@@ -85,7 +85,7 @@ fn solve(
             continue;
         };
         let messages: f64 = own().map(|((_, pace), _)| pace.throughput).sum();
-        // Bytes per nanosecond are GB/s.
+        // Convert bytes per nanosecond, which are GB/s, to MB/s.
         let total = messages * message.bytes * 1e3;
         let nodes = layout.jobs[number].len().max(1) as f64;
         let name = format!("{}.accepted", job.name);
@@ -224,7 +224,7 @@ impl Links {
 }
 
 impl<'a, F: Fabric> Parts<'a, F> {
-    /// Return the shared parts of a network, before any client uses them.
+    /// Return the parts of the network (links, interfaces, servers) that clients share, before any client uses them.
     fn new(fabric: &'a F, rules: &'a Rules, traffic: &JobsTraffic, layout: &Layout) -> Self {
         let mut sends = vec![false; fabric.node_count() as usize];
         for (number, job) in traffic.jobs.iter().enumerate() {
@@ -268,7 +268,8 @@ impl<'a, F: Fabric> Parts<'a, F> {
         (clients, job_of)
     }
 
-    /// Return the links of a bundle; the first call for a bundle computes them.
+    /// Return the model of the links in `bundle`, a number of equivalent links of the network. The first call for a
+    /// bundle computes the model, later calls read it.
     fn links(&mut self, bundle: u32) -> Links {
         let (fabric, rules) = (self.fabric, self.rules);
         *self.bundles.entry(bundle).or_insert_with(|| {
@@ -325,7 +326,8 @@ impl<'a, F: Fabric> Parts<'a, F> {
         // An interface sends in order: a write blocks the messages behind it, a read request does not.
         let at_once = f64::from(under_way).min(1.0 / (1.0 - message.reads));
         let uses = self.uses(message.reads, &times, partners, written);
-        // Short buffers slow down long messages. A message that fits into them is not slower on an idle network.
+        // Short receive buffers slow down a long message: it takes as long as it occupies the slowest part. On an idle
+        // network, a message that fits into the buffers takes `alone`.
         let transfer = uses
             .iter()
             .fold(times.transfer, |most, part| most.max(part.busy));

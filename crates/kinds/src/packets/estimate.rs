@@ -1,5 +1,5 @@
-//! Analytic estimate of jobs on a network of switches. Messages of open loops are trains of packets; [paces] covers
-//! closed loops.
+//! Analytic estimate of jobs on a network of switches. Messages of open loops are modelled as trains of packets; the
+//! function [paces] models closed loops.
 
 use super::credits::Credits;
 use super::followed::JobRoutes;
@@ -112,7 +112,7 @@ fn solve(
     if let Some(reason) = reason {
         overlay.bound(&reason, |_| true);
     }
-    // The utilisation of the bottleneck is proportional to the load.
+    // Saturation is the offered load over the utilisation of the bottleneck, which is proportional to the load.
     if let [asks] = asks
         && let Some(offered) = asks.message.offered
     {

@@ -91,7 +91,7 @@ pub(crate) struct Times {
     pub engine: f64,
     /// Delay that the message adds to the DMA engine of the receiving node, if that engine is busy.
     pub received: f64,
-    /// Time in which all bytes of the message pass one point of its route.
+    /// Time in ns in which all bytes of the message pass one point of its route.
     pub transfer: f64,
     /// Part of [`Message::turn_ns`] that is left when the interface is free for the next message, in ns.
     pub turn: f64,

@@ -150,6 +150,6 @@ pub struct Transfer {
 pub struct JobsOnCube {
     /// The jobs, whose servers are the I/O nodes.
     pub jobs: JobsTraffic,
-    /// Split of the messages of jobs into worms.
+    /// How the messages of jobs are split into worms, the units that wormhole routing transfers.
     pub transfer: Transfer,
 }

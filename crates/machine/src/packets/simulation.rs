@@ -120,7 +120,7 @@ impl<W: Routes> Simulation<W> {
 }
 
 impl<W: Routes> Replication for Simulation<W> {
-    /// Return the present tick of the engine.
+    /// Return the present time of the engine, in ticks.
     fn now(&self) -> Cycles {
         self.engine.now()
     }
@@ -261,7 +261,7 @@ impl MessageSink for Offers<Demand> {
         self.offer(time, message);
     }
 
-    /// Set a timer of the engine from within a handler of its events.
+    /// Set a timer of the engine for `node` at `time`. Called by a handler of the engine's events.
     #[inline]
     fn remind(&mut self, time: Cycles, node: u32, demand: Demand) {
         self.remind(time, node, demand);
@@ -294,8 +294,8 @@ impl State {
         });
     }
 
-    /// Offer messages to the engine if servers serve one request at a time. A handover now may generate further
-    /// messages, hence the loop.
+    /// Offer messages to the engine if each server serves one request at a time. Offering a message may generate
+    /// further messages at the present time, so repeat until there are none.
     fn offer_in_turn(&mut self, now: Cycles, sink: &mut impl MessageSink) {
         loop {
             let mut demands: Vec<Demand> = Vec::new();
@@ -319,7 +319,7 @@ impl State {
         }
     }
 
-    /// Return whether a message must wait until its server is free.
+    /// Return whether the message's server takes one message at a time, so that the message waits for its turn.
     #[inline]
     fn is_in_turn(&self, demand: &Demand) -> bool {
         let turns = self.turns.as_ref();

@@ -238,7 +238,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// All kinds of events, for random events of the test.
+    /// All kinds of events, from which the test picks at random.
     const KINDS: [Kind; 8] = [
         Kind::Send,
         Kind::Remind,

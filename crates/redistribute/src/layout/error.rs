@@ -135,7 +135,7 @@ pub enum LayoutError {
     Overlap {
         /// The first element that both boxes have.
         index: Vec<u64>,
-        /// Rank of each box, and index of the box at the rank.
+        /// For each of the two boxes: its rank, and its index among the boxes of the rank.
         of: [(usize, usize); 2],
     },
     /// An element is in no box.

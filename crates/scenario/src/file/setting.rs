@@ -17,7 +17,7 @@ pub enum Layer {
     Preset,
     /// The scenario file itself.
     File,
-    /// An override `key=value`.
+    /// An override `key=value` that the caller gives in addition to the file.
     Override,
     /// An axis of the sweep.
     Axis,

@@ -207,7 +207,8 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// Accept or refuse a send packet at its target, and set the kind of its echo: good or busy.
+    /// Handle a send packet that reaches its target node: accept or refuse it, and set the kind of
+    /// the echo packet that replaces it on the ring: good (accepted) or busy (refused).
     #[inline]
     fn strip<H: Handler<Tag = T>>(
         &mut self,

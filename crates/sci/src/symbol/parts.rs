@@ -46,7 +46,8 @@ impl Symbol {
         Self::new(Kind::Idle, ActionId::NONE, 0).with_go(go)
     }
 
-    /// Return a symbol of a packet, or the idle after it, without go bit.
+    /// Return the symbol at `position` in a packet, or the idle symbol after the packet, without go
+    /// bit.
     #[inline]
     pub const fn new(kind: Kind, action: ActionId, position: u16) -> Self {
         Self((action.0 as u64) << 32 | (position as u64) << 16 | (kind as u64) << 8)
@@ -247,7 +248,8 @@ pub(super) struct Input {
     pub crossbar: Option<Transfer>,
 }
 
-/// The ring side of an interface: its bypass FIFO, its output queues and the packet that it sends.
+/// The sending side of a ring interface: its bypass FIFO, its output queues and the packet that it
+/// sends.
 #[derive(Debug, Clone)]
 pub(super) struct Output {
     pub node: u32,

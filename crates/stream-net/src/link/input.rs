@@ -55,7 +55,7 @@ struct Reading {
     summed_by_rank: bool,
 }
 
-/// The driver's reading end of a link.
+/// The end of a link from a rank at which the driver of the stream manager reads data.
 #[derive(Debug)]
 pub(crate) struct Input {
     source: Source,
@@ -156,8 +156,8 @@ impl Input {
         self.frame.is_some() && idle
     }
 
-    /// Returns whether this input reads the next bytes from its socket as soon as they arrive: no
-    /// frame waits to be handled, and the memory for received data is not full.
+    /// Returns whether this input may read from its socket as soon as bytes arrive: no frame waits
+    /// to be handled, and the memory for received data is not full.
     pub fn waits_for_bytes(&self) -> bool {
         self.frame.is_none() && !self.full && self.fd().is_some()
     }
@@ -208,7 +208,8 @@ impl Input {
         let small = self.small.take().filter(|_| collects);
         let threshold = small.map_or(self.wake_threshold(), |(_, bytes)| bytes * COLLECT_MAX);
         match &mut self.source {
-            // A ring that cannot be armed is broken; the next read reports that.
+            // If a ring cannot be armed for a wake-up, it is broken. Ignore the error here: the
+            // next read reports it.
             Source::Ring(ring) => ring
                 .arm(threshold.min(ring.capacity() / 2))
                 .unwrap_or(false),

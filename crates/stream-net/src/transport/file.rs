@@ -209,7 +209,7 @@ fn work(
     }
 }
 
-/// The file that a writing thread writes.
+/// State of the thread that writes the file of a connection.
 struct Writer {
     file: File,
     directory: OwnedFd,
@@ -366,7 +366,8 @@ mod tests {
         let folder = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&folder).unwrap();
         let writers = Writers::default();
-        // Make each writer hang when it sends its first event.
+        // Let the callback of each writer report on `hangs`, then block until the test releases
+        // `gate`.
         let (hangs, hung) = sync_channel(WRITERS_MAX);
         let gate = Arc::new(Mutex::new(()));
         let shut = gate.lock().unwrap();

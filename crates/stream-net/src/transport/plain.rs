@@ -50,7 +50,7 @@ pub(crate) struct Plain {
     /// State of dividing received bytes into application data units. None if the connection only
     /// sends.
     receive: Option<PlainReceive>,
-    /// Number of bytes that were received although the connection only sends.
+    /// Number of bytes that the peer sent although the connection only sends; they are discarded.
     pub ignored: u64,
 }
 

@@ -13,7 +13,7 @@ pub(super) struct Waits {
 }
 
 impl Waits {
-    /// Return an empty set of waits among `links` links.
+    /// Return the waits between `links` links: at first no link waits for another.
     pub fn new(links: usize) -> Self {
         Self {
             requested: vec![Vec::new(); links],

@@ -211,7 +211,8 @@ def sync_one(place: Path) -> None:
 
 
 def sync_tree(folder: Path, turn: int, turns: int) -> None:
-    """Flush every `turns`-th file and folder below a folder to disk.
+    """Flush a share of the files and folders in a folder to disk: each `turns`-th, from number
+    `turn` on. The ranks of a program share the work this way.
 
     Raises:
         FileError: one cannot be flushed.

@@ -24,7 +24,7 @@ OVERLAPS = 1
 SHARED = 2
 """Flag: a sender's arrays lie in shared memory."""
 PACKED = 4
-"""Flag: a sender has packed its data."""
+"""Flag on which the ranks agree before an exchange: a sender has packed its data."""
 
 
 class Transport(ABC):
