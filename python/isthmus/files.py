@@ -53,7 +53,7 @@ def refuse_unready(folder: Path) -> None:
 
 
 def _refuse_closed(folder: Path, there: Path) -> None:
-    """Refuse a folder whose existing part is not writable."""
+    """Refuse to create `folder` if `there`, the part of its path that exists, is not writable."""
     if os.access(there, os.W_OK | os.X_OK):
         return
     # An access check does not distinguish a read-only file system from missing permission.
@@ -130,7 +130,9 @@ def write_new(path: Path, data: bytes) -> None:
 
 
 def _named(temporary: Path, path: Path) -> bool:
-    """Rename a file unless the name is taken; return whether it was free."""
+    """Rename a temporary file to `path`, unless a file has this name; return whether the name was
+    free.
+    """
     try:
         os.link(temporary, path)
     except FileExistsError:

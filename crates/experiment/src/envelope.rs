@@ -102,7 +102,7 @@ struct Head {
 }
 
 impl Head {
-    /// Return the head of the file of `entry` in the journal of `run`.
+    /// Return the first line, without seal, of the file of `entry` in the journal of `run`.
     fn of(run: &Run, entry: &Entry) -> Self {
         Self {
             isthmus: "journal".to_owned(),
@@ -256,6 +256,7 @@ pub(crate) fn described(description: &dyn Debug) -> String {
     /// Adapter that writes formatted text into a hash.
     struct Hashed(Sha256);
     impl Write for Hashed {
+        /// Add the text to the hash.
         fn write_str(&mut self, text: &str) -> fmt::Result {
             self.0.update(text.as_bytes());
             Ok(())
@@ -297,6 +298,7 @@ mod tests {
         }
     }
 
+    /// Checks that [`opened`] returns the content of a journal file unchanged, whatever its bytes.
     #[test]
     fn opened_returns_any_sealed_content() {
         for content in [&b""[..], b"{}", b"\n\n", &[0, 255, 10, 13]] {

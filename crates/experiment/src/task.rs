@@ -112,6 +112,7 @@ mod tests {
     /// Maximum time for which a test waits for a task.
     const LONG: Duration = Duration::from_secs(60);
 
+    /// Checks that the error of a task that panicked asks the user to report it.
     #[test]
     fn a_panic_ends_the_task_with_an_error_that_asks_for_a_report() {
         let task = Task::<u32>::default();

@@ -17,7 +17,8 @@ pub(crate) fn repaired<const BYTES: usize>(data: &[u8], begin: [u8; 3]) -> [u8; 
     bytes
 }
 
-/// Decodes headers of frames on links, from `data` unchanged and with a valid checksum.
+/// Decodes `data` as the header of a frame on a link, unchanged and with a valid start and
+/// checksum. Checks that the header encodes to the same bytes, or that the error has a text.
 pub fn frames(data: &[u8]) {
     let check = |bytes: &[u8; Frame::BYTES]| match Frame::decode(bytes) {
         Ok(frame) => assert_eq!(frame.encode(), *bytes, "{frame:?}"),

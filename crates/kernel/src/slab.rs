@@ -104,8 +104,10 @@ impl<I: Id, V> Slab<I, V> {
 }
 
 impl<I: Id, V> Index<I> for Slab<I, V> {
+    /// The type of the values in the slots.
     type Output = V;
 
+    /// Return the value in this slot.
     #[inline]
     fn index(&self, slot: I) -> &V {
         &self.values[slot]

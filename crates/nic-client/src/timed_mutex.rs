@@ -53,7 +53,8 @@ impl<T> TimedMutex<T> {
         lock(&self.pos).as_ref().map(peek)
     }
 
-    /// Wait until the value is unlocked, for a slice of the timeout at most.
+    /// Wait until the value is unlocked, but at most for a part of the remaining timeout. An error
+    /// says that the timeout has passed.
     pub fn pause(&self, timeout: Timeout<'_>) -> Result<()> {
         let left = timeout.slice_left()?;
         let pos = lock(&self.pos);

@@ -247,8 +247,8 @@ pub(crate) fn bind(shared: &Shared, at: SocketAddr) -> Result<Bound, Refusal> {
     let started = Instant::now();
     let socket = loop {
         match bind_udp(at) {
-            // Another connection may have just stopped waiting at this address, and its thread may
-            // still hold the port.
+            // Try again: another connection may have just stopped waiting at this address, and its
+            // thread may still hold the port.
             Err(error) if error.kind() == ErrorKind::AddrInUse && started.elapsed() < 3 * TICK => {
                 std::thread::sleep(TICK / 10);
             }
@@ -276,8 +276,9 @@ pub(crate) fn bind(shared: &Shared, at: SocketAddr) -> Result<Bound, Refusal> {
     })
 }
 
-/// Wait for a datagram with the expected channel, until no connection waits for one. Datagrams of
-/// other senders that arrive in this time stay queued behind it, and the manager refuses them.
+/// Wait for a datagram with the expected channel number, until no connection waits for one.
+/// Datagrams of other senders that arrive meanwhile stay queued in the socket; later the stream
+/// manager refuses them.
 fn datagrams(shared: &Shared, address: SocketAddr, socket: UdpSocket) {
     let mut head = [0; Header::BYTES];
     let mut rejected = 0;
@@ -314,7 +315,8 @@ fn datagrams(shared: &Shared, address: SocketAddr, socket: UdpSocket) {
         }
         log(&format!("channel {wanted}"));
         let hub = Arc::clone(&shared.hub);
-        // The call fails only if the driver thread has ended; then no connection waits.
+        // Ignore an error: the call fails only if the driver thread has ended, and then no
+        // connection waits.
         let _ = shared.client.call(move |driver| {
             let mut state = hub.state();
             if let Some(name) = state.take_accept(|one| one.datagrams && one.address == address) {

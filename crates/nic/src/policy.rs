@@ -189,8 +189,8 @@ impl Policy {
     }
 }
 
-/// Resolve a path. Returns the path with its real directory, which must be below an allowed
-/// directory, and that real directory, opened.
+/// Check that a path lies below an allowed directory, after symbolic links to the directory are resolved.
+/// Returns the resolved path and the directory, opened.
 fn below(
     roots: &Roots,
     words: &str,

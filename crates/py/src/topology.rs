@@ -97,7 +97,7 @@ struct IoNetwork {
 }
 
 impl IoNetwork {
-    /// The network of a machine whose I/O nodes are not connected with each other.
+    /// The empty network of a machine whose I/O nodes are not connected with each other.
     const NONE: Self = Self {
         edges: Vec::new(),
         distances: Vec::new(),

@@ -1,5 +1,5 @@
-//! Ranks as threads, which end together. A rank that fails reports the reason. Ranks that wait for
-//! it end because their channels are closed.
+//! Runs the ranks of an application as threads, which all end if one fails. A rank that fails
+//! reports the reason; ranks that wait for it end because their channels are closed.
 
 use crate::error::Error;
 use std::fmt::Display;
@@ -25,7 +25,7 @@ pub(crate) enum Ended {
 }
 
 impl<E: Into<Error>> From<E> for Ended {
-    /// Report a rank that failed with this error.
+    /// Convert an error to the result of a rank that failed with it.
     fn from(error: E) -> Self {
         Self::Failed(error.into())
     }

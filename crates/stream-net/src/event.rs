@@ -110,7 +110,8 @@ pub struct Figures {
     pub left_in_rings: u64,
     /// Number of bytes that were copied out of rings because ranks needed the room.
     pub spilled_bytes: u64,
-    /// Number of received packets that became a buffer without copying.
+    /// Number of received packets whose memory block became the buffer of a stream, without
+    /// copying.
     pub handed_back: u64,
     /// Number of received packets whose data was copied to a buffer.
     pub loaded: u64,

@@ -112,7 +112,7 @@ impl Client {
 }
 
 impl std::fmt::Debug for Client {
-    /// Formats the handle without its fields.
+    /// Writes the debug form of the handle, without its fields.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Client").finish_non_exhaustive()
     }

@@ -104,7 +104,8 @@ impl Unconfirmed {
         self.bytes.truncate(stays as usize);
     }
 
-    /// Returns the bytes to be written to the socket next, in two pieces.
+    /// Returns the bytes to be written to the socket next, in two contiguous pieces, as the queue
+    /// may wrap around.
     #[must_use]
     pub fn pending(&self) -> [&[u8]; 2] {
         let skip = (self.written - self.first) as usize;

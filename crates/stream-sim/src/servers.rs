@@ -8,7 +8,7 @@ pub(crate) struct Server {
     free_at: Cycles,
     /// Sum of the durations of all tasks.
     busy: Cycles,
-    /// Number of tasks that were added.
+    /// Number of tasks that the server has accepted.
     served: u64,
 }
 

@@ -198,7 +198,7 @@ def loss_sentence(matrix: Interference, cells: list[Cell], *, short: bool = Fals
 
 
 def _unclear_text(job: str, cells: list[Cell]) -> str:
-    """Return the text for a job without a clear slowdown."""
+    """Return the text that a job has no clear slowdown, or that its slowdown is unknown."""
     changes = [_known(c).mean for c in cells]
     subject = _subject(job, _known(cells[0]))
     if all(c.direction == "unknown" for c in changes):

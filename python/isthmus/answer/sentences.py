@@ -173,7 +173,7 @@ def apart_words(series: Series, base: Series) -> str:
 
 
 def peak_words(own: Peak, ratio: Ratio | None, base_label: str, base: Peak | None) -> str:
-    """Return the highest accepted load of a series, compared with the baseline."""
+    """Return in words the highest accepted load of a series, compared with the baseline."""
     unit = unit_label(own.measure.unit)
     text = f"carries {own.text.removeprefix('≥ ')} {unit}"
     text += " and more" if own.more else " at most"

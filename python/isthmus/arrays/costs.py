@@ -259,7 +259,9 @@ def work(plan: Plan, dtype: Any, orders: Orders, *, direct: bool) -> dict[int, W
 
 
 def work_of(plan: Plan, rank: int, dtype: Any, orders: Orders, *, direct: bool = False) -> Work:
-    """Return the bytes that a rank copies in a plan; a rank that is not in the plan copies none."""
+    """Return the bytes that a rank copies in a plan; with `direct`, senders copy none. A rank that
+    is not in the plan copies none.
+    """
     item = type_of("dtype", dtype).itemsize
     before, after = (order == "F" for order in orders)
     one = Work()

@@ -93,12 +93,16 @@ class Mark:
 
     identity: Identity
     points: int = 0
-    """Maximum number of points in the journal; the core writes them under known names."""
+    """Maximum number of points in the journal. It determines the names of the files that the core
+    writes there.
+    """
     searches: int = 0
     files: dict[str, Written] = field(default_factory=dict)
     """Files that isthmus owns, by path below the folder, with ``/``."""
     parts: dict[str, str] = field(default_factory=dict)
-    """Complete parts, each with the key of its input."""
+    """Complete parts of the folder, such as the tables, each with the key of the input from which
+    it was made.
+    """
     writing: dict[str, Written] = field(default_factory=dict)
     """Files that a process was about to write when the mark was saved."""
     verified_ns: dict[str, int] = field(default_factory=dict)

@@ -169,7 +169,7 @@ pub fn fair_shares(clients: &[Client]) -> Result<Vec<f64>, Error> {
                 }
             }
         }
-        // For each part, the share of time for which the remaining clients must move data to fill it.
+        // For each part, the share of time for which every remaining client must move data so that the part is full.
         let full: Vec<f64> = (taken.iter().zip(&asked))
             .map(|(taken, asked)| (1.0 - taken).max(0.0) / asked)
             .collect();
@@ -297,8 +297,8 @@ fn equilibrium(clients: &[Client], equivalence: &Equivalence) -> Result<Vec<Pace
     ))
 }
 
-/// Return E\[(a + A - 1)+\] for one message of a client, where a is its own load and A the load of all other messages
-/// at the part.
+/// Return the expected overload of a part while one message of a client is there, E\[(a + A - 1)+\]: a is the load by
+/// this message, and A the load by all other messages.
 fn expected_overload(visit: &Visit, at_once: f64, found: &PartLoad) -> f64 {
     let own = visit.present / at_once * visit.share;
     let asked = found.asked - own;

@@ -44,7 +44,7 @@ pub struct Network {
     rules: Rules,
     /// For each group, the message classes that cross it.
     crossings: Vec<Vec<Crossing>>,
-    /// For each message, stage and visit: the single-lane ports before it, with their
+    /// For each message class, stage and visit: the ports with one lane from which the messages come, with their
     /// probabilities.
     inputs: Vec<PerVisit<Vec<Input>>>,
     /// For each message, stage and visit: the groups crossed later, with their probabilities.
@@ -303,7 +303,7 @@ impl Network {
         let mut by_port: Vec<(u32, f64)> = Vec::new();
         let mut all = 0.0;
         for (crossing, (rate, service)) in self.crossings[index].iter().zip(services) {
-            // If the wait is infinite, the shares no longer matter.
+            // If the work is infinite, so is the wait of every message, whatever its share: stop.
             let work = rate * service.second;
             if !work.is_finite() {
                 return;

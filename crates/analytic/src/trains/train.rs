@@ -38,7 +38,7 @@ pub struct Train {
     pub pace_residual: f64,
     /// Time from the start of the first packet of a message to that of the last, at the node.
     pub spread: f64,
-    /// Transmission time of the last packet of a message.
+    /// Transmission time of the last packet of a message, in ns.
     pub last: f64,
     /// Half the mean square of `work`, in ns^2.
     pub square: f64,
@@ -53,11 +53,13 @@ pub struct Train {
 pub struct OnLink {
     /// Transmission time of all packets of the train on the link, in ns.
     pub work: f64,
-    /// Half the mean square of the work of a train, for the trains that meet as a whole.
+    /// Half the mean square of the transmission times of trains, in ns^2, for the trains that meet other trains as a
+    /// whole.
     pub residual: f64,
     /// Half the sum of the squared packet times of a message.
     pub packet_residual: f64,
-    /// Transmission time of the packets before the last one, for the trains that meet as a whole.
+    /// Transmission time, in ns, of a train's packets before the last one, for the trains that meet other trains as a
+    /// whole.
     pub before_last: f64,
 }
 

@@ -22,7 +22,7 @@ impl Format for FatTree {
 
     /// Read the workload from `[workload]` of a scenario file and check it against the machine.
     fn work(settings: &Settings, machine: &FatTreeSpec) -> Result<JobsTraffic, Problem> {
-        // The check of the machine has found that the number of nodes is valid.
+        // The default 0 is never used: the check of the machine has found that its number of nodes is valid.
         let nodes = machine.shape.node_count().unwrap_or(0);
         packets::jobs(settings, &machine.network, nodes)
     }

@@ -22,9 +22,10 @@ use std::collections::BTreeMap;
 /// Group of topologies, which selects the range of loads in which the estimates are reliable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TopologyGroup {
-    /// The range of loads that is valid for fat trees.
+    /// All fat trees: the estimates are reliable in the range of loads that is valid for them.
     FatTrees,
-    /// The range of loads that is valid for networks of switches in any other topology.
+    /// All networks of switches in other topologies: the estimates are reliable in the range of loads that is valid for
+    /// these.
     Others,
 }
 
@@ -55,7 +56,7 @@ fn reason_absent(fabric: &impl Fabric, traffic: &JobsTraffic) -> Option<String> 
     if node_links(fabric) > 1.0 {
         return Some("nodes have several links".to_owned());
     }
-    // The model cannot account for the load of jobs whose nodes wait for messages from each other.
+    // Jobs whose nodes wait for messages from each other are outside of the model.
     let mut active = traffic.jobs.iter().filter(|job| job.active);
     (active.any(|job| Message::of(job).is_none()))
         .then(|| "jobs run collective operations, listed messages or pings".to_owned())

@@ -87,7 +87,7 @@ fn solve(
         for (quantity, value) in known.into_iter().filter(|(_, value)| value.is_finite()) {
             (overlay.measures).insert(format!("{name}.{quantity}"), value / 1e3);
         }
-        // Bytes per nanosecond are GB/s.
+        // Convert bytes per nanosecond, which are GB/s, to MB/s.
         let total = rate * asks.message.bytes * 1e3;
         let nodes = layout.jobs[asks.number].len().max(1) as f64;
         let accepted = format!("{name}.accepted");

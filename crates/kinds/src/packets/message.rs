@@ -15,12 +15,14 @@ impl Message {
         let wire = (data + packets * interface.overhead) / link.bandwidth;
         let blocks = data / interface.padding.max(1.0);
         let engine = packets * ns(nic.dma_period) + blocks * ns(nic.dma_block);
-        // A circuit lasts for its packet, the header on its route, and the acknowledgement.
+        // The number of open circuits is limited. Each is open for its packet, the header on the route, and the
+        // acknowledgement.
         let (header, back) = route.header_and_acknowledgement(rules);
         let circuits = interface.in_flight.min(link.circuits);
         let engine = engine.max((wire + packets * (header + back)) / circuits);
         let transfer = wire.max(engine);
-        // A circuit occupies a link for the rest of its route: between switches half the route on average.
+        // Time for which a packet's circuit occupies the first link, a link between switches (on average half of the
+        // route is left), and the last link.
         let ack = link.acknowledgement_ns;
         let held = [header + back, (header + back + ack) / 2.0, ack];
         Times {

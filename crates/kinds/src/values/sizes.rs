@@ -12,7 +12,7 @@ pub(crate) struct Size {
     pub(crate) least: u32,
     /// Maximum number of nodes of the fabric.
     pub(crate) nodes: u32,
-    /// Words for the cause of the maximum number of nodes, such as `SCI`.
+    /// What limits the number of nodes, as words of an error message, such as `SCI`.
     pub(crate) by: &'static str,
 }
 

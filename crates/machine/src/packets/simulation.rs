@@ -402,7 +402,8 @@ impl<O: Observer> Handler for Driver<'_, O> {
         }
     }
 
-    /// Handle the handover of a message to its interface, after which its process may generate the next one.
+    /// Handle the event that a message was generated: it was handed to its interface, and its process may now generate
+    /// the next one.
     #[inline]
     fn generated(&mut self, time: Cycles, message: &Message<Demand>, offers: &mut Offers<Demand>) {
         let (demand, state) = (&message.tag, &mut *self.state);

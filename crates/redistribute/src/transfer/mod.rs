@@ -1,5 +1,5 @@
-//! Copying of the data of a plan: between arrays in the memory of one process, and between arrays
-//! and messages.
+//! Copies the data of a redistribution plan: between arrays in the memory of one process, and
+//! between arrays and messages.
 
 mod array;
 mod kernel;

@@ -34,7 +34,7 @@ pub struct Setting {
     pub(crate) written: toml::Value,
     /// Origin of the value in the file or an override.
     pub(crate) origin: Origin,
-    /// Layer that sets the value.
+    /// The origin of the value: default, preset, file, override, axis or search.
     pub(crate) layer: Layer,
     /// The preset that sets the value, if the layer is [`Layer::Preset`].
     pub(crate) credit: Option<Credit>,

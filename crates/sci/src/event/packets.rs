@@ -153,6 +153,7 @@ pub(super) struct Fifo {
 }
 
 impl Default for Fifo {
+    /// Return an empty FIFO.
     fn default() -> Self {
         Self {
             head: PacketId::NONE,

@@ -30,8 +30,8 @@ pub(super) enum Kind {
     EchoIdle,
 }
 
-/// One symbol on a link or in a bypass FIFO. It is packed into a word, since the reference moves a
-/// great number of symbols.
+/// One symbol on a link or in a bypass FIFO. It is packed into a word, since the symbol-by-symbol
+/// reference engine moves a great number of symbols.
 ///
 /// From the most significant bits, the word has: the number of the subaction (32 bits), the
 /// position in the packet (16 bits; the idle has the position after the last symbol), the kind (8
@@ -289,8 +289,9 @@ pub(super) enum Sending {
 }
 
 impl Output {
-    /// Return the next symbol of a packet that is being sent, or of the bypass FIFO. `None` if
-    /// there is neither; then the symbol depends on the queues.
+    /// Take in a symbol from the ring, and return the next symbol of the packet that is being sent,
+    /// or of the bypass FIFO. `None` if there is neither: the output queues then determine the
+    /// symbol.
     #[inline]
     pub fn carry(&mut self, incoming: Symbol) -> Option<Symbol> {
         let symbol = match self.sending {
@@ -315,7 +316,8 @@ impl Output {
                 symbol
             }
         };
-        // An idle carries the saved go bit away if no symbol waits behind it in the bypass FIFO.
+        // If no symbol waits in the bypass FIFO behind this idle symbol, it carries the saved go
+        // bit away.
         let release = self.sending == Sending::Nothing && self.bypass.is_empty();
         self.emitted_go = release && std::mem::take(&mut self.saved_go);
         Some(symbol.with_go(self.emitted_go))

@@ -1,5 +1,5 @@
-//! The half of a link that ranks write to: the driver reads frames from it, and moves their SUs to
-//! the buffers of fetches.
+//! The half of a link that ranks write to: the driver reads frames from it, and moves their
+//! striping units (SUs) to the buffers into which the stream manager fetches them.
 
 use super::{LinkEvent, LiveStream, PendingFetch, Progress, ResumableSource, Source};
 use crate::claims::{RingClaim, SumBuffer};
@@ -79,7 +79,7 @@ pub(crate) struct Input {
 }
 
 impl Input {
-    /// Creates the reading end of a link, without unread frames.
+    /// Creates the end of a link at which the driver reads, before any frame has arrived.
     pub fn new(source: Source) -> Self {
         Self {
             source,
@@ -148,9 +148,9 @@ impl Input {
         }
     }
 
-    /// Returns whether nothing can be read before the manager orders a fetch of the first striping
-    /// unit. `oldest` is up to date, because the driver keeps trying a link for some rounds after
-    /// data moved on it.
+    /// Returns whether the header of a striping unit has arrived, but nothing can be read before
+    /// the stream manager orders a fetch of this unit. `oldest` is up to date, because the driver
+    /// keeps trying a link for some rounds after data moved on it.
     pub fn is_blocked(&self) -> bool {
         let idle = self.reading.is_none() && self.skip == 0 && self.oldest.is_none();
         self.frame.is_some() && idle
@@ -170,7 +170,9 @@ impl Input {
         }
     }
 
-    /// Returns the stream of the small striping units that were read since the driver last slept.
+    /// Returns the stream whose small striping units were read from this ring since the driver last
+    /// slept. None if there were none, if the link is no ring, or if a striping unit is partly
+    /// read.
     pub fn small_stream(&self) -> Option<StreamId> {
         let collects = self
             .small

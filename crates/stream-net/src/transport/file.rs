@@ -63,7 +63,7 @@ pub(crate) enum FileEnd {
 struct RequestQueue(Mutex<Requests>, Condvar);
 
 impl RequestQueue {
-    /// Passes the queue to `what`, which changes it, and wakes the writing thread.
+    /// Calls `what` to change the queue, then wakes the writing thread.
     fn put(&self, what: impl FnOnce(&mut Requests)) {
         // Ignore a poisoned lock: the queue is consistent even if another thread panicked while it
         // held the lock.
@@ -106,7 +106,8 @@ pub(crate) enum FileOutcome {
     Unused,
 }
 
-/// The driver's end of a file that is being written.
+/// The driver's side of a connection to a file: it passes packets to the thread that writes the
+/// file.
 #[derive(Debug)]
 pub(crate) struct FileTransport {
     pub path: PathBuf,
@@ -168,7 +169,7 @@ impl FileTransport {
         });
     }
 
-    /// Returns the next event of the writing thread.
+    /// Returns the next event of the writing thread; None if there is none now.
     pub fn poll_event(&mut self) -> Option<WriterEvent> {
         self.events.try_recv().ok()
     }

@@ -145,7 +145,8 @@ impl Plain {
         Ok(any | self.check_acknowledged(over)?)
     }
 
-    /// Writes as much as fits of the first queued packets, up to one whose data is in rings.
+    /// Writes the first queued packets in one call, up to a packet whose data is in rings. Returns
+    /// the number of bytes that the socket accepted.
     fn write_batch(&self, memory: &Memory) -> Result<Moved, String> {
         let mut parts = [IoSlice::new(&[]); BATCH];
         let mut from = self.front;
@@ -228,8 +229,8 @@ impl Plain {
     }
 
     /// Reads bytes for streams that expect them. If the connection only sends, reads to detect its
-    /// end. Returns whether bytes arrived. `moved` returns the number of application data units of
-    /// a stream that ranks have.
+    /// end. Returns whether bytes arrived. `moved` returns the number of application data units
+    /// that the ranks of a stream have received.
     ///
     /// # Errors
     /// The reason for which the connection is lost.

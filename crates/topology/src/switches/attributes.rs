@@ -72,7 +72,7 @@ pub(super) fn classify(graph: &mut Graph, ignored: &str) -> Result<Found, ListEr
         found.not_used.extend(parts);
     }
     let graph = &*graph;
-    // For each unknown name, the first line and the owner as text.
+    // For each unknown attribute name: the first line that has it, and its vertex, edge or graph in words.
     let mut unknown: BTreeMap<String, (usize, String)> = BTreeMap::new();
     let mut sort =
         |part: Part, name: &str, alone: bool, line: usize, owner: &dyn Fn() -> String| {

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 OVERLAPS = 1
 """Flag: target arrays of a rank overlap its source arrays."""
 SHARED = 2
-"""Flag: a sender's arrays lie in shared memory."""
+"""Flag on which the ranks agree before an exchange: a sender's arrays lie in shared memory."""
 PACKED = 4
 """Flag on which the ranks agree before an exchange: a sender has packed its data."""
 
