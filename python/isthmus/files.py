@@ -147,7 +147,9 @@ def _named(temporary: Path, path: Path) -> bool:
 
 @contextmanager
 def _whole_beside(path: Path, data: Bytes) -> Iterator[Path]:
-    """Yield the complete file under a temporary name, which is removed afterwards."""
+    """Write a file under a temporary name beside `path`, and yield the temporary path; the file is
+    removed afterwards.
+    """
     temporary = path.with_name(temporary_name(path.name))
     # O_EXCL: never follow a link, never write to a file of another process.
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)

@@ -87,7 +87,7 @@ impl Unauthenticated {
     /// [`ACTIVE`].
     ///
     /// # Errors
-    /// A system without descriptors.
+    /// The system has no free file descriptor.
     pub fn enter(self: &Arc<Self>, transport: &Transport) -> Result<Slot> {
         let socket = transport.try_clone_socket();
         let socket = socket.map_err(|error| Error::system("a new socket", error))?;
@@ -186,6 +186,7 @@ impl Slot {
 }
 
 impl Drop for Slot {
+    /// Free the slot of the connection.
     fn drop(&mut self) {
         self.all.slots().remove(&self.number);
     }

@@ -365,6 +365,7 @@ mod tests {
         );
     }
 
+    /// Checks that the error for a file of another run or entry names the property that differs.
     #[test]
     fn opened_reports_the_property_that_differs() {
         let own = entry("point-00001");
@@ -407,6 +408,7 @@ mod tests {
         assert_eq!(refused(run(), work), what);
     }
 
+    /// Checks that journals of isthmus 0.1, whose first line has another form, are rejected.
     #[test]
     fn journals_of_version_0_1_are_rejected() {
         let old =

@@ -195,7 +195,7 @@ fn verdict(
         flow: subject.flows()[judged.flow].name.to_string(),
         growth: or_zero(growth.map(|g| g.mean)),
         growth_low: or_zero(growth.map(|g| g.low)),
-        // The growth of the backlog cannot exceed the offered load.
+        // Limit the upper end of the interval to 1: the backlog cannot grow faster than the offered load.
         growth_high: or_zero(growth.map(|g| g.high.min(1.0))),
         threshold: test.threshold,
         error_rate: test.alpha,

@@ -1,4 +1,5 @@
-//! Fuzz targets: headers and destinations, which are parsed without state.
+//! Bodies of fuzz targets that parse headers and destinations of connections, for which the parsers
+//! need no state.
 
 use isthmus_stream::checksum::crc32c;
 use isthmus_stream::wire::Header;
@@ -44,8 +45,8 @@ pub fn headers(data: &[u8]) {
     check(&repaired::<{ Header::BYTES }>(data, *b"IS\x01"));
 }
 
-/// Parses the text of a connection's destination, from `data` unchanged and after each known
-/// prefix.
+/// Parses `data` as the destination of a connection, unchanged and after each known prefix. Checks
+/// that an error quotes the destination.
 pub fn destination(data: &[u8]) {
     let Ok(words) = std::str::from_utf8(data) else {
         return;

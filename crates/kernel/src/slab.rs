@@ -33,6 +33,7 @@ pub struct Slab<I, V> {
 }
 
 impl<I: Id, V> Default for Slab<I, V> {
+    /// Return an empty slab.
     fn default() -> Self {
         Self::new()
     }

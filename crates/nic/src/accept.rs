@@ -337,7 +337,8 @@ fn is_awaited(shared: &Shared, address: SocketAddr, channel: Option<u32>) -> boo
 /// Give the socket of a peer to the connection that waits for this peer, if it still waits.
 fn hand_over(shared: &Shared, address: SocketAddr, channel: Option<u32>, socket: Socket) {
     let hub = Arc::clone(&shared.hub);
-    // The call fails only if the driver thread has ended; then no connection waits.
+    // Ignore an error: the call fails only if the driver thread has ended, and then no connection
+    // waits.
     let _ = shared.client.call(move |driver| {
         let mut state = hub.state();
         if let Some(name) = state.take_accept(|one| one.accepts(address, channel)) {

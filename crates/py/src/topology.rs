@@ -151,7 +151,7 @@ fn diameter(distances: &[u64]) -> Option<usize> {
     distances.len().checked_sub(1)
 }
 
-/// Return the I/O node that serves each PE.
+/// Return the I/O node that serves each PE; an empty list if there are too many PEs.
 fn servers(placement: &Placement) -> Vec<Option<u32>> {
     if placement.pe_count() > crate::LISTED_MAX {
         return Vec::new();
@@ -159,7 +159,7 @@ fn servers(placement: &Placement) -> Vec<Option<u32>> {
     placement.servers().iter().copied().map(Some).collect()
 }
 
-/// Describe the hypercube network among the I/O nodes of a graph, which are numbered by their rank.
+/// Describe the network among the I/O nodes of a graph, which is a hypercube without faults.
 fn whole_io_network(cube: IncompleteHypercube) -> IoNetwork {
     let none = CubeFaults::none(cube);
     IoNetwork::new(&none, &none)

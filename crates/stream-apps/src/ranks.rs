@@ -68,7 +68,8 @@ impl Ranks {
         failed.as_ref().map(ToString::to_string)
     }
 
-    /// Wait for the threads of all ranks to end.
+    /// Wait for the threads of all ranks to end. Return the error of the first rank that failed, if
+    /// any.
     pub fn join(&mut self) -> Result<(), Error> {
         for thread in self.threads.drain(..) {
             if thread.join().is_err() {

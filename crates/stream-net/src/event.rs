@@ -15,8 +15,8 @@ pub enum Event {
     LinkGone {
         /// The link whose other end is gone.
         link: LinkId,
-        /// The [`incarnation`](crate::Driver::incarnation) of the link. A newer link may have the
-        /// same number by now.
+        /// The [`incarnation`](crate::Driver::incarnation) of the link, which distinguishes it from
+        /// a later link with the same number.
         incarnation: u64,
         /// The reason for the loss, for a message.
         reason: String,
@@ -25,7 +25,8 @@ pub enum Event {
     LinkCut {
         /// The link that lost its socket.
         link: LinkId,
-        /// The [`incarnation`](crate::Driver::incarnation) of the link.
+        /// The [`incarnation`](crate::Driver::incarnation) of the link, which distinguishes it from
+        /// a later link with the same number.
         incarnation: u64,
         /// The number of the lost socket within the link, from 1.
         nth: u32,
@@ -36,7 +37,8 @@ pub enum Event {
     LinkRestored {
         /// The link that continues.
         link: LinkId,
-        /// The [`incarnation`](crate::Driver::incarnation) of the link.
+        /// The [`incarnation`](crate::Driver::incarnation) of the link, which distinguishes it from
+        /// a later link with the same number.
         incarnation: u64,
         /// The number of the new socket within the link, from 1.
         nth: u32,
@@ -48,7 +50,8 @@ pub enum Event {
     LinkReceived {
         /// The link over which the bytes arrived.
         link: LinkId,
-        /// The [`incarnation`](crate::Driver::incarnation) of the link.
+        /// The [`incarnation`](crate::Driver::incarnation) of the link, which distinguishes it from
+        /// a later link with the same number.
         incarnation: u64,
         /// Number of bytes received over all sockets of the link.
         bytes: u64,

@@ -36,8 +36,8 @@ impl Service {
         Self::start_with(driver, move |_, event| on_event(event))
     }
 
-    /// Starts the thread as [`Service::start`] does, for a caller that also uses the driver when it
-    /// handles an event.
+    /// Starts the thread as [`Service::start`] does, and passes the driver to `on_event` with each
+    /// event.
     ///
     /// # Errors
     /// The system cannot start a thread.

@@ -8,7 +8,7 @@ use isthmus_stream::{Adu, ConnectionId, Direction, Format, LinkId, StreamSpec, T
 /// copy costs more than the additional system call.
 const WORTH_STAYING: u64 = 32 << 10;
 
-/// The driver's state of a stream that has not ended.
+/// State that the driver keeps for a stream that has not ended.
 #[derive(Debug)]
 pub(crate) struct StreamState {
     pub connection: ConnectionId,

@@ -103,7 +103,7 @@ pub(crate) struct World {
     /// Events for which timers are set, by the number of the timer.
     due: BTreeMap<u32, Due>,
     next_due: u32,
-    /// Reserved rate for the data that one cell sends to the interface.
+    /// Reserved rate for the data that one cell sends to the interface; `None` without reservation.
     reserved: Option<Rate>,
     /// Number of application data units that the application has produced.
     made: u64,
@@ -546,7 +546,7 @@ impl World {
 }
 
 impl Handler for World {
-    /// Transfers of the flow engine carry the purpose of the transfer.
+    /// Data that each transfer of the flow engine carries: its purpose.
     type Tag = Tag;
 
     /// Handle the expiry of a timer: carry out the event for which it was set.

@@ -238,7 +238,9 @@ def collapse_part(layout: View, series: Series) -> str:
 
 
 def ratio_words(layout: View, ratio: Ratio, place: str, first: bool) -> str:
-    """Return a measure compared with the baseline; `first` adds the load of the comparison."""
+    """Return words that compare a measure with the baseline; `first` adds the load of the
+    comparison.
+    """
     if ratio.is_rate:
         return _rate_words(layout, ratio, place if first else "")
     subject = layout.subject(ratio.measure)
@@ -258,7 +260,7 @@ def ratio_words(layout: View, ratio: Ratio, place: str, first: bool) -> str:
 
 
 def _rate_words(layout: View, ratio: Ratio, place: str) -> str:
-    """Return an accepted load compared with the baseline."""
+    """Return words that compare an accepted load with the baseline."""
     values = f"{estimate(*ratio.own.best)} against {number(ratio.base.best[0])}"
     values = f"({values} {unit_label(ratio.own.unit)}{' ' if place else ''}{place})"
     label = layout.label(ratio.measure)
@@ -272,7 +274,7 @@ def _rate_words(layout: View, ratio: Ratio, place: str) -> str:
 
 
 def conclusion(found: list[SeriesAnswer], layout: View) -> str:
-    """Return one sentence on all variants, grouped by badge."""
+    """Return one sentence on all variants, grouped by badge (the verdict of a variant in one word)."""
     if len(found) < 2:
         return found[0].sentence if found else "Nothing was measured."
     base = found[0].series.label

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 
 SHARED_WORK: Any = 10_000
-"""Bound on the effort to find an element that two arrays share; odd strides make it hard."""
+"""Bound on the effort of numpy to find an element that two arrays share; odd strides make the
+search hard.
+"""
 
 
 class _Span:
@@ -95,7 +97,9 @@ class CheckedArrays:
 
     @staticmethod
     def can_check(*held: Any) -> bool:
-        """Return whether all arguments are numpy arrays, so that no copy was needed."""
+        """Return whether all arguments are numpy arrays or lists of these, so that no argument was
+        converted to a copy.
+        """
         return all(
             isinstance(part, np.ndarray)
             for given in held

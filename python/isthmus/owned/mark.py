@@ -33,7 +33,9 @@ SCENARIO = "scenario.toml"
 differences.
 """
 SOURCE = "source"
-"""Name of the part whose files record what the folder's run simulates."""
+"""Name of the part whose files record what the run of the folder simulates: the scenario and the
+files that it uses.
+"""
 LARGE = 16_000_000
 """Size in bytes from which a file is large: reading it again to check it takes noticeable time."""
 MISSING_MARK_ADVICE = (

@@ -164,7 +164,7 @@ def _rows(table: pl.DataFrame, counts: Any) -> pl.DataFrame:
     """Return a table with each row repeated by its count."""
     import numpy as np
 
-    # polars uses 32-bit row numbers without conversion.
+    # Use 32-bit row numbers, which polars takes without conversion.
     return table[np.repeat(np.arange(table.height, dtype=np.uint32), counts)]
 
 

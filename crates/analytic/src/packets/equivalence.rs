@@ -109,7 +109,8 @@ pub(super) fn equivalence_classes(clients: &[Client]) -> Equivalence {
 /// All uses of parts (links, servers, interfaces) by clients. Parts are numbered in the order of occurrence. So are
 /// manners of use: the distinct combinations of probability, busy time and stream flag.
 struct Uses {
-    /// For each client, its uses, as pairs of part number and number of the manner of use.
+    /// For each client, the parts that it uses, as pairs of the part's number and the number of the combination of
+    /// probability, busy time and stream flag.
     of_client: Vec<Vec<(usize, usize)>>,
     /// For each part, the clients that use it, as pairs of the client's number and the number of the combination of
     /// probability, busy time and stream flag.

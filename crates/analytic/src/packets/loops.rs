@@ -281,7 +281,8 @@ fn equilibrium(clients: &[Client], equivalence: &Equivalence) -> Result<Vec<Pace
                     client.transfer * (1.0 + expected_overload(visit, most, &found[visit.part]));
                 let next = (throughput * visit.probability * there).min(most);
                 change = change.max((next - visit.present).abs() / most);
-                // Each step makes half of the change, since many messages now mean few in the next step.
+                // From the second step on, make half of the change only: many messages at a part now mean few in the
+                // next step, so full changes would oscillate.
                 visit.present = match step {
                     0 => next,
                     _ => (visit.present + next) / 2.0,

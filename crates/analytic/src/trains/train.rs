@@ -14,7 +14,7 @@ pub struct Packets {
     pub full_ns: f64,
     /// Time from the start of a full packet to the start of the next packet without other traffic; at least `full_ns`.
     pub full_pace_ns: f64,
-    /// Transmission time of the last packet of the message.
+    /// Transmission time of the last packet of the message, in ns.
     pub last_ns: f64,
     /// Time from the start of the last packet to the start of the next message; at least `last_ns`.
     pub last_pace_ns: f64,
@@ -32,11 +32,11 @@ pub struct Train {
     pub packets: f64,
     /// Transmission time of all packets of a message, in ns.
     pub work: f64,
-    /// Time that the packets of a message take at their node.
+    /// Time in ns that the packets of a message take at their node.
     pub pace: f64,
     /// Half the mean square of `pace`, in ns^2.
     pub pace_residual: f64,
-    /// Time from the start of the first packet of a message to that of the last, at the node.
+    /// Time in ns from the start of the first packet of a message to that of the last, at the node.
     pub spread: f64,
     /// Transmission time of the last packet of a message, in ns.
     pub last: f64,
@@ -64,7 +64,7 @@ pub struct OnLink {
 }
 
 impl Train {
-    /// Return the train with the means over these lengths of messages. Their probabilities must add up to one.
+    /// Return the means over the possible lengths of messages. The probabilities of the lengths must add up to one.
     ///
     /// # Errors
     /// A time or probability is impossible, or a packet starts before the previous packet has left.

@@ -52,7 +52,7 @@ fn reason_absent(fabric: &impl Fabric, traffic: &JobsTraffic) -> Option<String> 
             "there are more than {RANDOM_ROUTES_MAX} random routes"
         ));
     }
-    // The model bounds the rate of a network interface by that of a single link.
+    // Networks whose nodes have several links are outside of the model: it limits an interface to the rate of one link.
     if node_links(fabric) > 1.0 {
         return Some("nodes have several links".to_owned());
     }
@@ -92,7 +92,7 @@ fn solve(
         let name = format!("{}.accepted", job.name);
         overlay.measures.insert(name, total / nodes);
         if message.offered.is_none() {
-            // By Little's law this is the mean number of messages in flight; times are in ns.
+            // Compute the mean response time by Little's law, from the number of messages in flight; times are in ns.
             let under_way: f64 = own()
                 .map(|((client, _), _)| f64::from(client.under_way))
                 .sum();
@@ -319,12 +319,13 @@ impl<'a, F: Fabric> Parts<'a, F> {
             delay,
         };
         let times = message.times(self.fabric.network().spec(), self.rules, route);
-        // An interface without a limit hands over one message after another and never waits.
+        // Without a limit on outstanding messages, an interface hands over one message after another and never waits.
         let (under_way, turn) = match job.outstanding.limit() {
             Some(limit) => (limit, times.turn),
             None => (1, 0.0),
         };
-        // An interface sends in order: a write blocks the messages behind it, a read request does not.
+        // An interface sends in order: a write blocks the messages behind it, a read request does not. So at most 1 /
+        // (1 - reads) messages move at once on average.
         let at_once = f64::from(under_way).min(1.0 / (1.0 - message.reads));
         let uses = self.uses(message.reads, &times, partners, written);
         // Short receive buffers slow down a long message: it takes as long as it occupies the slowest part. On an idle

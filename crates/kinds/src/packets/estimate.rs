@@ -31,7 +31,8 @@ pub(super) fn overlay(switches: &impl Switches, traffic: &JobsTraffic, layout: &
     if asks.iter().map(pairs).sum::<u64>() * each > ROUTES_MAX {
         return Overlay::absent(format!("there are more than {ROUTES_MAX} routes"));
     }
-    // The model of trains covers only Poisson arrivals and no jobs whose nodes wait for messages.
+    // The model of trains covers only Poisson arrivals at jobs whose nodes do not wait for messages. Estimate others as
+    // closed loops.
     let is_known = asks.iter().all(|asks| asks.message.is_poisson);
     if !is_known || left_out(traffic).is_some() {
         return paces(switches, traffic, layout, TopologyGroup::Others);
@@ -40,7 +41,8 @@ pub(super) fn overlay(switches: &impl Switches, traffic: &JobsTraffic, layout: &
         .unwrap_or_else(|error| Overlay::absent(error.to_string()))
 }
 
-/// Return the estimates of the analytic model for jobs whose routes have these numbers of random choices.
+/// Return the estimates of the model of trains for these jobs. `choices` has the numbers of random choices on their
+/// routes.
 fn solve(
     switches: &impl Switches,
     layout: &Layout,
@@ -51,7 +53,8 @@ fn solve(
     let rules = rules(spec, switches.routes().classes()).checked()?;
     let full_ps = rules.packet_ns(rules.interface.payload) * 1e3;
     let credits = |delay| Credits::of(switches, full_ps, delay, false);
-    // Packets on random routes share only the link of their node, which has no delay.
+    // Use the delay of links only if all packets take one route: on random routes packets share only the link of their
+    // node, which has no delay.
     let longest = match choices {
         [1, 1] => switches.longest_delay(),
         _ => Time::ZERO,

@@ -85,8 +85,8 @@ impl Route {
 
 /// Times for which a message occupies the parts of an idle network, in ns.
 pub(crate) struct Times {
-    /// Time for which the message occupies a link: of the sending node, between switches, and of the receiving node.
-    /// This is the time of its packets, or of its circuits divided by the circuits of a link.
+    /// Time in ns for which the message occupies a link: of the sending node, between switches, and of the receiving
+    /// node. This is the time of its packets, or of its circuits divided by the circuits of a link.
     pub links: [f64; 3],
     /// Time for which the message occupies the sending interface: its DMA engine, or its circuits divided by the
     /// circuits of the interface.

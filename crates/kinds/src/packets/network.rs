@@ -71,7 +71,7 @@ pub fn derived(network: &NetworkSpec) -> Vec<(&'static str, String)> {
         ("machine.nic.receive_delay", nic.receive_delay),
     ];
     let times = times.map(|(key, time)| (key, time.to_string()));
-    // By default these two lengths are at most the payload.
+    // The fields of these two lengths are cut to the payload by default: list those that equal the payload.
     let lengths = [("machine.nic.padding", nic.padding), (REQUEST, nic.request)];
     let cut = lengths
         .into_iter()

@@ -127,7 +127,7 @@ impl ValueType for Levels {
 pub(crate) struct Rings {
     /// Maximum number of nodes on all rings together.
     pub(crate) nodes: u32,
-    /// Words for the cause of the maximum number of nodes, such as `SCI`.
+    /// What limits the number of nodes, as words of an error message, such as `SCI`.
     pub(crate) by: &'static str,
 }
 

@@ -94,7 +94,7 @@ pub struct HypercubeSpec {
     pub flit: Bytes,
     /// Bandwidth of one lane.
     pub bandwidth: Bandwidth,
-    /// Lanes of each kind of link.
+    /// Number of lanes (parallel channels) of each kind of link.
     pub lanes: Lanes,
     /// Placement of the I/O nodes.
     pub placement: PlacementSpec,

@@ -357,7 +357,8 @@ impl<O: Observer> Handler for Driver<'_, O> {
     /// Data that the engine returns with each event of a message: the job's message.
     type Tag = Demand;
 
-    /// Return the time at which the device has read the requested data.
+    /// Handle the arrival of a read request at its server. Return the time at which the device has read the data;
+    /// `time` if the server has no device.
     fn requested(&mut self, time: Cycles, message: &Message<Demand>) -> Cycles {
         let devices = self.state.devices.as_mut();
         let done = devices.and_then(|devices| devices.stores.done(time, &message.tag));

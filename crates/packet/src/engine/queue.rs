@@ -149,7 +149,7 @@ impl Queue {
     }
 
     /// Advance the queue to the next slot that has events, if that slot starts no later than
-    /// `limit`.
+    /// `limit`. Return whether there is such a slot.
     fn advance(&mut self, limit: Cycles) -> bool {
         let near = self.next_used();
         let slot = near.min(self.far_slot);

@@ -1,4 +1,4 @@
-//! Errors of layouts.
+//! Errors of the layouts of distributed arrays.
 
 /// Reason why a layout is invalid.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]

@@ -96,6 +96,7 @@ fn name(named: &Named, entry: &Entry) -> Result<String, Problem> {
 mod tests {
     use super::*;
 
+    /// Checks that the wildcard `*` in a key matches the name of any table.
     #[test]
     fn a_wildcard_in_a_key_matches_any_name() {
         let key = "workload.jobs.*.load";

@@ -47,7 +47,7 @@ impl Formats {
         self.rows.iter().map(|row| &row.files)
     }
 
-    /// Return the format of scenario files of the form `form`.
+    /// Return the row of the registry for this form of scenario file.
     pub(crate) fn row(&'static self, form: &Form) -> &'static Row {
         let row = self.rows.iter().find(|row| row.form() == form.name);
         row.unwrap_or_else(|| unreachable!("{} is no form of these", form.name))
@@ -72,8 +72,8 @@ impl Formats {
         })
     }
 
-    /// Return the schema for `file`, whose machine is of the kind `kind`. The schema may depend on the named
-    /// tables in the file.
+    /// Return the schema for `file`, whose machine is of the kind `kind`; `None` if the kind is unknown. The
+    /// schema may depend on the named tables in the file.
     pub(crate) fn schema(&'static self, kind: &str, file: &Node) -> Option<Arc<Schema>> {
         let of_kind = || {
             let schemas = self.schemas().iter();

@@ -100,7 +100,7 @@ impl Setting {
     }
 }
 
-/// Convert a value of the tree to TOML, for the canonical form of the file.
+/// Convert a parsed value to TOML, for the canonical form of the scenario file.
 pub(crate) fn written(node: &Node) -> toml::Value {
     match &node.tree {
         Tree::Text(text) => toml::Value::String(text.clone()),

@@ -238,7 +238,7 @@ impl<T: Copy> Engine<T> {
             return;
         }
         self.packets.set_segment(packet, segment);
-        // Cycle from which the crossbar may transfer the packet.
+        // The crossbar may transfer the packet after the delay of its decision.
         let (decision, _) = self.rules.ring_change_delays();
         self.packets.flights[packet].ready = now + decision;
         let alone = input.queues.iter().all(|queue| queue.len == 0);

@@ -74,7 +74,7 @@ pub(crate) struct Input {
     /// Position of the oldest claimed byte in the ring, and the time since which it is the oldest.
     oldest: Option<(u64, Instant)>,
     sum_buffer: SumBuffer,
-    /// Stream and size of the last small striping unit since the last sleep.
+    /// Stream and size of the last small striping unit that was read since the driver last slept.
     small: Option<(StreamId, u64)>,
 }
 

@@ -259,7 +259,8 @@ impl Plain {
     }
 }
 
-/// Describes why the kernel does not report acknowledgements.
+/// Returns the text of an error: why the kernel does not report which bytes the peer has
+/// acknowledged.
 fn no_answer(error: io::Error) -> String {
     format!("the system does not say what is acknowledged (NETLINK_SOCK_DIAG: {error})")
 }

@@ -24,7 +24,9 @@ FORMER = "isthmus-former"
 
 
 def hidden(path: Path, end: str) -> Path:
-    """Return a hidden path in the same folder, unique also for names of maximum length."""
+    """Return a path in the folder of `path` with a hidden name that ends with `end`. Names of
+    maximum length are cut and stay unique.
+    """
     name = os.fsencode(path.name)
     if len(name) > NAME_MAX:
         # A name that is cut within a UTF-8 character is not readable, but valid for the system.
