@@ -24,7 +24,7 @@ const RETRY: Duration = Duration::from_millis(5);
 /// The origin of a connection, to which a limit on connections applies.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Origin {
-    /// A user of this machine.
+    /// A user of this machine, by user ID, for connections over Unix sockets.
     User(u32),
     /// An address; of an IPv6 address only the first 64 bits, which are the same within a network.
     Address(IpAddr),

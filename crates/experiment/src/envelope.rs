@@ -29,7 +29,7 @@ pub(crate) struct Run {
     pub seed: u64,
     /// Whether the run is shortened by the option `--quick`.
     pub quick: bool,
-    /// Version of isthmus.
+    /// Version of isthmus that carries out the run.
     pub version: String,
 }
 

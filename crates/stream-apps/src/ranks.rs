@@ -18,7 +18,7 @@ pub(crate) const IN_CHANNEL: usize = 2;
 /// The reason why the thread of a rank ended early.
 #[derive(Debug)]
 pub(crate) enum Ended {
-    /// Another rank has ended before and reports the reason.
+    /// The rank ended because another rank had ended before; that rank reports the reason.
     Left,
     /// The rank failed with this error.
     Failed(Error),

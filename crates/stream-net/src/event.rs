@@ -75,7 +75,7 @@ pub enum Event {
         /// Size of the file in bytes.
         bytes: u64,
     },
-    /// A connection to a file was closed without a stream. The previous file is unchanged.
+    /// A connection to a file was closed without a stream. An older file of the same name is unchanged.
     Unused {
         /// The connection to the file.
         connection: ConnectionId,

@@ -13,7 +13,8 @@ const CALLS: usize = 16;
 /// A closure that runs with the driver on its thread.
 type Call = Box<dyn FnOnce(&mut Driver) + Send>;
 
-/// A driver on its own thread. Dropping it ends the thread and closes everything.
+/// A driver of the stream manager on its own thread. Dropping the service ends the thread, and
+/// closes all links and connections.
 #[derive(Debug)]
 pub struct Service {
     client: Client,
@@ -56,7 +57,7 @@ impl Service {
         })
     }
 
-    /// Returns a handle through which other threads call the driver.
+    /// Returns a handle through which other threads call the driver of the stream manager.
     #[must_use]
     pub fn client(&self) -> Client {
         self.client.clone()
@@ -118,7 +119,7 @@ impl std::fmt::Debug for Client {
     }
 }
 
-/// Runs the driver's thread: executes calls, moves data, and reports events.
+/// Runs the thread of the driver: executes calls, moves data, and reports events.
 fn run(
     mut driver: Driver,
     called: &Receiver<Option<Call>>,

@@ -18,9 +18,9 @@ use stream::{ConnectionSpec, Instant, LinkId, Manager, OrderId, StreamSpec, Tu};
 /// Purpose of a transfer of the flow engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tag {
-    /// A message between cells: their row, and the column of the sender.
+    /// Transfer of a message between cells, by their row and the column of the sender.
     Shuffle(u32, u32),
-    /// A part of the striping unit with this number.
+    /// Transfer of a part of the striping unit with this number.
     Su(u32),
 }
 

@@ -274,7 +274,7 @@ def _rate_words(layout: View, ratio: Ratio, place: str) -> str:
 
 
 def conclusion(found: list[SeriesAnswer], layout: View) -> str:
-    """Return one sentence on all variants, grouped by badge (the verdict of a variant in one word)."""
+    """Return one sentence on all variants, grouped by badge (a verdict in one word)."""
     if len(found) < 2:
         return found[0].sentence if found else "Nothing was measured."
     base = found[0].series.label
@@ -339,7 +339,9 @@ def _mixed_texts(found: list[SeriesAnswer], names: str) -> list[str]:
 
 
 def listed(names: list[str]) -> str:
-    """Return ``a, b and c``; ``x = 1, 2 and 3`` if all names are values of x."""
+    """Return names as a list in words: ``a, b and c``; ``x = 1, 2 and 3`` if all names are values
+    of x.
+    """
     if len(names) < 2:
         return "".join(names)
     heads = {name.partition(" = ")[0] for name in names}

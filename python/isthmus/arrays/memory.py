@@ -123,7 +123,7 @@ class CheckedArrays:
 
 
 def overlapped(read: Sequence[Given], write: Sequence[Given]) -> list[int]:
-    """Return the numbers of source arrays that share bytes with a target array."""
+    """Return the indices of the source arrays that share bytes with a target array."""
     spans = [(*_span(given), True, number) for number, given in enumerate(read)]
     spans += [(*_span(given), False, number) for number, given in enumerate(write)]
     found: set[int] = set()

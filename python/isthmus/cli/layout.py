@@ -95,7 +95,7 @@ class Output(Console):
 
 
 class _Trimmed:
-    """A renderable object of rich, printed without trailing blanks."""
+    """Wrapper of an object that rich can print: the object is printed without trailing blanks."""
 
     def __init__(self, inner: RenderableType) -> None:
         """Wrap a renderable object of rich."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from isthmus.files import Bytes
 
 MARK = ".isthmus.json"
-"""Name of the mark file."""
+"""Name of the mark file, which lists the files in a folder that isthmus owns."""
 FORMAT = 1
 """Version of the format of the mark file."""
 JOURNAL = "points"
@@ -81,7 +81,9 @@ class Written:
     """The description of a file that isthmus wrote: its part, size and SHA-256."""
 
     part: str
-    """The part that the file belongs to; see `OwnedFolder.part`."""
+    """The part of the folder, such as the tables or the report, to which the file belongs; see
+    `OwnedFolder.part`.
+    """
     size: int | None = None
     sha256: str | None = None
     """SHA-256 of the file. It is None, as is `size`, for a file that differs from run to run
@@ -257,7 +259,7 @@ def sha256(data: Bytes) -> str:
 
 
 def checked(path: str) -> str:
-    """Return a path below the folder unchanged.
+    """Check that a path stays below the folder, and return it unchanged.
 
     Raises:
         ValueError: the path is absolute, empty or leads upwards.

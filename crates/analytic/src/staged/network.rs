@@ -21,7 +21,7 @@ pub struct GroupState {
     /// Utilisation rho if a message held a channel only for its length in cycles: the share of time in which flits move
     /// if no worm blocks.
     pub carried: f64,
-    /// rho with the adjusted service times. At 1 or more the group is saturated.
+    /// Utilisation rho, computed with the adjusted service times. At 1 or more the group is saturated.
     pub utilisation: f64,
     /// Wait for a channel in cycles; infinite if this group or a later one is saturated.
     pub wait: Moments,

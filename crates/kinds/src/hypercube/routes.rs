@@ -1,4 +1,4 @@
-//! Queueing model of a hypercube that solves each channel on the routes of the machine.
+//! Queueing model of a hypercube that treats each channel by itself, on the routes of the machine.
 
 use isthmus_analytic::Error;
 use isthmus_analytic::hypercube_io::HypercubeIo;

@@ -91,7 +91,7 @@ pub(crate) struct Times {
     /// Time for which the message occupies the sending interface: its DMA engine, or its circuits divided by the
     /// circuits of the interface.
     pub engine: f64,
-    /// Delay that the message adds to the DMA engine of the receiving node, if that engine is busy.
+    /// Delay in ns that the message adds to the DMA engine of the receiving node, if that engine is busy.
     pub received: f64,
     /// Time in ns in which all bytes of the message pass one point of its route.
     pub transfer: f64,

@@ -11,7 +11,8 @@ use strum::{EnumString, VariantNames};
 pub enum PlacementSpec {
     /// The I/O nodes are at the code words of the Hamming code; only for dimensions 2^m - 1.
     Hamming,
-    /// The code words of the Hamming code in dimensions with a perfect code, else combined 3-cubes (section 3.2).
+    /// The I/O nodes are at the code words of the Hamming code in dimensions with a perfect code, else at those of
+    /// combined 3-cubes (section 3.2).
     Combined,
     /// A dominating set of PEs: a minimum one if the solver ends in time, else the smallest set found.
     Dominating,

@@ -393,8 +393,8 @@ impl<O: Observer> Handler for Driver<'_, O> {
         jobs.arrived(delivery.arrived, demand);
         if completed > delivery.arrived && (waits || jobs.in_order(demand)) {
             *outside_engine += u64::from(waits);
-            // Set the timer for the completion at the server's node if messages wait for servers: timers at
-            // clients then mark handovers.
+            // If messages wait for servers, set the timer at the node of the server: a timer at the node of a client
+            // then means that a waiting message is due.
             let node = if waits { demand.to } else { demand.from };
             offers.remind(completed, node, *demand);
             self.report_and_offer(delivery.arrived, offers);

@@ -19,7 +19,7 @@ pub enum Layer {
     File,
     /// An override `key=value` that the caller gives in addition to the file.
     Override,
-    /// An axis of the sweep.
+    /// An axis of the sweep sets the value.
     Axis,
     /// The search for the saturation load, which sets the load.
     Search,
@@ -32,7 +32,7 @@ pub struct Setting {
     pub(crate) value: Value,
     /// The value as written in a file.
     pub(crate) written: toml::Value,
-    /// Origin of the value in the file or an override.
+    /// Place in the file, or override, from which the value comes.
     pub(crate) origin: Origin,
     /// The origin of the value: default, preset, file, override, axis or search.
     pub(crate) layer: Layer,

@@ -158,7 +158,7 @@ pub(super) struct InputSlot {
     /// The output queue to which the crossbar moves the packet.
     pub exit: Exit,
     pub symbols: u32,
-    /// Cycle in which the first symbol of the packet arrived at this interface.
+    /// Cycle in which the header of the packet, its first symbol, arrived at this interface.
     pub header: Cycles,
 }
 

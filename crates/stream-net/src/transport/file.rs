@@ -47,7 +47,7 @@ enum Request {
     End(FileEnd),
 }
 
-/// The fate of the file when the connection ends.
+/// Treatment of the file when the connection ends: it is kept or removed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum FileEnd {
     /// Rename the complete file to its final name.
@@ -86,7 +86,7 @@ impl RequestQueue {
 
 /// An event of the thread that writes a file.
 pub(crate) enum WriterEvent {
-    /// The file exists under its temporary name.
+    /// The thread has created the file under its temporary name.
     Made,
     /// The file could not be created, for this reason, and the thread has ended.
     Unmade(String),
@@ -100,9 +100,9 @@ pub(crate) enum WriterEvent {
 pub(crate) enum FileOutcome {
     /// The file is complete and has this size in bytes.
     Whole(u64),
-    /// The file was not completed, for this reason. The previous file is unchanged.
+    /// The file was not completed, for this reason. An older file of the same name is unchanged.
     NotKept(String),
-    /// No stream was submitted that writes the file. The previous file is unchanged.
+    /// No stream was submitted that writes the file. An older file of the same name is unchanged.
     Unused,
 }
 

@@ -1,4 +1,4 @@
-//! Descriptions of fat trees as plain values.
+//! Plain types that describe a fat tree: its shape, and the rule by which packets ascend.
 
 use std::fmt;
 
