@@ -15,7 +15,8 @@ from isthmus.errors import IsthmusError
 
 if TYPE_CHECKING:
     Bytes = bytes | memoryview
-    """Type of a file's content; a buffer of the core may be very large, so it is not copied."""
+    """Type of a file's content; a buffer of the Rust core may be very large, so it is not copied.
+    """
 
 NAME_MAX = 150
 """Maximum characters of a file name that its temporary name contains."""

@@ -94,7 +94,7 @@ pub enum Event {
     },
 }
 
-/// Counters of a driver since its start, and its current state.
+/// Counters of a driver of the stream manager since its start, and the present state of the driver.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Figures {
     /// Number of orders (tasks from the stream manager) to fetch, store, send, load or deliver

@@ -1,4 +1,5 @@
-//! A thread that runs a driver, and handles through which other threads call the driver.
+//! A thread that runs a driver of the stream manager, and handles through which other threads call
+//! the driver.
 
 use crate::driver::{Driver, Waker};
 use crate::error::{Error, Result};
@@ -10,7 +11,7 @@ use std::time::Instant;
 /// Maximum number of calls of other threads that run before the driver moves data again.
 const CALLS: usize = 16;
 
-/// A closure that runs with the driver on its thread.
+/// A closure that the thread of the driver runs, with access to the driver.
 type Call = Box<dyn FnOnce(&mut Driver) + Send>;
 
 /// A driver of the stream manager on its own thread. Dropping the service ends the thread, and
@@ -21,7 +22,7 @@ pub struct Service {
     thread: Option<JoinHandle<Result<()>>>,
 }
 
-/// A handle through which other threads call the driver.
+/// A handle through which other threads call the driver of the stream manager.
 #[derive(Clone)]
 pub struct Client {
     calls: Sender<Option<Call>>,

@@ -31,13 +31,13 @@ enum Due {
     SetUp(u32),
     /// The processor has handed over a packet of this order with this number of bytes.
     Handed(OrderId, u64),
-    /// This order of the manager is done.
+    /// This order of the stream manager is done.
     Done(OrderId),
     /// The application has produced another application data unit.
     Made,
 }
 
-/// A striping unit (SU) whose transfer to the interface the manager has ordered.
+/// A striping unit (SU) whose transfer to the interface the stream manager has ordered.
 #[derive(Debug, Clone)]
 struct Su {
     order: OrderId,
@@ -115,7 +115,7 @@ pub(crate) struct World {
     pub limit: u64,
     /// Reason for which the run has failed, if it has.
     pub failed: Option<String>,
-    /// Events of the manager so far; `None` if they are not stored.
+    /// Events of the stream manager so far; `None` if they are not stored.
     pub events: Option<Vec<stream::Event>>,
 }
 
@@ -229,8 +229,8 @@ impl World {
             let spec = StreamSpec::new(connection, direction, format, work.adus);
             let id = self.manager.submit(now, app, &spec).map_err(refused)?;
             for link in links {
-                // Offer all data of the run to the manager now: the rows delay its orders for data
-                // that are not ready.
+                // Offer all data of the run to the stream manager now: the rows delay its orders
+                // for data that are not ready.
                 let offered = self.manager.handle_offered(now, id, link, u64::MAX);
                 offered.map_err(refused)?;
             }
@@ -272,7 +272,7 @@ impl World {
         self.done_at = now;
     }
 
-    /// Start the task or timer for an order of the manager.
+    /// Carry out an order of the stream manager: start its task, or set a timer for its end.
     fn carry_out(&mut self, engine: &mut Engine<Tag>, order: stream::Order) {
         let now = isthmus_kernel::Engine::now(engine);
         let interface = &self.machine.interface;
@@ -334,8 +334,8 @@ impl World {
         self.pump(engine);
     }
 
-    /// Add a striping unit that the manager has ordered, with the columns that have its parts.
-    /// Return its number.
+    /// Add a striping unit that the stream manager has ordered, with the columns that have its
+    /// parts. Return its number.
     fn new_su(&mut self, order: OrderId, tu: Tu, su: stream::Su) -> u32 {
         let of_row = self.work.tus_of_row(&self.machine);
         let (row, piece) = ((tu.index / of_row) as u32, tu.index % of_row);

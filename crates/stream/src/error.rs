@@ -40,5 +40,5 @@ pub enum Error {
     Conflict(String),
 }
 
-/// The result of a manager's call.
+/// The result of a call of the stream manager.
 pub type Result<T> = std::result::Result<T, Error>;

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
     Part = NDArray[Any]
     Given = tuple[NDArray[np.uint8], list[int]]
-    """The bytes of an array from its first element on, and its strides."""
+    """The bytes of an array from its first element on, and its strides: the form that the Rust core
+    takes.
+    """
 
 
 SHARED_WORK: Any = 10_000
@@ -42,7 +44,7 @@ class _Span:
 
 
 def given(part: Part) -> Given:
-    """Return the bytes of an array with non-negative strides, in the form that the core takes."""
+    """Return the bytes of an array without negative strides, in the form for the Rust core."""
     if part.size == 0:
         return np.empty(0, np.uint8), [part.itemsize] * part.ndim
     size = part.itemsize + sum(
@@ -57,8 +59,8 @@ def given(part: Part) -> Given:
 
 
 def to_read(part: Part) -> Given:
-    """Return the bytes of an array to read, in the form that the core takes; copy it if it has a
-    negative stride.
+    """Return the bytes of an array to read, in the form that the Rust core takes; copy it if it has
+    a negative stride.
     """
     if any(stride < 0 for stride in part.strides):
         part = part.copy()
@@ -66,7 +68,7 @@ def to_read(part: Part) -> Given:
 
 
 def to_write(part: Part, what: str) -> Given:
-    """Return the bytes of an array to write, in the form that the core takes.
+    """Return the bytes of an array to write, in the form that the Rust core takes.
 
     Raises:
         IsthmusError: the array is read-only, or has a negative stride.

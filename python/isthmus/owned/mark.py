@@ -23,7 +23,7 @@ MARK = ".isthmus.json"
 FORMAT = 1
 """Version of the format of the mark file."""
 JOURNAL = "points"
-"""Sub-folder in which the core keeps finished points."""
+"""Sub-folder in which the Rust core keeps the results of finished points."""
 HEADER = f"{JOURNAL}/journal.json"
 """Path of the header of the journal, which identifies the run of the journal."""
 RESULT = "result.json"
@@ -119,7 +119,7 @@ class Mark:
         return path in self.files or path in self.writing or self.is_entry(path)
 
     def is_entry(self, path: str) -> bool:
-        """Return whether the core or Slurm may have written this path.
+        """Return whether the Rust core or Slurm, not this package, may have written this path.
 
         These are an entry of the journal, its finished parts, its lease, the file of a worker
         process, and the log of a Slurm task.
@@ -221,7 +221,7 @@ def read_mark(folder: Path) -> Mark | None:
 
 
 def entry_of(kind: str, at: int) -> str:
-    """Return the name of an entry in the journal, without file suffix, as the core spells it."""
+    """Return the name of a journal entry, without file suffix, as the Rust core writes it."""
     return f"{kind}-{at:05}"
 
 

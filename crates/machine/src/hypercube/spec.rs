@@ -86,7 +86,7 @@ pub struct FaultSpec {
     pub io_links: Vec<(u32, u32)>,
 }
 
-/// A binary hypercube of PEs with I/O nodes and, if `lanes.io_link > 0`, an I/O network.
+/// A binary hypercube of processing elements (PEs) with I/O nodes and, if `lanes.io_link > 0`, an I/O network.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HypercubeSpec {
     /// Dimension of the PE hypercube, 1 to 20.

@@ -15,7 +15,7 @@ use std::sync::{Arc, OnceLock};
 #[derive(Debug)]
 pub struct Formats {
     /// The format of each form of file (a kind of machine, with or without named tables), in the order of the
-    /// reference.
+    /// reference of scenario fields.
     rows: Vec<Row>,
     /// Names of the kinds of machine.
     names: Vec<&'static str>,
@@ -26,7 +26,8 @@ pub struct Formats {
 }
 
 impl Formats {
-    /// Create the registry from the formats of all kinds of machine, in the order of the reference.
+    /// Create the registry from the formats of all kinds of machine, in the order in which the reference of
+    /// scenario fields lists them.
     pub fn new(rows: Vec<Row>) -> Self {
         let mut names: Vec<&'static str> = Vec::new();
         for row in &rows {

@@ -89,7 +89,8 @@ impl Symbol {
         ActionId::new((self.0 >> 32) as u32)
     }
 
-    /// Return whether another packet may start after this symbol.
+    /// Return whether the packet has ended with this symbol, so that another packet may start after
+    /// it.
     #[inline]
     pub fn ends_packet(self) -> bool {
         !matches!(self.kind(), Kind::Send | Kind::Echo)
@@ -177,7 +178,7 @@ pub(super) struct Decoder {
     pub ends_here: bool,
     /// Position in the incoming send at which its echo starts.
     pub echo_begins: u16,
-    /// Go bit of the last incoming idle.
+    /// Go bit (flow-control bit) of the last incoming idle symbol.
     pub last_go: bool,
     /// Number of incoming symbols of free idles, of sends and of echoes; sends and echoes include
     /// their idles.
@@ -257,9 +258,11 @@ pub(super) struct Output {
     pub next: InterfaceId,
     /// The packet that the output is sending, if any.
     pub sending: Sending,
-    /// Whether the interface has saved a go bit, which a later idle releases.
+    /// Whether the interface has saved a go bit (flow-control bit), which a later idle symbol
+    /// releases.
     pub saved_go: bool,
-    /// Whether the last symbol that left the interface was a go idle.
+    /// Whether the last symbol that left the interface was an idle with the go bit (flow-control
+    /// bit) set.
     pub emitted_go: bool,
     /// Number of packets in the output queues that wait to be sent, not for an echo.
     pub waiting: u32,

@@ -156,8 +156,8 @@ impl Input {
         self.frame.is_some() && idle
     }
 
-    /// Returns whether this input may read from its socket as soon as bytes arrive: no frame waits
-    /// to be handled, and the memory for received data is not full.
+    /// Returns whether this input waits for bytes from its socket: no received frame waits to be
+    /// handled, and the memory for received data is not full.
     pub fn waits_for_bytes(&self) -> bool {
         self.frame.is_none() && !self.full && self.fd().is_some()
     }

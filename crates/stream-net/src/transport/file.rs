@@ -33,8 +33,8 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-/// Queued requests to the writing thread. Their packets are part of the manager's network memory,
-/// which limits their number. Packets that are no longer needed are removed.
+/// Queued requests to the writing thread. Their packets are part of the stream manager's network
+/// memory, which limits their number. Packets that are no longer needed are removed.
 #[derive(Debug, Default)]
 struct Requests {
     writes: VecDeque<(OrderId, PacketId, Block)>,

@@ -122,7 +122,7 @@ class Temporary:
             except FileExistsError:
                 pass
             except OSError:
-                # The file system does not support hard links.
+                # The file system has no hard links, so the existing file is not adopted.
                 os.close(handle)
                 return None
             else:
