@@ -53,7 +53,7 @@ _HOMES = {
     "simulate": "api",
     "topology": "networks",
 }
-"""Home modules of public names outside `isthmus.objects`."""
+"""Module that defines each public name of the package, except the names of `isthmus.objects`."""
 
 
 def __getattr__(name: str) -> Any:

@@ -15,7 +15,8 @@ from isthmus.errors import IsthmusError
 
 if TYPE_CHECKING:
     Bytes = bytes | memoryview
-    """Type of a file's content; a buffer of the core may be very large, so it is not copied."""
+    """Type of a file's content; a buffer of the Rust core may be very large, so it is not copied.
+    """
 
 NAME_MAX = 150
 """Maximum characters of a file name that its temporary name contains."""
@@ -53,7 +54,7 @@ def refuse_unready(folder: Path) -> None:
 
 
 def _refuse_closed(folder: Path, there: Path) -> None:
-    """Refuse a folder whose existing part is not writable."""
+    """Refuse to create `folder` if `there`, the part of its path that exists, is not writable."""
     if os.access(there, os.W_OK | os.X_OK):
         return
     # An access check does not distinguish a read-only file system from missing permission.
@@ -130,7 +131,9 @@ def write_new(path: Path, data: bytes) -> None:
 
 
 def _named(temporary: Path, path: Path) -> bool:
-    """Rename a file unless the name is taken; return whether it was free."""
+    """Rename a temporary file to `path`, unless a file has this name; return whether the name was
+    free.
+    """
     try:
         os.link(temporary, path)
     except FileExistsError:
@@ -145,7 +148,9 @@ def _named(temporary: Path, path: Path) -> bool:
 
 @contextmanager
 def _whole_beside(path: Path, data: Bytes) -> Iterator[Path]:
-    """Yield the complete file under a temporary name, which is removed afterwards."""
+    """Write a file under a temporary name beside `path`, and yield the temporary path; the file is
+    removed afterwards.
+    """
     temporary = path.with_name(temporary_name(path.name))
     # O_EXCL: never follow a link, never write to a file of another process.
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)

@@ -24,7 +24,7 @@ const RETRY: Duration = Duration::from_millis(5);
 /// The origin of a connection, to which a limit on connections applies.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Origin {
-    /// A user of this machine.
+    /// A user of this machine, by user ID, for connections over Unix sockets.
     User(u32),
     /// An address; of an IPv6 address only the first 64 bits, which are the same within a network.
     Address(IpAddr),
@@ -87,7 +87,7 @@ impl Unauthenticated {
     /// [`ACTIVE`].
     ///
     /// # Errors
-    /// A system without descriptors.
+    /// The system has no free file descriptor.
     pub fn enter(self: &Arc<Self>, transport: &Transport) -> Result<Slot> {
         let socket = transport.try_clone_socket();
         let socket = socket.map_err(|error| Error::system("a new socket", error))?;
@@ -186,6 +186,7 @@ impl Slot {
 }
 
 impl Drop for Slot {
+    /// Free the slot of the connection.
     fn drop(&mut self) {
         self.all.slots().remove(&self.number);
     }

@@ -29,7 +29,7 @@ pub(crate) struct Run {
     pub seed: u64,
     /// Whether the run is shortened by the option `--quick`.
     pub quick: bool,
-    /// Version of isthmus.
+    /// Version of isthmus that carries out the run.
     pub version: String,
 }
 
@@ -102,7 +102,7 @@ struct Head {
 }
 
 impl Head {
-    /// Return the head of the file of `entry` in the journal of `run`.
+    /// Return the first line, without seal, of the file of `entry` in the journal of `run`.
     fn of(run: &Run, entry: &Entry) -> Self {
         Self {
             isthmus: "journal".to_owned(),
@@ -131,8 +131,8 @@ impl Head {
         Some(Mismatch::Run(what))
     }
 
-    /// Return a mismatch that names the field of the run or the entry in which the two first lines differ;
-    /// `None` if they are equal.
+    /// Compare the first line of a journal file with the expected one. Return a mismatch that names the first field
+    /// that differs; `None` if the lines are equal.
     fn differs(&self, found: &Self) -> Option<Mismatch> {
         let rows = [
             (self.digest != found.digest, "the scenario"),
@@ -231,7 +231,8 @@ fn unsealed<'b>(expected: &Head, bytes: &'b [u8]) -> Result<(Head, &'b [u8]), Mi
     Ok((found, content))
 }
 
-/// Split the first line of a file into the identity of the file, without the last brace, and the seal.
+/// Split the first line of a journal file into the description of the file (JSON without the last brace) and the seal,
+/// its SHA-256; `None` if the line has another form.
 fn split_line(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let rest = (line.len() <= LINE_MAX)
         .then_some(line)?
@@ -255,6 +256,7 @@ pub(crate) fn described(description: &dyn Debug) -> String {
     /// Adapter that writes formatted text into a hash.
     struct Hashed(Sha256);
     impl Write for Hashed {
+        /// Add the text to the hash.
         fn write_str(&mut self, text: &str) -> fmt::Result {
             self.0.update(text.as_bytes());
             Ok(())
@@ -296,6 +298,7 @@ mod tests {
         }
     }
 
+    /// Checks that [`opened`] returns the content of a journal file unchanged, whatever its bytes.
     #[test]
     fn opened_returns_any_sealed_content() {
         for content in [&b""[..], b"{}", b"\n\n", &[0, 255, 10, 13]] {
@@ -362,6 +365,7 @@ mod tests {
         );
     }
 
+    /// Checks that the error for a file of another run or entry names the property that differs.
     #[test]
     fn opened_reports_the_property_that_differs() {
         let own = entry("point-00001");
@@ -404,6 +408,7 @@ mod tests {
         assert_eq!(refused(run(), work), what);
     }
 
+    /// Checks that journals of isthmus 0.1, whose first line has another form, are rejected.
     #[test]
     fn journals_of_version_0_1_are_rejected() {
         let old =

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Computing time of new partial results after which they are written to the file, by default.
+/// Default of the computing time after which new partial results are written to the journal file.
 const AFTER: Duration = Duration::from_secs(5);
 /// Partial results whose computation took less than `AFTER / SHARE` are not stored, because there may be
 /// many.

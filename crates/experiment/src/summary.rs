@@ -68,7 +68,7 @@ impl Report {
         let finished = measurement.replications.iter();
         let replications: Vec<&Recorders> = finished.map(|f| &f.recorders).collect();
         let censored = CensoredObservations::new(measurement, at);
-        // If the verdict is undecided, the run may not have reached a steady state.
+        // Without a verdict the run may not have reached a steady state: widen its confidence intervals.
         let least = match (measurement.judged.verdict, measurement.judged.served) {
             (Verdict::Undecided, None) => STRETCH_UNDECIDED,
             _ => 1.0,
@@ -92,13 +92,15 @@ impl Report {
             summary.replications.discarded.iter().sum(),
             summary.replications.used.iter().sum(),
         );
-        // Replications that are equal, because nothing is random, do not show whether a mean still drifts.
+        // If nothing is random, all replications are equal, and the interval of the mean has width 0 even if
+        // the mean still drifts. Detect this.
         let judged = &measurement.judged;
         let unsteady = judged.verdict != Verdict::Stable && judged.served.is_none();
         let varies = summary.histogram.min() != summary.histogram.max();
         let moves_on = unsteady && varies && estimate.half_width == 0.0;
         let no_end = moves_on || censored.is_late(summary.mean.mean, used);
-        // The mean of the completed observations leaves out the age of the incomplete ones.
+        // Age of the incomplete observations, which the mean of the completed ones leaves out, per completed
+        // one.
         let left_out = match varies {
             true => censored.total_age() * cycle_us / used as f64,
             false => 0.0,
@@ -154,7 +156,8 @@ impl Report {
     }
 }
 
-/// Return the result of a value from an exact run. Both ends of its confidence interval are the value.
+/// Return the measure for a value without statistical error: both ends of its confidence interval are the
+/// value.
 fn exact(figure: &Figure, overlay: &Overlay) -> Measure {
     let (analytic, outside) = overlay.split(figure.name);
     Measure {
@@ -172,7 +175,7 @@ fn exact(figure: &Figure, overlay: &Overlay) -> Measure {
     }
 }
 
-/// Return the verdict on a point, with the evidence for it.
+/// Return whether a point is stable, saturated or undecided, with the evidence for it.
 fn verdict(
     measurement: &Measurement,
     subject: &dyn Subject,
@@ -192,7 +195,7 @@ fn verdict(
         flow: subject.flows()[judged.flow].name.to_string(),
         growth: or_zero(growth.map(|g| g.mean)),
         growth_low: or_zero(growth.map(|g| g.low)),
-        // The growth of the backlog cannot exceed the offered load.
+        // Limit the upper end of the interval to 1: the backlog cannot grow faster than the offered load.
         growth_high: or_zero(growth.map(|g| g.high.min(1.0))),
         threshold: test.threshold,
         error_rate: test.alpha,

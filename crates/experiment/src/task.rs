@@ -35,6 +35,7 @@ pub struct Task<T> {
 }
 
 impl<T> Default for Task<T> {
+    /// Return a task that has not started.
     fn default() -> Self {
         Self {
             shared: Arc::new(Shared {
@@ -112,6 +113,7 @@ mod tests {
     /// Maximum time for which a test waits for a task.
     const LONG: Duration = Duration::from_secs(60);
 
+    /// Checks that the error of a task that panicked asks the user to report it.
     #[test]
     fn a_panic_ends_the_task_with_an_error_that_asks_for_a_report() {
         let task = Task::<u32>::default();
@@ -123,6 +125,7 @@ mod tests {
         assert!(!message.contains('\n'));
     }
 
+    /// Checks that a panic on a thread of a thread pool ends the task too.
     #[test]
     fn a_panic_on_a_pool_thread_ends_the_task_too() {
         use rayon::prelude::*;
@@ -145,6 +148,7 @@ mod tests {
         assert!(message.contains("not 77"));
     }
 
+    /// Checks that a task runs only once, and that its result can be taken only once.
     #[test]
     fn a_task_runs_once_and_returns_its_result_once() {
         let task = Task::default();

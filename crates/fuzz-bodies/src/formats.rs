@@ -1,4 +1,5 @@
-//! Fuzz targets: headers and destinations, which are parsed without state.
+//! Bodies of fuzz targets that parse headers and destinations of connections, for which the parsers
+//! need no state.
 
 use isthmus_stream::checksum::crc32c;
 use isthmus_stream::wire::Header;
@@ -17,7 +18,8 @@ pub(crate) fn repaired<const BYTES: usize>(data: &[u8], begin: [u8; 3]) -> [u8; 
     bytes
 }
 
-/// Decodes headers of frames on links, from `data` unchanged and with a valid checksum.
+/// Decodes `data` as the header of a frame on a link, unchanged and with a valid start and
+/// checksum. Checks that the header encodes to the same bytes, or that the error has a text.
 pub fn frames(data: &[u8]) {
     let check = |bytes: &[u8; Frame::BYTES]| match Frame::decode(bytes) {
         Ok(frame) => assert_eq!(frame.encode(), *bytes, "{frame:?}"),
@@ -29,7 +31,8 @@ pub fn frames(data: &[u8]) {
     check(&repaired(data, *b"IL\x01"));
 }
 
-/// Decodes headers of packets, from `data` unchanged and with a valid checksum.
+/// Decodes `data` as the header of a packet, unchanged and with a valid start and checksum. Checks
+/// that the header encodes to the same bytes, or that the error has a text.
 pub fn headers(data: &[u8]) {
     let check = |bytes: &[u8]| match Header::decode(bytes) {
         Ok(header) => {
@@ -42,8 +45,8 @@ pub fn headers(data: &[u8]) {
     check(&repaired::<{ Header::BYTES }>(data, *b"IS\x01"));
 }
 
-/// Parses the text of a connection's destination, from `data` unchanged and after each known
-/// prefix.
+/// Parses `data` as the destination of a connection, unchanged and after each known prefix. Checks
+/// that an error quotes the destination.
 pub fn destination(data: &[u8]) {
     let Ok(words) = std::str::from_utf8(data) else {
         return;

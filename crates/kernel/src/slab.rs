@@ -33,6 +33,7 @@ pub struct Slab<I, V> {
 }
 
 impl<I: Id, V> Default for Slab<I, V> {
+    /// Return an empty slab.
     fn default() -> Self {
         Self::new()
     }
@@ -104,8 +105,10 @@ impl<I: Id, V> Slab<I, V> {
 }
 
 impl<I: Id, V> Index<I> for Slab<I, V> {
+    /// The type of the values in the slots.
     type Output = V;
 
+    /// Return the value in this slot.
     #[inline]
     fn index(&self, slot: I) -> &V {
         &self.values[slot]
@@ -113,6 +116,7 @@ impl<I: Id, V> Index<I> for Slab<I, V> {
 }
 
 impl<I: Id, V> IndexMut<I> for Slab<I, V> {
+    /// Return the value in this slot, for changes.
     #[inline]
     fn index_mut(&mut self, slot: I) -> &mut V {
         &mut self.values[slot]

@@ -24,7 +24,7 @@ impl Streams {
         }
     }
 
-    /// Return the stream of entity number `index` of the kind `name`.
+    /// Return the random stream of entity number `index` of the kind `name`.
     pub fn stream(self, name: &str, index: u64) -> Stream {
         Stream::seed_from_u64(self.seed(name, index))
     }

@@ -46,7 +46,7 @@ pub(crate) struct StorageTable {
     kind: StorageWord,
 }
 
-/// Fields of each kind of device (disk, cache, array, ...), selected by `workload.servers.device.kind`.
+/// Scenario fields of each kind of device (disk, cache, array, ...); `workload.servers.device.kind` selects one.
 #[derive(Describe)]
 enum StorageWord {
     None,
@@ -89,7 +89,7 @@ enum StorageWord {
     },
 }
 
-/// Fields of all kinds of devices with disks.
+/// Scenario fields that all kinds of device with disks share.
 #[derive(Describe)]
 struct OnDisk {
     #[describe(table)]

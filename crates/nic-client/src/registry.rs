@@ -30,7 +30,8 @@ impl Registry {
         })
     }
 
-    /// Return whether the stream is abandoned.
+    /// Return whether this process has abandoned the received stream, so that data that still
+    /// arrives for it is discarded.
     pub fn is_abandoned(&self, stream: u32) -> bool {
         self.abandoned.contains_key(&stream)
     }

@@ -34,8 +34,8 @@ impl<T> TimedMutex<T> {
     /// An expired timeout.
     pub fn take(&self, timeout: Timeout<'_>) -> Result<TimedGuard<'_, T>> {
         loop {
-            // This call needs no lock, as the callback of the timeout may wait for a thread that
-            // waits for the lock.
+            // Call this before `pos` is locked: the callback of the timeout may wait for a thread
+            // that waits for this lock.
             let left = timeout.slice_left();
             let mut pos = lock(&self.pos);
             if let Some(value) = pos.take() {
@@ -53,7 +53,8 @@ impl<T> TimedMutex<T> {
         lock(&self.pos).as_ref().map(peek)
     }
 
-    /// Wait until the value is unlocked, for a slice of the timeout at most.
+    /// Wait until the value is unlocked, but at most for a part of the remaining timeout. An error
+    /// says that the timeout has passed.
     pub fn pause(&self, timeout: Timeout<'_>) -> Result<()> {
         let left = timeout.slice_left()?;
         let pos = lock(&self.pos);

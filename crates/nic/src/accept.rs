@@ -247,15 +247,16 @@ pub(crate) fn bind(shared: &Shared, at: SocketAddr) -> Result<Bound, Refusal> {
     let started = Instant::now();
     let socket = loop {
         match bind_udp(at) {
-            // Another connection may have just stopped waiting at this address, and its thread may
-            // still hold the port.
+            // Try again: another connection may have just stopped waiting at this address, and its
+            // thread may still hold the port.
             Err(error) if error.kind() == ErrorKind::AddrInUse && started.elapsed() < 3 * TICK => {
                 std::thread::sleep(TICK / 10);
             }
             bound => break bound.map_err(refused)?,
         }
     };
-    // With a smaller buffer more datagrams are lost, which are repaired or reported as missing.
+    // Ignore an error: with a smaller buffer more datagrams are lost, which are repaired or
+    // reported as missing.
     let _ = sockopt::set_socket_recv_buffer_size(&socket, RECEIVE_BUFFER_BYTES);
     let address = socket.local_addr().map_err(refused)?;
     socket.set_nonblocking(true).map_err(refused)?;
@@ -263,7 +264,8 @@ pub(crate) fn bind(shared: &Shared, at: SocketAddr) -> Result<Bound, Refusal> {
     let own = shared.clone();
     let thread = std::thread::Builder::new().name("nic-accept".into());
     let thread = thread.spawn(move || {
-        // No message is sent: `recv` returns when the sender is dropped.
+        // Wait until the connection drops its sender: `recv` then returns, and this thread reads
+        // the datagrams.
         let _ = knows.recv();
         datagrams(&own, address, socket);
     });
@@ -274,8 +276,9 @@ pub(crate) fn bind(shared: &Shared, at: SocketAddr) -> Result<Bound, Refusal> {
     })
 }
 
-/// Wait for a datagram with the expected channel, until no connection waits for one. Datagrams of
-/// other senders that arrive in this time stay queued behind it, and the manager refuses them.
+/// Wait for a datagram with the expected channel number, until no connection waits for one.
+/// Datagrams of other senders that arrive meanwhile stay queued in the socket; later the stream
+/// manager refuses them.
 fn datagrams(shared: &Shared, address: SocketAddr, socket: UdpSocket) {
     let mut head = [0; Header::BYTES];
     let mut rejected = 0;
@@ -312,7 +315,8 @@ fn datagrams(shared: &Shared, address: SocketAddr, socket: UdpSocket) {
         }
         log(&format!("channel {wanted}"));
         let hub = Arc::clone(&shared.hub);
-        // The call fails only if the driver thread has ended; then no connection waits.
+        // Ignore an error: the call fails only if the driver thread has ended, and then no
+        // connection waits.
         let _ = shared.client.call(move |driver| {
             let mut state = hub.state();
             if let Some(name) = state.take_accept(|one| one.datagrams && one.address == address) {
@@ -333,7 +337,8 @@ fn is_awaited(shared: &Shared, address: SocketAddr, channel: Option<u32>) -> boo
 /// Give the socket of a peer to the connection that waits for this peer, if it still waits.
 fn hand_over(shared: &Shared, address: SocketAddr, channel: Option<u32>, socket: Socket) {
     let hub = Arc::clone(&shared.hub);
-    // The call fails only if the driver thread has ended; then no connection waits.
+    // Ignore an error: the call fails only if the driver thread has ended, and then no connection
+    // waits.
     let _ = shared.client.call(move |driver| {
         let mut state = hub.state();
         if let Some(name) = state.take_accept(|one| one.accepts(address, channel)) {

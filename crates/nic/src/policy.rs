@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// List of the prefixes of all destinations of connections, for error messages.
 const KINDS: &str = "raw:tcp:, raw:accept:, raw:unix: with a path, tcp:, tcp:accept:, file:, framebuffer:, udp: or \
      udp:accept:";
-/// Prefixes of destinations of connections that do not wait for a peer.
+/// Prefixes of the destinations, such as `tcp:HOST:PORT`, of connections that do not wait for a peer.
 const BEGINS: [&str; 7] = [
     "raw:tcp:",
     "raw:unix:",
@@ -189,8 +189,8 @@ impl Policy {
     }
 }
 
-/// Resolve a path. Returns the path with its real directory, which must be below an allowed
-/// directory, and that real directory, opened.
+/// Check that a path lies below an allowed directory, after symbolic links to the directory are resolved.
+/// Returns the resolved path and the directory, opened.
 fn below(
     roots: &Roots,
     words: &str,

@@ -1,4 +1,4 @@
-//! The stream manager as a service of `isthmus-daemon`.
+//! The stream manager as a service that the crate `isthmus-daemon` runs.
 
 use crate::metrics;
 use crate::session;

@@ -13,7 +13,7 @@ pub(crate) fn fence() {
     atomic::fence(atomic::Ordering::SeqCst);
 }
 
-/// Return the address of the first byte of an array.
+/// Return the address in memory of the first byte of a numpy array.
 #[pyfunction]
 pub(crate) fn address(data: &Bound<'_, PyArray1<u8>>) -> usize {
     data.data() as usize

@@ -41,7 +41,7 @@ struct Question {
     faults: FaultsQuestion,
 }
 
-/// The answer about the networks of a machine, in JSON.
+/// The answer to a question about the networks of a machine, sent to Python as JSON.
 #[derive(Serialize)]
 struct Answer {
     kind: Kind,
@@ -97,7 +97,7 @@ struct IoNetwork {
 }
 
 impl IoNetwork {
-    /// The network of a machine whose I/O nodes are not connected with each other.
+    /// The empty network of a machine whose I/O nodes are not connected with each other.
     const NONE: Self = Self {
         edges: Vec::new(),
         distances: Vec::new(),
@@ -151,7 +151,7 @@ fn diameter(distances: &[u64]) -> Option<usize> {
     distances.len().checked_sub(1)
 }
 
-/// Return the I/O node that serves each PE.
+/// Return the I/O node that serves each PE; an empty list if there are too many PEs.
 fn servers(placement: &Placement) -> Vec<Option<u32>> {
     if placement.pe_count() > crate::LISTED_MAX {
         return Vec::new();
@@ -159,7 +159,7 @@ fn servers(placement: &Placement) -> Vec<Option<u32>> {
     placement.servers().iter().copied().map(Some).collect()
 }
 
-/// Describe the hypercube network among the I/O nodes of a graph, which are numbered by their rank.
+/// Describe the network among the I/O nodes of a graph, which is a hypercube without faults.
 fn whole_io_network(cube: IncompleteHypercube) -> IoNetwork {
     let none = CubeFaults::none(cube);
     IoNetwork::new(&none, &none)

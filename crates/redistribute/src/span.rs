@@ -42,8 +42,8 @@ pub fn spans(
     merged(found, gap)
 }
 
-/// Return the byte ranges of all indices of a family of runs. `row` has the byte ranges of one
-/// index.
+/// Return the byte ranges of all indices in a family of equal, equally spaced runs of indices.
+/// `row` has the byte ranges of one index.
 fn family_spans(
     family: &Family,
     end: End,

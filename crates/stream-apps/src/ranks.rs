@@ -1,5 +1,5 @@
-//! Ranks as threads, which end together. A rank that fails reports the reason. Ranks that wait for
-//! it end because their channels are closed.
+//! Runs the ranks of an application as threads, which all end if one fails. A rank that fails
+//! reports the reason; ranks that wait for it end because their channels are closed.
 
 use crate::error::Error;
 use std::fmt::Display;
@@ -18,14 +18,14 @@ pub(crate) const IN_CHANNEL: usize = 2;
 /// The reason why the thread of a rank ended early.
 #[derive(Debug)]
 pub(crate) enum Ended {
-    /// Another rank has ended before and reports the reason.
+    /// The rank ended because another rank had ended before; that rank reports the reason.
     Left,
     /// The rank failed with this error.
     Failed(Error),
 }
 
 impl<E: Into<Error>> From<E> for Ended {
-    /// Report a rank that failed with this error.
+    /// Convert an error to the result of a rank that failed with it.
     fn from(error: E) -> Self {
         Self::Failed(error.into())
     }
@@ -68,7 +68,8 @@ impl Ranks {
         failed.as_ref().map(ToString::to_string)
     }
 
-    /// Wait for the threads of all ranks to end.
+    /// Wait for the threads of all ranks to end. Return the error of the first rank that failed, if
+    /// any.
     pub fn join(&mut self) -> Result<(), Error> {
         for thread in self.threads.drain(..) {
             if thread.join().is_err() {

@@ -1,4 +1,4 @@
-//! Events and counters of a driver.
+//! Events that a driver of the stream manager reports, and the counters of a driver.
 
 use isthmus_stream::{ConnectionId, LinkId, StreamId};
 use std::collections::BTreeMap;
@@ -15,8 +15,8 @@ pub enum Event {
     LinkGone {
         /// The link whose other end is gone.
         link: LinkId,
-        /// The [`incarnation`](crate::Driver::incarnation) of the link. A newer link may have the
-        /// same number by now.
+        /// The [`incarnation`](crate::Driver::incarnation) of the link, which distinguishes it from
+        /// a later link with the same number.
         incarnation: u64,
         /// The reason for the loss, for a message.
         reason: String,
@@ -25,7 +25,8 @@ pub enum Event {
     LinkCut {
         /// The link that lost its socket.
         link: LinkId,
-        /// The [`incarnation`](crate::Driver::incarnation) of the link.
+        /// The [`incarnation`](crate::Driver::incarnation) of the link, which distinguishes it from
+        /// a later link with the same number.
         incarnation: u64,
         /// The number of the lost socket within the link, from 1.
         nth: u32,
@@ -36,7 +37,8 @@ pub enum Event {
     LinkRestored {
         /// The link that continues.
         link: LinkId,
-        /// The [`incarnation`](crate::Driver::incarnation) of the link.
+        /// The [`incarnation`](crate::Driver::incarnation) of the link, which distinguishes it from
+        /// a later link with the same number.
         incarnation: u64,
         /// The number of the new socket within the link, from 1.
         nth: u32,
@@ -48,7 +50,8 @@ pub enum Event {
     LinkReceived {
         /// The link over which the bytes arrived.
         link: LinkId,
-        /// The [`incarnation`](crate::Driver::incarnation) of the link.
+        /// The [`incarnation`](crate::Driver::incarnation) of the link, which distinguishes it from
+        /// a later link with the same number.
         incarnation: u64,
         /// Number of bytes received over all sockets of the link.
         bytes: u64,
@@ -72,14 +75,15 @@ pub enum Event {
         /// Size of the file in bytes.
         bytes: u64,
     },
-    /// A connection to a file was closed without a stream. The previous file is unchanged.
+    /// A connection to a file was closed without a stream. An older file of the same name is unchanged.
     Unused {
         /// The connection to the file.
         connection: ConnectionId,
         /// Path of the file that was not written.
         path: PathBuf,
     },
-    /// A file was not completed and was removed. The previous file is unchanged.
+    /// The file that a stream wrote was incomplete and was removed. An older file of the same name
+    /// is unchanged.
     NotKept {
         /// The connection that wrote the file.
         connection: ConnectionId,
@@ -90,7 +94,7 @@ pub enum Event {
     },
 }
 
-/// Counters of a driver since its start, and its current state.
+/// Counters of a driver of the stream manager since its start, and the present state of the driver.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Figures {
     /// Number of orders (tasks from the stream manager) to fetch, store, send, load or deliver
@@ -109,7 +113,8 @@ pub struct Figures {
     pub left_in_rings: u64,
     /// Number of bytes that were copied out of rings because ranks needed the room.
     pub spilled_bytes: u64,
-    /// Number of received packets that became a buffer without copying.
+    /// Number of received packets whose memory block became the buffer of a stream, without
+    /// copying.
     pub handed_back: u64,
     /// Number of received packets whose data was copied to a buffer.
     pub loaded: u64,

@@ -7,8 +7,8 @@ use isthmus_stream::LinkId;
 use std::time::Instant;
 
 impl Driver {
-    /// Drops the half of a link that ranks write. Claims keep the whole ring mapped, so its data is
-    /// copied out after the time for which a claim may block a rank.
+    /// Drops the half of a link to which ranks write. Claims keep the whole ring in memory, so its
+    /// claimed data is copied out after `CLAIM_TIMEOUT`.
     pub(crate) fn end_input(&mut self, id: LinkId) {
         let link = self.links.get_mut(&id);
         let input = link.and_then(|link| link.input.take());

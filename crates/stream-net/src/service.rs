@@ -1,4 +1,5 @@
-//! A thread that runs a driver, and handles through which other threads call the driver.
+//! A thread that runs a driver of the stream manager, and handles through which other threads call
+//! the driver.
 
 use crate::driver::{Driver, Waker};
 use crate::error::{Error, Result};
@@ -10,17 +11,18 @@ use std::time::Instant;
 /// Maximum number of calls of other threads that run before the driver moves data again.
 const CALLS: usize = 16;
 
-/// A closure that runs with the driver on its thread.
+/// A closure that the thread of the driver runs, with access to the driver.
 type Call = Box<dyn FnOnce(&mut Driver) + Send>;
 
-/// A driver on its own thread. Dropping it ends the thread and closes everything.
+/// A driver of the stream manager on its own thread. Dropping the service ends the thread, and
+/// closes all links and connections.
 #[derive(Debug)]
 pub struct Service {
     client: Client,
     thread: Option<JoinHandle<Result<()>>>,
 }
 
-/// A handle through which other threads call the driver.
+/// A handle through which other threads call the driver of the stream manager.
 #[derive(Clone)]
 pub struct Client {
     calls: Sender<Option<Call>>,
@@ -36,8 +38,8 @@ impl Service {
         Self::start_with(driver, move |_, event| on_event(event))
     }
 
-    /// Starts the thread as [`Service::start`] does, for a caller that also uses the driver when it
-    /// handles an event.
+    /// Starts the thread as [`Service::start`] does, and passes the driver to `on_event` with each
+    /// event.
     ///
     /// # Errors
     /// The system cannot start a thread.
@@ -56,7 +58,7 @@ impl Service {
         })
     }
 
-    /// Returns a handle through which other threads call the driver.
+    /// Returns a handle through which other threads call the driver of the stream manager.
     #[must_use]
     pub fn client(&self) -> Client {
         self.client.clone()
@@ -112,13 +114,13 @@ impl Client {
 }
 
 impl std::fmt::Debug for Client {
-    /// Formats the handle without its fields.
+    /// Writes the debug form of the handle, without its fields.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Client").finish_non_exhaustive()
     }
 }
 
-/// Runs the driver's thread: executes calls, moves data, and reports events.
+/// Runs the thread of the driver: executes calls, moves data, and reports events.
 fn run(
     mut driver: Driver,
     called: &Receiver<Option<Call>>,

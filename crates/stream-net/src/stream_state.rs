@@ -1,14 +1,14 @@
-//! The state of each running stream in the driver.
+//! The state that the driver of the stream manager keeps for each running stream.
 
 use crate::link::{LiveStream, Progress};
 use isthmus_stream::checksum::Checksum;
 use isthmus_stream::{Adu, ConnectionId, Direction, Format, LinkId, StreamSpec, Tu};
 
-/// Size of a packet in bytes from which copying it costs more than an additional system call to
-/// send it.
+/// Size in bytes from which packets are sent straight from the ring (shared memory) of the link: a
+/// copy costs more than the additional system call.
 const WORTH_STAYING: u64 = 32 << 10;
 
-/// The driver's state of a stream that has not ended.
+/// State that the driver keeps for a stream that has not ended.
 #[derive(Debug)]
 pub(crate) struct StreamState {
     pub connection: ConnectionId,

@@ -19,8 +19,8 @@ pub const UNCONFIRMED_BYTES: usize = 4 << 20;
 /// Number of bytes received on a link after which the receiving end confirms them to the peer.
 pub const CONFIRM_BYTES: u64 = UNCONFIRMED_BYTES as u64 / 8;
 
-/// Number of bytes that are queued ahead of writing, small enough that they are still in the cache
-/// when they are written.
+/// Maximum number of bytes that one call queues before they are written to the socket. They still
+/// fit into the processor's cache when they are written.
 const AHEAD: usize = 128 << 10;
 
 /// The unconfirmed bytes of one direction of a link, as a queue.
@@ -104,7 +104,8 @@ impl Unconfirmed {
         self.bytes.truncate(stays as usize);
     }
 
-    /// Returns the bytes to be written to the socket next, in two pieces.
+    /// Returns the bytes to be written to the socket next, in two contiguous pieces, as the queue
+    /// may wrap around.
     #[must_use]
     pub fn pending(&self) -> [&[u8]; 2] {
         let skip = (self.written - self.first) as usize;

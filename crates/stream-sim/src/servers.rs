@@ -8,7 +8,7 @@ pub(crate) struct Server {
     free_at: Cycles,
     /// Sum of the durations of all tasks.
     busy: Cycles,
-    /// Number of tasks that were added.
+    /// Number of tasks that the server has accepted.
     served: u64,
 }
 
@@ -27,7 +27,7 @@ impl Server {
         self.busy - self.free_at.saturating_sub(now).min(self.busy)
     }
 
-    /// Return the number of tasks that were added.
+    /// Return the number of tasks that the server has accepted.
     pub fn served(&self) -> u64 {
         self.served
     }

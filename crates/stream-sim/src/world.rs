@@ -18,9 +18,9 @@ use stream::{ConnectionSpec, Instant, LinkId, Manager, OrderId, StreamSpec, Tu};
 /// Purpose of a transfer of the flow engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tag {
-    /// A message between cells: their row, and the column of the sender.
+    /// Transfer of a message between cells, by their row and the column of the sender.
     Shuffle(u32, u32),
-    /// A part of the striping unit with this number.
+    /// Transfer of a part of the striping unit with this number.
     Su(u32),
 }
 
@@ -31,13 +31,13 @@ enum Due {
     SetUp(u32),
     /// The processor has handed over a packet of this order with this number of bytes.
     Handed(OrderId, u64),
-    /// This order of the manager is done.
+    /// This order of the stream manager is done.
     Done(OrderId),
     /// The application has produced another application data unit.
     Made,
 }
 
-/// A striping unit (SU) whose transfer to the interface the manager has ordered.
+/// A striping unit (SU) whose transfer to the interface the stream manager has ordered.
 #[derive(Debug, Clone)]
 struct Su {
     order: OrderId,
@@ -76,7 +76,7 @@ pub(crate) struct Servers {
     /// The engine that moves data from staging memory to network memory.
     pub store: Server,
     pub microcode: Server,
-    /// The external network, which sends one packet at a time.
+    /// Server that stands for the external network; it sends one packet at a time.
     pub line: Server,
     /// Time that the processor has spent on packets, and number of these packets.
     pub packets: (Cycles, u64),
@@ -103,7 +103,7 @@ pub(crate) struct World {
     /// Events for which timers are set, by the number of the timer.
     due: BTreeMap<u32, Due>,
     next_due: u32,
-    /// Reserved rate for the data that one cell sends to the interface.
+    /// Reserved rate for the data that one cell sends to the interface; `None` without reservation.
     reserved: Option<Rate>,
     /// Number of application data units that the application has produced.
     made: u64,
@@ -115,7 +115,7 @@ pub(crate) struct World {
     pub limit: u64,
     /// Reason for which the run has failed, if it has.
     pub failed: Option<String>,
-    /// Events of the manager so far; `None` if they are not stored.
+    /// Events of the stream manager so far; `None` if they are not stored.
     pub events: Option<Vec<stream::Event>>,
 }
 
@@ -229,8 +229,8 @@ impl World {
             let spec = StreamSpec::new(connection, direction, format, work.adus);
             let id = self.manager.submit(now, app, &spec).map_err(refused)?;
             for link in links {
-                // Offer all data of the run to the manager now: the rows delay its orders for data
-                // that are not ready.
+                // Offer all data of the run to the stream manager now: the rows delay its orders
+                // for data that are not ready.
                 let offered = self.manager.handle_offered(now, id, link, u64::MAX);
                 offered.map_err(refused)?;
             }
@@ -243,7 +243,7 @@ impl World {
         Ok(())
     }
 
-    /// Carry out the orders of the manager and handle its events.
+    /// Carry out all orders that the stream manager has issued, and handle its events.
     fn pump(&mut self, engine: &mut Engine<Tag>) {
         while let Some(order) = self.manager.poll_order() {
             self.carry_out(engine, order);
@@ -272,7 +272,7 @@ impl World {
         self.done_at = now;
     }
 
-    /// Start the task or timer for an order of the manager.
+    /// Carry out an order of the stream manager: start its task, or set a timer for its end.
     fn carry_out(&mut self, engine: &mut Engine<Tag>, order: stream::Order) {
         let now = isthmus_kernel::Engine::now(engine);
         let interface = &self.machine.interface;
@@ -326,15 +326,16 @@ impl World {
         engine.schedule(time, number);
     }
 
-    /// Report to the manager that an order is done.
+    /// Report to the stream manager that this order, an action that the manager requested, is
+    /// complete.
     fn complete(&mut self, engine: &mut Engine<Tag>, order: OrderId) {
         let now = Instant(isthmus_kernel::Engine::now(engine));
         self.manager.handle_completed(now, order, 0);
         self.pump(engine);
     }
 
-    /// Add a striping unit that the manager has ordered, with the columns that have its parts.
-    /// Return its number.
+    /// Add a striping unit that the stream manager has ordered, with the columns that have its
+    /// parts. Return its number.
     fn new_su(&mut self, order: OrderId, tu: Tu, su: stream::Su) -> u32 {
         let of_row = self.work.tus_of_row(&self.machine);
         let (row, piece) = ((tu.index / of_row) as u32, tu.index % of_row);
@@ -535,7 +536,7 @@ impl World {
         }
     }
 
-    /// Return the conditions for which the stream waits, for the error of a run that cannot
+    /// Return the conditions for which the stream waits, as text for the error of a run that cannot
     /// continue.
     pub fn waits(&self) -> String {
         let waits = self.manager.waits(stream::StreamId(0)).unwrap_or_default();
@@ -545,7 +546,7 @@ impl World {
 }
 
 impl Handler for World {
-    /// Transfers of the flow engine carry the purpose of the transfer.
+    /// Data that each transfer of the flow engine carries: its purpose.
     type Tag = Tag;
 
     /// Handle the expiry of a timer: carry out the event for which it was set.

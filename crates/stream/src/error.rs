@@ -1,11 +1,11 @@
-//! Errors of the manager, each a message of one line that names the problem and a remedy.
+//! Errors of the stream manager. The text of each is one line that names the problem and a remedy.
 
 use crate::ids::{AppId, ConnectionId, StreamId};
 
 /// An error of the stream manager.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Error {
-    /// The configuration of the manager is invalid.
+    /// The configuration of the stream manager is invalid.
     #[error("configuration: {0}")]
     Config(String),
     /// The data format of a stream is invalid.
@@ -26,7 +26,7 @@ pub enum Error {
     /// The stream or connection belongs to another application.
     #[error("{0}: use what the application opened itself")]
     Foreign(String),
-    /// The request exceeds the resources of the manager.
+    /// The request exceeds the resources of the stream manager, so it can never be granted.
     #[error("{0}")]
     NeverFits(String),
     /// The request exceeds the limits of the application.
@@ -40,5 +40,5 @@ pub enum Error {
     Conflict(String),
 }
 
-/// The result of a manager's call.
+/// The result of a call of the stream manager.
 pub type Result<T> = std::result::Result<T, Error>;

@@ -13,7 +13,7 @@ impl Others {
         (count > 1).then(|| Self(Uniform::below(count - 1)))
     }
 
-    /// Draw an element other than number `own`.
+    /// Draw at random an element other than number `own`.
     #[inline]
     pub(crate) fn draw(self, own: u32, stream: &mut Stream) -> u32 {
         let other = self.0.draw(stream);

@@ -42,7 +42,7 @@ class Lessons:
 
     matrix: Interference = field(repr=False)
     conclusion: str
-    """The job with the largest slowdown, and its remedy."""
+    """A sentence on the job with the largest slowdown, and how to reduce it."""
     losses: list[str]
     """A sentence for each pair of jobs: the slowdown of the first job by the second."""
     choices: list[str]
@@ -198,7 +198,7 @@ def loss_sentence(matrix: Interference, cells: list[Cell], *, short: bool = Fals
 
 
 def _unclear_text(job: str, cells: list[Cell]) -> str:
-    """Return the text for a job without a clear slowdown."""
+    """Return the text that a job has no clear slowdown, or that its slowdown is unknown."""
     changes = [_known(c).mean for c in cells]
     subject = _subject(job, _known(cells[0]))
     if all(c.direction == "unknown" for c in changes):
@@ -289,7 +289,7 @@ def _tails(cells: list[Cell]) -> str:
 
 
 def _tail_value(cell: Cell) -> float:
-    """Return the factor by which the tail of a job is longer; 0 if unknown."""
+    """Return the factor by which other jobs lengthen the tail latency of a job; 0 if unknown."""
     tail = _known(cell).tail
     return tail.value if tail else 0.0
 

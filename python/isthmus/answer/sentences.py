@@ -173,7 +173,7 @@ def apart_words(series: Series, base: Series) -> str:
 
 
 def peak_words(own: Peak, ratio: Ratio | None, base_label: str, base: Peak | None) -> str:
-    """Return the highest accepted load of a series, compared with the baseline."""
+    """Return in words the highest accepted load of a series, compared with the baseline."""
     unit = unit_label(own.measure.unit)
     text = f"carries {own.text.removeprefix('≥ ')} {unit}"
     text += " and more" if own.more else " at most"
@@ -223,7 +223,9 @@ def _zone(loads: tuple[float, float]) -> str:
 
 
 def collapse_part(layout: View, series: Series) -> str:
-    """Return in words the load from which a series collapses; an empty text if it does not."""
+    """Return in words the load above which the throughput of a series collapses; an empty text if
+    it does not.
+    """
     collapsed = [p for p in series.points if p.collapsed]
     if not collapsed:
         return ""
@@ -236,7 +238,9 @@ def collapse_part(layout: View, series: Series) -> str:
 
 
 def ratio_words(layout: View, ratio: Ratio, place: str, first: bool) -> str:
-    """Return a measure compared with the baseline; `first` adds the load of the comparison."""
+    """Return words that compare a measure with the baseline; `first` adds the load of the
+    comparison.
+    """
     if ratio.is_rate:
         return _rate_words(layout, ratio, place if first else "")
     subject = layout.subject(ratio.measure)
@@ -256,7 +260,7 @@ def ratio_words(layout: View, ratio: Ratio, place: str, first: bool) -> str:
 
 
 def _rate_words(layout: View, ratio: Ratio, place: str) -> str:
-    """Return an accepted load compared with the baseline."""
+    """Return words that compare an accepted load with the baseline."""
     values = f"{estimate(*ratio.own.best)} against {number(ratio.base.best[0])}"
     values = f"({values} {unit_label(ratio.own.unit)}{' ' if place else ''}{place})"
     label = layout.label(ratio.measure)
@@ -270,7 +274,7 @@ def _rate_words(layout: View, ratio: Ratio, place: str) -> str:
 
 
 def conclusion(found: list[SeriesAnswer], layout: View) -> str:
-    """Return one sentence on all variants, grouped by badge."""
+    """Return one sentence on all variants, grouped by badge (a verdict in one word)."""
     if len(found) < 2:
         return found[0].sentence if found else "Nothing was measured."
     base = found[0].series.label
@@ -335,7 +339,9 @@ def _mixed_texts(found: list[SeriesAnswer], names: str) -> list[str]:
 
 
 def listed(names: list[str]) -> str:
-    """Return ``a, b and c``; ``x = 1, 2 and 3`` if all names are values of x."""
+    """Return names as a list in words: ``a, b and c``; ``x = 1, 2 and 3`` if all names are values
+    of x.
+    """
     if len(names) < 2:
         return "".join(names)
     heads = {name.partition(" = ")[0] for name in names}

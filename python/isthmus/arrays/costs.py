@@ -31,7 +31,9 @@ THREADS = "threads"
 """The form of a plan that threads execute in one process; all other forms are those of MPI."""
 VERSION = 2
 LONG = 1 << 20
-"""Run length in bytes from which the cost of a separate copy is negligible."""
+"""Number of contiguous bytes in an array from which the cost of starting a separate copy is
+negligible.
+"""
 
 
 @dataclass(frozen=True)
@@ -257,7 +259,9 @@ def work(plan: Plan, dtype: Any, orders: Orders, *, direct: bool) -> dict[int, W
 
 
 def work_of(plan: Plan, rank: int, dtype: Any, orders: Orders, *, direct: bool = False) -> Work:
-    """Return the bytes that a rank copies in a plan; a rank that is not in the plan copies none."""
+    """Return the bytes that a rank copies in a plan; with `direct`, senders copy none. A rank that
+    is not in the plan copies none.
+    """
     item = type_of("dtype", dtype).itemsize
     before, after = (order == "F" for order in orders)
     one = Work()
@@ -338,7 +342,8 @@ class _Table:
         """Derive the costs from the measured exchanges of one form."""
         self.fixed = min(one.seconds for one in measured)
         sizes = sorted({one.size for one in measured})
-        # The exchange of the smallest size is used to measure the fixed cost only.
+        # Compute the costs for each size but the smallest, which was measured only for the fixed
+        # cost.
         self.costs = {
             size: _Costs.of([one for one in measured if one.size == size], self.fixed)
             for size in sizes[1:] or sizes

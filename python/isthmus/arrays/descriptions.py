@@ -81,7 +81,7 @@ class Description:
 
     @property
     def plan(self) -> Plan:
-        """The plan between both layouts."""
+        """The plan that moves the array from one layout to the other."""
         return Plan(self.from_, self.to)
 
     @property

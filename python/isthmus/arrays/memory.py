@@ -17,11 +17,15 @@ if TYPE_CHECKING:
 
     Part = NDArray[Any]
     Given = tuple[NDArray[np.uint8], list[int]]
-    """The bytes of an array from its first element on, and its strides."""
+    """The bytes of an array from its first element on, and its strides: the form that the Rust core
+    takes.
+    """
 
 
 SHARED_WORK: Any = 10_000
-"""Bound on the effort to find an element that two arrays share; odd strides make it hard."""
+"""Bound on the effort of numpy to find an element that two arrays share; odd strides make the
+search hard.
+"""
 
 
 class _Span:
@@ -40,7 +44,7 @@ class _Span:
 
 
 def given(part: Part) -> Given:
-    """Return the bytes of an array with non-negative strides, in the form that the core takes."""
+    """Return the bytes of an array without negative strides, in the form for the Rust core."""
     if part.size == 0:
         return np.empty(0, np.uint8), [part.itemsize] * part.ndim
     size = part.itemsize + sum(
@@ -55,8 +59,8 @@ def given(part: Part) -> Given:
 
 
 def to_read(part: Part) -> Given:
-    """Return the bytes of an array to read, in the form that the core takes; copy it if it has a
-    negative stride.
+    """Return the bytes of an array to read, in the form that the Rust core takes; copy it if it has
+    a negative stride.
     """
     if any(stride < 0 for stride in part.strides):
         part = part.copy()
@@ -64,7 +68,7 @@ def to_read(part: Part) -> Given:
 
 
 def to_write(part: Part, what: str) -> Given:
-    """Return the bytes of an array to write, in the form that the core takes.
+    """Return the bytes of an array to write, in the form that the Rust core takes.
 
     Raises:
         IsthmusError: the array is read-only, or has a negative stride.
@@ -95,7 +99,9 @@ class CheckedArrays:
 
     @staticmethod
     def can_check(*held: Any) -> bool:
-        """Return whether all arguments are numpy arrays, so that no copy was needed."""
+        """Return whether all arguments are numpy arrays or lists of these, so that no argument was
+        converted to a copy.
+        """
         return all(
             isinstance(part, np.ndarray)
             for given in held
@@ -119,7 +125,7 @@ class CheckedArrays:
 
 
 def overlapped(read: Sequence[Given], write: Sequence[Given]) -> list[int]:
-    """Return the numbers of source arrays that share bytes with a target array."""
+    """Return the indices of the source arrays that share bytes with a target array."""
     spans = [(*_span(given), True, number) for number, given in enumerate(read)]
     spans += [(*_span(given), False, number) for number, given in enumerate(write)]
     found: set[int] = set()

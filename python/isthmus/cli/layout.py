@@ -85,7 +85,7 @@ class Output(Console):
         self.show(Padding(grid, (0, 0, 0, indent)))
 
     def _list(self, heads: list[str], columns: list[list[Text]]) -> None:
-        """Print each row of a table as a heading with its cells below."""
+        """Print a table as a list: each row becomes a heading with its cells below."""
         for row in zip(*columns, strict=True):
             name, *cells = ((_words(cell)) for cell in row)
             self.show(Text.assemble("\n", name, style="bold"))
@@ -95,7 +95,7 @@ class Output(Console):
 
 
 class _Trimmed:
-    """A renderable object of rich, printed without trailing blanks."""
+    """Wrapper of an object that rich can print: the object is printed without trailing blanks."""
 
     def __init__(self, inner: RenderableType) -> None:
         """Wrap a renderable object of rich."""

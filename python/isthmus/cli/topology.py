@@ -23,7 +23,7 @@ from isthmus.errors import IsthmusError
 from isthmus.wording import counted
 
 LISTED_IO_NODES = 4096
-"""Maximum number of I/O nodes for which the core lists the links of their network."""
+"""Maximum number of I/O nodes for which the Rust core lists the links of their network."""
 
 
 @click.command(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from isthmus.columns import cut
 
 SHOWN = 3
-"""Maximum number of differing fields that the text names."""
+"""Maximum number of differing fields that the comparison of two scenarios names."""
 VALUE_MAX = 40
 """The maximum width of a value, in columns; the line shows two values for each field."""
 
@@ -27,7 +27,9 @@ def differences(kept: str, asked: str) -> str:
 
 
 def _fields(text: str) -> dict[str, str]:
-    """Return the fields by key, without title and description, which change no result."""
+    """Return the fields of a scenario file by key, without title and description, which change no
+    result.
+    """
     found, table = {}, ""
     for line in text.splitlines():
         if line.startswith("["):

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from isthmus.files import Bytes
 
 MARK = ".isthmus.json"
-"""Name of the mark file."""
+"""Name of the mark file, which lists the files in a folder that isthmus owns."""
 FORMAT = 1
 """Version of the format of the mark file."""
 JOURNAL = "points"
-"""Sub-folder in which the core keeps finished points."""
+"""Sub-folder in which the Rust core keeps the results of finished points."""
 HEADER = f"{JOURNAL}/journal.json"
 """Path of the header of the journal, which identifies the run of the journal."""
 RESULT = "result.json"
@@ -33,7 +33,9 @@ SCENARIO = "scenario.toml"
 differences.
 """
 SOURCE = "source"
-"""Name of the part whose files record what the folder's run simulates."""
+"""Name of the part whose files record what the run of the folder simulates: the scenario and the
+files that it uses.
+"""
 LARGE = 16_000_000
 """Size in bytes from which a file is large: reading it again to check it takes noticeable time."""
 MISSING_MARK_ADVICE = (
@@ -79,7 +81,9 @@ class Written:
     """The description of a file that isthmus wrote: its part, size and SHA-256."""
 
     part: str
-    """The part that the file belongs to; see `OwnedFolder.part`."""
+    """The part of the folder, such as the tables or the report, to which the file belongs; see
+    `OwnedFolder.part`.
+    """
     size: int | None = None
     sha256: str | None = None
     """SHA-256 of the file. It is None, as is `size`, for a file that differs from run to run
@@ -93,12 +97,16 @@ class Mark:
 
     identity: Identity
     points: int = 0
-    """Maximum number of points in the journal; the core writes them under known names."""
+    """Maximum number of points in the journal. It determines the names of the files that the core
+    writes there.
+    """
     searches: int = 0
     files: dict[str, Written] = field(default_factory=dict)
     """Files that isthmus owns, by path below the folder, with ``/``."""
     parts: dict[str, str] = field(default_factory=dict)
-    """Complete parts, each with the key of its input."""
+    """Complete parts of the folder, such as the tables, each with the key of the input from which
+    it was made.
+    """
     writing: dict[str, Written] = field(default_factory=dict)
     """Files that a process was about to write when the mark was saved."""
     verified_ns: dict[str, int] = field(default_factory=dict)
@@ -111,7 +119,7 @@ class Mark:
         return path in self.files or path in self.writing or self.is_entry(path)
 
     def is_entry(self, path: str) -> bool:
-        """Return whether the core or Slurm may have written this path.
+        """Return whether the Rust core or Slurm, not this package, may have written this path.
 
         These are an entry of the journal, its finished parts, its lease, the file of a worker
         process, and the log of a Slurm task.
@@ -213,7 +221,7 @@ def read_mark(folder: Path) -> Mark | None:
 
 
 def entry_of(kind: str, at: int) -> str:
-    """Return the name of an entry in the journal, without file suffix, as the core spells it."""
+    """Return the name of a journal entry, without file suffix, as the Rust core writes it."""
     return f"{kind}-{at:05}"
 
 
@@ -251,7 +259,7 @@ def sha256(data: Bytes) -> str:
 
 
 def checked(path: str) -> str:
-    """Return a path below the folder unchanged.
+    """Check that a path stays below the folder, and return it unchanged.
 
     Raises:
         ValueError: the path is absolute, empty or leads upwards.

@@ -104,7 +104,7 @@ def _box(ax: Axes, x: int, y: int, colour: object) -> None:
 
 
 def _alone(ax: Axes, x: int, y: int, found: Interference, variant: Variant, job: str) -> None:
-    """Draw the cell of a job beside itself: its accepted bandwidth alone."""
+    """Draw the cell in which a job meets itself: the accepted bandwidth of the job alone."""
     measure = found.alone(variant, job)
     _box(ax, x, y, "#eef1f4")
     if measure is None or measure.mean is None:

@@ -174,7 +174,9 @@ def write_report(path: Path, results: Results) -> None:
 def _write_page(
     folder: OwnedFolder, results: Results, name: str, part: str, tell: StepCallback = ignore_steps
 ) -> None:
-    """Write the report as a part of the folder, unless it is up to date."""
+    """Write the report, an HTML page, as the file `name` in a folder of results, unless the file is
+    up to date.
+    """
     from isthmus.report import inputs_of, render
 
     inputs = inputs_of(results)
@@ -215,7 +217,7 @@ def _tables(results: Results) -> Iterator[tuple[str, bytes]]:
 
 def _csv(table: pl.DataFrame) -> bytes:
     """Return a table as CSV bytes."""
-    # Write bytes, since a text would be copied several times.
+    # Write to a buffer of bytes: polars would copy a text several times.
     buffer = BytesIO()
     table.write_csv(buffer)
     return buffer.getvalue()

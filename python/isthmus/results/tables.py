@@ -42,7 +42,7 @@ def _axis_cells(run: RunResult, values: list[Any], numeric: list[bool]) -> list[
 
 def settings_table(run: RunResult, settings: Settings) -> pl.DataFrame:
     """Return one row per point, one column per setting; see `isthmus.Results.settings`."""
-    # Name and type the columns of axes as in all other tables.
+    # Give the columns of axes the names and types that they have in all other tables.
     axes = zip(run.axes, run.columns({"point"}), _numeric_axes(run), strict=True)
     table: dict[str, pl.Series] = {"point": pl.Series(range(len(run.points)), dtype=pl.Int64)}
     for i, (_, name, is_number) in enumerate(axes):
@@ -164,7 +164,7 @@ def _rows(table: pl.DataFrame, counts: Any) -> pl.DataFrame:
     """Return a table with each row repeated by its count."""
     import numpy as np
 
-    # polars uses 32-bit row numbers without conversion.
+    # Use 32-bit row numbers, which polars takes without conversion.
     return table[np.repeat(np.arange(table.height, dtype=np.uint32), counts)]
 
 

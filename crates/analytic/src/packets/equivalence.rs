@@ -5,7 +5,8 @@
 use super::loops::Client;
 use std::collections::HashMap;
 
-/// Use of one class of parts (links, servers or interfaces) by one class of clients, in one manner.
+/// Use of one class of parts (links, servers or interfaces) by one class of clients, with one probability and one busy
+/// time.
 pub(super) struct ClassUse {
     pub part_class: usize,
     /// Number of parts of the part class that each client of the client class uses in the same manner.
@@ -62,7 +63,8 @@ pub(super) fn equivalence_classes(clients: &[Client]) -> Equivalence {
     let edges = Uses::new(clients);
     let (of_client, of_part) = refine(clients, &edges);
     let part_classes = of_part.iter().max().map_or(0, |most| most + 1);
-    // For each class of parts, count the clients of one part, by client class and manner of use.
+    // For each class of parts, count the clients of one part, by client class and by manner of use (probability, busy
+    // time, stream flag).
     let mut users = vec![HashMap::new(); part_classes];
     let mut seen = vec![false; part_classes];
     for (part, &class) in of_part.iter().enumerate() {
@@ -104,12 +106,14 @@ pub(super) fn equivalence_classes(clients: &[Client]) -> Equivalence {
     }
 }
 
-/// All uses of parts (links, servers, interfaces) by clients. A manner of use is a combination of probability, busy
-/// time and stream flag. Parts and manners are numbered in the order of occurrence.
+/// All uses of parts (links, servers, interfaces) by clients. Parts are numbered in the order of occurrence. So are
+/// manners of use: the distinct combinations of probability, busy time and stream flag.
 struct Uses {
-    /// For each client, its uses, as pairs of part number and number of the manner of use.
+    /// For each client, the parts that it uses, as pairs of the part's number and the number of the combination of
+    /// probability, busy time and stream flag.
     of_client: Vec<Vec<(usize, usize)>>,
-    /// For each part, its uses, as pairs of client number and number of the manner of use.
+    /// For each part, the clients that use it, as pairs of the client's number and the number of the combination of
+    /// probability, busy time and stream flag.
     of_part: Vec<Vec<(usize, usize)>>,
 }
 

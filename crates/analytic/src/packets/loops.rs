@@ -169,7 +169,7 @@ pub fn fair_shares(clients: &[Client]) -> Result<Vec<f64>, Error> {
                 }
             }
         }
-        // For each part, the share of time for which the remaining clients must move data to fill it.
+        // For each part, the share of time for which every remaining client must move data so that the part is full.
         let full: Vec<f64> = (taken.iter().zip(&asked))
             .map(|(taken, asked)| (1.0 - taken).max(0.0) / asked)
             .collect();
@@ -209,7 +209,7 @@ struct Visit {
     present: f64,
 }
 
-/// Load at a part, as sums over the messages at it.
+/// Load of a part (a link, server or interface), as sums over the messages at it.
 #[derive(Clone, Copy, Default)]
 struct PartLoad {
     /// Mean load of the part: sum of `present` times a, where a is the share of the part's time that a message uses.
@@ -268,7 +268,8 @@ fn equilibrium(clients: &[Client], equivalence: &Equivalence) -> Result<Vec<Pace
                 time += visit.sign * visit.parts * visit.probability * wait;
             }
             let time = time.max(client.transfer);
-            // The throughput is limited by the offered load and by the rate at which messages can move.
+            // The throughput has three limits: all messages in flight per cycle time, the messages that move at once
+            // per transfer, and the offered load.
             let throughput = (f64::from(client.under_way) / (client.pause + time))
                 .min(most / time)
                 .min(client.offered);
@@ -280,7 +281,8 @@ fn equilibrium(clients: &[Client], equivalence: &Equivalence) -> Result<Vec<Pace
                     client.transfer * (1.0 + expected_overload(visit, most, &found[visit.part]));
                 let next = (throughput * visit.probability * there).min(most);
                 change = change.max((next - visit.present).abs() / most);
-                // Each step makes half of the change, since many messages now mean few in the next step.
+                // From the second step on, make half of the change only: many messages at a part now mean few in the
+                // next step, so full changes would oscillate.
                 visit.present = match step {
                     0 => next,
                     _ => (visit.present + next) / 2.0,
@@ -296,8 +298,8 @@ fn equilibrium(clients: &[Client], equivalence: &Equivalence) -> Result<Vec<Pace
     ))
 }
 
-/// Return E\[(a + A - 1)+\] for one message of a client, where a is its own load and A the load of all other messages
-/// at the part.
+/// Return the expected overload of a part while one message of a client is there, E\[(a + A - 1)+\]: a is the load by
+/// this message, and A the load by all other messages.
 fn expected_overload(visit: &Visit, at_once: f64, found: &PartLoad) -> f64 {
     let own = visit.present / at_once * visit.share;
     let asked = found.asked - own;

@@ -1,5 +1,5 @@
-//! Solution of a network of stages: waits, computed group by group against the direction of travel;
-//! bounds and saturation.
+//! Solves the queueing model of a network whose channels form stages: waits, computed group by group against the
+//! direction of travel; bounds and saturation.
 
 use super::chain::{Input, PerVisit, STATES, groups_after, inputs};
 use super::{Blocking, Group, ManyLanes, Message, Variation};
@@ -18,10 +18,10 @@ pub struct GroupState {
     pub service: Moments,
     /// C^2 (squared coefficient of variation) of the service time, from which the wait is computed.
     pub scv: f64,
-    /// rho with the lengths as service times, which is the share of time in which flits move if no
-    /// worm blocks.
+    /// Utilisation rho if a message held a channel only for its length in cycles: the share of time in which flits move
+    /// if no worm blocks.
     pub carried: f64,
-    /// rho with the adjusted service times. At 1 or more the group is saturated.
+    /// Utilisation rho, computed with the adjusted service times. At 1 or more the group is saturated.
     pub utilisation: f64,
     /// Wait for a channel in cycles; infinite if this group or a later one is saturated.
     pub wait: Moments,
@@ -44,7 +44,7 @@ pub struct Network {
     rules: Rules,
     /// For each group, the message classes that cross it.
     crossings: Vec<Vec<Crossing>>,
-    /// For each message, stage and visit: the single-lane ports before it, with their
+    /// For each message class, stage and visit: the ports with one lane from which the messages come, with their
     /// probabilities.
     inputs: Vec<PerVisit<Vec<Input>>>,
     /// For each message, stage and visit: the groups crossed later, with their probabilities.
@@ -303,7 +303,7 @@ impl Network {
         let mut by_port: Vec<(u32, f64)> = Vec::new();
         let mut all = 0.0;
         for (crossing, (rate, service)) in self.crossings[index].iter().zip(services) {
-            // If the wait is infinite, the shares no longer matter.
+            // If the work is infinite, so is the wait of every message, whatever its share: stop.
             let work = rate * service.second;
             if !work.is_finite() {
                 return;
@@ -375,7 +375,8 @@ const IDLE: GroupState = GroupState {
     wait: Moments::ZERO,
 };
 
-/// A crossing of a group by a message class: its stage, visit and rate.
+/// One crossing of a group of channels by a class of messages: which class, in which stage and visit of its route, and
+/// how often per cycle.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Crossing {
     message: usize,

@@ -14,7 +14,7 @@ pub struct Packets {
     pub full_ns: f64,
     /// Time from the start of a full packet to the start of the next packet without other traffic; at least `full_ns`.
     pub full_pace_ns: f64,
-    /// Transmission time of the last packet of the message.
+    /// Transmission time of the last packet of the message, in ns.
     pub last_ns: f64,
     /// Time from the start of the last packet to the start of the next message; at least `last_ns`.
     pub last_pace_ns: f64,
@@ -30,19 +30,19 @@ pub struct Packets {
 pub struct Train {
     /// Mean number of packets of a message.
     pub packets: f64,
-    /// Transmission time of all packets of a message.
+    /// Transmission time of all packets of a message, in ns.
     pub work: f64,
-    /// Time that the packets of a message take at their node.
+    /// Time in ns that the packets of a message take at their node.
     pub pace: f64,
     /// Half the mean square of `pace`, in ns^2.
     pub pace_residual: f64,
-    /// Time from the start of the first packet of a message to that of the last, at the node.
+    /// Time in ns from the start of the first packet of a message to that of the last, at the node.
     pub spread: f64,
-    /// Transmission time of the last packet of a message.
+    /// Transmission time of the last packet of a message, in ns.
     pub last: f64,
     /// Half the mean square of `work`, in ns^2.
     pub square: f64,
-    /// Half the sum of the squared packet times of a message.
+    /// Half the sum of the squared transmission times of the packets of a message, in ns^2.
     pub packet_residual: f64,
     /// Share of trains without gaps that meet other trains as a whole: 1, or 1/2 if packets take separate routes.
     pub together: f64,
@@ -53,16 +53,18 @@ pub struct Train {
 pub struct OnLink {
     /// Transmission time of all packets of the train on the link, in ns.
     pub work: f64,
-    /// Half the mean square of the work of a train, for the trains that meet as a whole.
+    /// Half the mean square of the transmission times of trains, in ns^2, for the trains that meet other trains as a
+    /// whole.
     pub residual: f64,
     /// Half the sum of the squared packet times of a message.
     pub packet_residual: f64,
-    /// Transmission time of the packets before the last one, for the trains that meet as a whole.
+    /// Transmission time, in ns, of a train's packets before the last one, for the trains that meet other trains as a
+    /// whole.
     pub before_last: f64,
 }
 
 impl Train {
-    /// Return the train with the means over these lengths of messages. Their probabilities must add up to one.
+    /// Return the means over the possible lengths of messages. The probabilities of the lengths must add up to one.
     ///
     /// # Errors
     /// A time or probability is impossible, or a packet starts before the previous packet has left.
@@ -131,8 +133,8 @@ impl Train {
     }
 }
 
-/// Return the part f of trains that meet other trains as a whole, from their transmission time `work` and the time
-/// `pace` for which their node sends them.
+/// Return the share f of trains that meet other trains as a whole rather than packet by packet. `work` is the
+/// transmission time of a train, `pace` the time for which its node sends it.
 fn train_share(work: f64, pace: f64) -> f64 {
     let share = match pace > 0.0 {
         true => (work / pace).min(1.0),
@@ -148,7 +150,8 @@ fn train_share(work: f64, pace: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Return messages of `full` packets of 2 ns and a last packet, with `pace` ns between the starts of packets.
+    /// Return messages for the tests: `full` packets that take 2 ns each, then one that takes 1 ns, with `pace` ns
+    /// between the starts of packets.
     fn of(full: f64, pace: f64) -> Packets {
         Packets {
             probability: 1.0,

@@ -10,7 +10,7 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 impl Format for FatTree {
     const NAME: &'static str = "fat-tree";
     const TABLES: Tables = packets::tables(fields, Some(&packets::OF_TREES));
-    /// Description of a fat tree in a scenario.
+    /// The type that describes a fat tree after a scenario file is parsed.
     type Machine = FatTreeSpec;
     /// Description of the workload: the jobs that run on the machine.
     type Work = JobsTraffic;
@@ -22,7 +22,7 @@ impl Format for FatTree {
 
     /// Read the workload from `[workload]` of a scenario file and check it against the machine.
     fn work(settings: &Settings, machine: &FatTreeSpec) -> Result<JobsTraffic, Problem> {
-        // The check of the machine has found that the number of nodes is valid.
+        // The default 0 is never used: the check of the machine has found that its number of nodes is valid.
         let nodes = machine.shape.node_count().unwrap_or(0);
         packets::jobs(settings, &machine.network, nodes)
     }

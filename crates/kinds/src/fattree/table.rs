@@ -25,7 +25,7 @@ pub(super) struct MachineTable {
     pub(super) network: NetworkTable,
 }
 
-/// Fields of each way to describe the shape of a tree, selected by `machine.tree`.
+/// Scenario fields of each way to describe the shape of a tree; `machine.tree` selects one.
 #[derive(Describe)]
 pub(super) enum TreeTable {
     KAry {
@@ -71,7 +71,7 @@ pub(super) struct PortsTable {
     pub(super) up: Vec<u32>,
 }
 
-/// Fields of each rule for the choice of a link upwards, selected by `machine.ascent`.
+/// Scenario fields of each rule for the choice of a link upwards; `machine.ascent` selects one.
 #[derive(Describe)]
 pub(super) enum AscentTable {
     Adaptive {

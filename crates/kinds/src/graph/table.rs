@@ -44,7 +44,7 @@ pub(super) struct MachineTable {
     pub(super) network: NetworkTable,
 }
 
-/// Fields of each topology, selected by `machine.graph`.
+/// Scenario fields of each topology; `machine.graph` selects one.
 #[derive(Describe)]
 pub(super) enum GraphTable {
     Ring {
@@ -102,7 +102,7 @@ pub(super) enum GraphTable {
     },
 }
 
-/// Fields of grids: tori and meshes.
+/// Scenario fields of networks in the form of a grid: tori and meshes.
 #[derive(Describe)]
 pub(super) struct Grid {
     /// Switches in each dimension, x first; of a torus 2 or more.
@@ -124,7 +124,7 @@ pub(super) struct Switches {
     pub(super) routing: RoutingTable,
 }
 
-/// Fields of each routing, selected by `machine.routing`.
+/// Scenario fields of each routing algorithm; `machine.routing` selects one.
 #[derive(Describe)]
 pub(super) enum RoutingTable {
     Minimal,

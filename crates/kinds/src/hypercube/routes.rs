@@ -1,4 +1,4 @@
-//! Queueing model of a hypercube that solves each channel on the routes of the machine.
+//! Queueing model of a hypercube that treats each channel by itself, on the routes of the machine.
 
 use isthmus_analytic::Error;
 use isthmus_analytic::hypercube_io::HypercubeIo;
@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 /// Maximum number of pairs of a PE and an I/O node for which routes are followed; above it the model uses averages.
 const PAIRS_MAX: u64 = 1 << 14;
-/// Maximum dimension of a cube for which the model distinguishes links.
+/// Maximum dimension of a hypercube for which the model treats each link by itself.
 const DIMENSION_MAX: u32 = 10;
 
 /// Index of PE-PE messages in the list of message lengths.
@@ -73,7 +73,7 @@ impl<'a> Routes<'a> {
         Ok(Some(Self { machine, network }))
     }
 
-    /// Return the mean header latencies of each message class if each PE sends `rate` messages per cycle.
+    /// Return the mean header latency of each message class, in cycles, if each PE sends `rate` messages per cycle.
     pub fn headers(&self, rate: f64) -> Vec<HeaderLatency> {
         let solved = self.network.solve(rate);
         self.network.headers(&solved, MessageClass::ALL.len())
@@ -277,7 +277,7 @@ impl RouteTable {
         }
     }
 
-    /// Add a path of channels to the queueing model, with the rate of the messages that cross it.
+    /// Add to the queueing model a path over channels, with the rate of the messages that take it.
     fn walk(
         &mut self,
         (class, role): (MessageClass, Role),

@@ -243,7 +243,8 @@ fn engine(spec: &NetworkSpec) -> String {
     format!("{} ns for each packet of {}", number(ns), nic.payload)
 }
 
-/// Return the explanation, in words, of the send rate that circuits over `switches` switches allow.
+/// Return an explanation in words of the maximum rate at which a node sends packets as circuits over `switches`
+/// switches.
 fn circuits(fabric: &impl Fabric, rules: &Rules, switches: u32) -> String {
     let spec = fabric.network().spec();
     let flying = match spec.switching {
@@ -257,7 +258,7 @@ fn circuits(fabric: &impl Fabric, rules: &Rules, switches: u32) -> String {
     format!("{flying} packets of {} in each {ns} ns", spec.nic.payload)
 }
 
-/// The link of a kind with the highest ratio of demand to supply.
+/// Of all links of one kind, the link with the highest ratio of demand to supply.
 struct Busiest {
     name: String,
     /// Demand on the link in GB/s.
@@ -266,7 +267,7 @@ struct Busiest {
     share: f64,
 }
 
-/// Return the busiest link of each kind, by the rank of the kind: see [`super::Link::order`].
+/// Return the busiest link of each kind. The keys are the ranks of the kinds: see [`super::Link::order`].
 fn busiest(
     fabric: &impl Fabric,
     rules: &Rules,

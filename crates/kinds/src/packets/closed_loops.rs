@@ -22,9 +22,10 @@ use std::collections::BTreeMap;
 /// Group of topologies, which selects the range of loads in which the estimates are reliable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TopologyGroup {
-    /// The range of loads that is valid for fat trees.
+    /// All fat trees: the estimates are reliable in the range of loads that is valid for them.
     FatTrees,
-    /// The range of loads that is valid for networks of switches in any other topology.
+    /// All networks of switches in other topologies: the estimates are reliable in the range of loads that is valid for
+    /// these.
     Others,
 }
 
@@ -51,11 +52,11 @@ fn reason_absent(fabric: &impl Fabric, traffic: &JobsTraffic) -> Option<String> 
             "there are more than {RANDOM_ROUTES_MAX} random routes"
         ));
     }
-    // The model bounds the rate of a network interface by that of a single link.
+    // Networks whose nodes have several links are outside of the model: it limits an interface to the rate of one link.
     if node_links(fabric) > 1.0 {
         return Some("nodes have several links".to_owned());
     }
-    // The model cannot account for the load of jobs whose nodes wait for messages from each other.
+    // Jobs whose nodes wait for messages from each other are outside of the model.
     let mut active = traffic.jobs.iter().filter(|job| job.active);
     (active.any(|job| Message::of(job).is_none()))
         .then(|| "jobs run collective operations, listed messages or pings".to_owned())
@@ -85,13 +86,13 @@ fn solve(
             continue;
         };
         let messages: f64 = own().map(|((_, pace), _)| pace.throughput).sum();
-        // Bytes per nanosecond are GB/s.
+        // Convert bytes per nanosecond, which are GB/s, to MB/s.
         let total = messages * message.bytes * 1e3;
         let nodes = layout.jobs[number].len().max(1) as f64;
         let name = format!("{}.accepted", job.name);
         overlay.measures.insert(name, total / nodes);
         if message.offered.is_none() {
-            // By Little's law this is the mean number of messages in flight; times are in ns.
+            // Compute the mean response time by Little's law, from the number of messages in flight; times are in ns.
             let under_way: f64 = own()
                 .map(|((client, _), _)| f64::from(client.under_way))
                 .sum();
@@ -224,7 +225,7 @@ impl Links {
 }
 
 impl<'a, F: Fabric> Parts<'a, F> {
-    /// Return the shared parts of a network, before any client uses them.
+    /// Return the parts of the network (links, interfaces, servers) that clients share, before any client uses them.
     fn new(fabric: &'a F, rules: &'a Rules, traffic: &JobsTraffic, layout: &Layout) -> Self {
         let mut sends = vec![false; fabric.node_count() as usize];
         for (number, job) in traffic.jobs.iter().enumerate() {
@@ -268,7 +269,8 @@ impl<'a, F: Fabric> Parts<'a, F> {
         (clients, job_of)
     }
 
-    /// Return the links of a bundle; the first call for a bundle computes them.
+    /// Return the model of the links in `bundle`, a number of equivalent links of the network. The first call for a
+    /// bundle computes the model, later calls read it.
     fn links(&mut self, bundle: u32) -> Links {
         let (fabric, rules) = (self.fabric, self.rules);
         *self.bundles.entry(bundle).or_insert_with(|| {
@@ -317,15 +319,17 @@ impl<'a, F: Fabric> Parts<'a, F> {
             delay,
         };
         let times = message.times(self.fabric.network().spec(), self.rules, route);
-        // An interface without a limit hands over one message after another and never waits.
+        // Without a limit on outstanding messages, an interface hands over one message after another and never waits.
         let (under_way, turn) = match job.outstanding.limit() {
             Some(limit) => (limit, times.turn),
             None => (1, 0.0),
         };
-        // An interface sends in order: a write blocks the messages behind it, a read request does not.
+        // An interface sends in order: a write blocks the messages behind it, a read request does not. So at most 1 /
+        // (1 - reads) messages move at once on average.
         let at_once = f64::from(under_way).min(1.0 / (1.0 - message.reads));
         let uses = self.uses(message.reads, &times, partners, written);
-        // Short buffers slow down long messages. A message that fits into them is not slower on an idle network.
+        // Short receive buffers slow down a long message: it takes as long as it occupies the slowest part. On an idle
+        // network, a message that fits into the buffers takes `alone`.
         let transfer = uses
             .iter()
             .fold(times.transfer, |most, part| most.max(part.busy));

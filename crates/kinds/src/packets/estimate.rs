@@ -1,5 +1,5 @@
-//! Analytic estimate of jobs on a network of switches. Messages of open loops are trains of packets; [paces] covers
-//! closed loops.
+//! Analytic estimate of jobs on a network of switches. Messages of open loops are modelled as trains of packets; the
+//! function [paces] models closed loops.
 
 use super::credits::Credits;
 use super::followed::JobRoutes;
@@ -31,7 +31,8 @@ pub(super) fn overlay(switches: &impl Switches, traffic: &JobsTraffic, layout: &
     if asks.iter().map(pairs).sum::<u64>() * each > ROUTES_MAX {
         return Overlay::absent(format!("there are more than {ROUTES_MAX} routes"));
     }
-    // The model of trains covers only Poisson arrivals and no jobs whose nodes wait for messages.
+    // The model of trains covers only Poisson arrivals at jobs whose nodes do not wait for messages. Estimate others as
+    // closed loops.
     let is_known = asks.iter().all(|asks| asks.message.is_poisson);
     if !is_known || left_out(traffic).is_some() {
         return paces(switches, traffic, layout, TopologyGroup::Others);
@@ -40,7 +41,8 @@ pub(super) fn overlay(switches: &impl Switches, traffic: &JobsTraffic, layout: &
         .unwrap_or_else(|error| Overlay::absent(error.to_string()))
 }
 
-/// Return the estimates of the analytic model for jobs whose routes have these numbers of random choices.
+/// Return the estimates of the model of trains for these jobs. `choices` has the numbers of random choices on their
+/// routes.
 fn solve(
     switches: &impl Switches,
     layout: &Layout,
@@ -51,7 +53,8 @@ fn solve(
     let rules = rules(spec, switches.routes().classes()).checked()?;
     let full_ps = rules.packet_ns(rules.interface.payload) * 1e3;
     let credits = |delay| Credits::of(switches, full_ps, delay, false);
-    // Packets on random routes share only the link of their node, which has no delay.
+    // Use the delay of links only if all packets take one route: on random routes packets share only the link of their
+    // node, which has no delay.
     let longest = match choices {
         [1, 1] => switches.longest_delay(),
         _ => Time::ZERO,
@@ -87,7 +90,7 @@ fn solve(
         for (quantity, value) in known.into_iter().filter(|(_, value)| value.is_finite()) {
             (overlay.measures).insert(format!("{name}.{quantity}"), value / 1e3);
         }
-        // Bytes per nanosecond are GB/s.
+        // Convert bytes per nanosecond, which are GB/s, to MB/s.
         let total = rate * asks.message.bytes * 1e3;
         let nodes = layout.jobs[asks.number].len().max(1) as f64;
         let accepted = format!("{name}.accepted");
@@ -112,7 +115,7 @@ fn solve(
     if let Some(reason) = reason {
         overlay.bound(&reason, |_| true);
     }
-    // The utilisation of the bottleneck is proportional to the load.
+    // Saturation is the offered load over the utilisation of the bottleneck, which is proportional to the load.
     if let [asks] = asks
         && let Some(offered) = asks.message.offered
     {

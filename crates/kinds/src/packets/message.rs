@@ -15,12 +15,14 @@ impl Message {
         let wire = (data + packets * interface.overhead) / link.bandwidth;
         let blocks = data / interface.padding.max(1.0);
         let engine = packets * ns(nic.dma_period) + blocks * ns(nic.dma_block);
-        // A circuit lasts for its packet, the header on its route, and the acknowledgement.
+        // The number of open circuits is limited. Each is open for its packet, the header on the route, and the
+        // acknowledgement.
         let (header, back) = route.header_and_acknowledgement(rules);
         let circuits = interface.in_flight.min(link.circuits);
         let engine = engine.max((wire + packets * (header + back)) / circuits);
         let transfer = wire.max(engine);
-        // A circuit occupies a link for the rest of its route: between switches half the route on average.
+        // Time for which a packet's circuit occupies the first link, a link between switches (on average half of the
+        // route is left), and the last link.
         let ack = link.acknowledgement_ns;
         let held = [header + back, (header + back + ack) / 2.0, ack];
         Times {
@@ -83,15 +85,15 @@ impl Route {
 
 /// Times for which a message occupies the parts of an idle network, in ns.
 pub(crate) struct Times {
-    /// Time for which the message occupies a link: of the sending node, between switches, and of the receiving node.
-    /// This is the time of its packets, or of its circuits divided by the circuits of a link.
+    /// Time in ns for which the message occupies a link: of the sending node, between switches, and of the receiving
+    /// node. This is the time of its packets, or of its circuits divided by the circuits of a link.
     pub links: [f64; 3],
     /// Time for which the message occupies the sending interface: its DMA engine, or its circuits divided by the
     /// circuits of the interface.
     pub engine: f64,
-    /// Delay that the message adds to the DMA engine of the receiving node, if that engine is busy.
+    /// Delay in ns that the message adds to the DMA engine of the receiving node, if that engine is busy.
     pub received: f64,
-    /// Time in which all bytes of the message pass one point of its route.
+    /// Time in ns in which all bytes of the message pass one point of its route.
     pub transfer: f64,
     /// Part of [`Message::turn_ns`] that is left when the interface is free for the next message, in ns.
     pub turn: f64,

@@ -71,7 +71,7 @@ pub fn derived(network: &NetworkSpec) -> Vec<(&'static str, String)> {
         ("machine.nic.receive_delay", nic.receive_delay),
     ];
     let times = times.map(|(key, time)| (key, time.to_string()));
-    // By default these two lengths are at most the payload.
+    // The fields of these two lengths are cut to the payload by default: list those that equal the payload.
     let lengths = [("machine.nic.padding", nic.padding), (REQUEST, nic.request)];
     let cut = lengths
         .into_iter()
@@ -129,7 +129,8 @@ pub(super) fn check_request(settings: &Settings, payload: Bytes) -> Result<(), P
 
 /// Return the properties of the network interface. By default padding and requests are no longer than a packet.
 fn nic(settings: &Settings, table: &NicTable, memory: Memory) -> Result<Nic, Problem> {
-    // These values give the peaks of uni- and bidirectional pings in section 4 of the QsNET paper.
+    // With these times of the DMA engine, the simulation gives the peak bandwidths of uni- and bidirectional pings in
+    // section 4 of the QsNET paper.
     let (period, delay) = match memory {
         Memory::Elan => (Time::from_ps(955_200), Time::from_ns(188)),
         Memory::Main => (Time::from_ns(1_600), Time::from_ns(2_400)),

@@ -23,7 +23,7 @@ impl ValueType for Messages {
     /// Rust type of the parsed value of the field.
     type Held = Vec<Listed>;
 
-    /// Describe this type of values for error messages and the reference.
+    /// Describe this type of field values for error messages and the reference of scenario fields.
     fn describe(&self) -> TypeInfo {
         let server = json::text(r"\s*server\s+\d+\s*");
         let item = json::any_of(&[json::node(), server, LENGTH.describe().json]);

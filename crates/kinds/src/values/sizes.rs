@@ -12,7 +12,7 @@ pub(crate) struct Size {
     pub(crate) least: u32,
     /// Maximum number of nodes of the fabric.
     pub(crate) nodes: u32,
-    /// Words for the cause of the maximum number of nodes, such as `SCI`.
+    /// What limits the number of nodes, as words of an error message, such as `SCI`.
     pub(crate) by: &'static str,
 }
 
@@ -20,7 +20,7 @@ impl ValueType for Size {
     /// Rust type of the parsed value of the field.
     type Held = Vec<u32>;
 
-    /// Describe this type of values for error messages and the reference.
+    /// Describe this type of field values for error messages and the reference of scenario fields.
     fn describe(&self) -> TypeInfo {
         let Self { least, nodes, .. } = self;
         let range = format!("nodes in each dimension, {least} or more, {nodes} in all");
@@ -69,7 +69,7 @@ impl ValueType for Grid {
     /// Rust type of the parsed value of the field.
     type Held = Vec<u32>;
 
-    /// Describe this type of values for error messages and the reference.
+    /// Describe this type of field values for error messages and the reference of scenario fields.
     fn describe(&self) -> TypeInfo {
         let range = "nodes in each dimension, 1 or more";
         TypeInfo::new("a grid", "\"4x4\"", range, json::dimensions(1))
@@ -101,7 +101,7 @@ impl ValueType for Levels {
     /// Rust type of the parsed value of the field.
     type Held = Vec<u32>;
 
-    /// Describe this type of values for error messages and the reference.
+    /// Describe this type of field values for error messages and the reference of scenario fields.
     fn describe(&self) -> TypeInfo {
         let range = "1 or more for each level, that of the leaf switches first";
         let json = json!({"type": "array", "items": {"type": "integer", "minimum": 1}});
@@ -127,7 +127,7 @@ impl ValueType for Levels {
 pub(crate) struct Rings {
     /// Maximum number of nodes on all rings together.
     pub(crate) nodes: u32,
-    /// Words for the cause of the maximum number of nodes, such as `SCI`.
+    /// What limits the number of nodes, as words of an error message, such as `SCI`.
     pub(crate) by: &'static str,
 }
 
@@ -161,7 +161,7 @@ impl ValueType for Rings {
     /// Rust type of the parsed value of the field.
     type Held = Vec<Vec<u32>>;
 
-    /// Describe this type of values for error messages and the reference.
+    /// Describe this type of field values for error messages and the reference of scenario fields.
     fn describe(&self) -> TypeInfo {
         let range = "lists of two nodes or more, no node left out";
         let json = json!({"type": "array", "items": json::list(&json::node(), 2)});

@@ -11,7 +11,8 @@ use strum::{EnumString, VariantNames};
 pub enum PlacementSpec {
     /// The I/O nodes are at the code words of the Hamming code; only for dimensions 2^m - 1.
     Hamming,
-    /// The code words of the Hamming code in dimensions with a perfect code, else combined 3-cubes (section 3.2).
+    /// The I/O nodes are at the code words of the Hamming code in dimensions with a perfect code, else at those of
+    /// combined 3-cubes (section 3.2).
     Combined,
     /// A dominating set of PEs: a minimum one if the solver ends in time, else the smallest set found.
     Dominating,
@@ -85,7 +86,7 @@ pub struct FaultSpec {
     pub io_links: Vec<(u32, u32)>,
 }
 
-/// A binary hypercube of PEs with I/O nodes and, if `lanes.io_link > 0`, an I/O network.
+/// A binary hypercube of processing elements (PEs) with I/O nodes and, if `lanes.io_link > 0`, an I/O network.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HypercubeSpec {
     /// Dimension of the PE hypercube, 1 to 20.
@@ -94,7 +95,7 @@ pub struct HypercubeSpec {
     pub flit: Bytes,
     /// Bandwidth of one lane.
     pub bandwidth: Bandwidth,
-    /// Lanes of each kind of link.
+    /// Number of lanes (parallel channels) of each kind of link.
     pub lanes: Lanes,
     /// Placement of the I/O nodes.
     pub placement: PlacementSpec,
@@ -150,6 +151,6 @@ pub struct Transfer {
 pub struct JobsOnCube {
     /// The jobs, whose servers are the I/O nodes.
     pub jobs: JobsTraffic,
-    /// Split of the messages of jobs into worms.
+    /// How the messages of jobs are split into worms, the units that wormhole routing transfers.
     pub transfer: Transfer,
 }

@@ -120,7 +120,7 @@ impl<W: Routes> Simulation<W> {
 }
 
 impl<W: Routes> Replication for Simulation<W> {
-    /// Return the present tick of the engine.
+    /// Return the present time of the engine, in ticks.
     fn now(&self) -> Cycles {
         self.engine.now()
     }
@@ -261,7 +261,7 @@ impl MessageSink for Offers<Demand> {
         self.offer(time, message);
     }
 
-    /// Set a timer of the engine from within a handler of its events.
+    /// Set a timer of the engine for `node` at `time`. Called by a handler of the engine's events.
     #[inline]
     fn remind(&mut self, time: Cycles, node: u32, demand: Demand) {
         self.remind(time, node, demand);
@@ -294,8 +294,8 @@ impl State {
         });
     }
 
-    /// Offer messages to the engine if servers serve one request at a time. A handover now may generate further
-    /// messages, hence the loop.
+    /// Offer messages to the engine if each server serves one request at a time. Offering a message may generate
+    /// further messages at the present time, so repeat until there are none.
     fn offer_in_turn(&mut self, now: Cycles, sink: &mut impl MessageSink) {
         loop {
             let mut demands: Vec<Demand> = Vec::new();
@@ -319,7 +319,7 @@ impl State {
         }
     }
 
-    /// Return whether a message must wait until its server is free.
+    /// Return whether the message's server takes one message at a time, so that the message waits for its turn.
     #[inline]
     fn is_in_turn(&self, demand: &Demand) -> bool {
         let turns = self.turns.as_ref();
@@ -357,7 +357,8 @@ impl<O: Observer> Handler for Driver<'_, O> {
     /// Data that the engine returns with each event of a message: the job's message.
     type Tag = Demand;
 
-    /// Return the time at which the device has read the requested data.
+    /// Handle the arrival of a read request at its server. Return the time at which the device has read the data;
+    /// `time` if the server has no device.
     fn requested(&mut self, time: Cycles, message: &Message<Demand>) -> Cycles {
         let devices = self.state.devices.as_mut();
         let done = devices.and_then(|devices| devices.stores.done(time, &message.tag));
@@ -392,8 +393,8 @@ impl<O: Observer> Handler for Driver<'_, O> {
         jobs.arrived(delivery.arrived, demand);
         if completed > delivery.arrived && (waits || jobs.in_order(demand)) {
             *outside_engine += u64::from(waits);
-            // Set the timer for the completion at the server's node if messages wait for servers: timers at
-            // clients then mark handovers.
+            // If messages wait for servers, set the timer at the node of the server: a timer at the node of a client
+            // then means that a waiting message is due.
             let node = if waits { demand.to } else { demand.from };
             offers.remind(completed, node, *demand);
             self.report_and_offer(delivery.arrived, offers);
@@ -402,7 +403,8 @@ impl<O: Observer> Handler for Driver<'_, O> {
         }
     }
 
-    /// Handle the handover of a message to its interface, after which its process may generate the next one.
+    /// Handle the event that a message was generated: it was handed to its interface, and its process may now generate
+    /// the next one.
     #[inline]
     fn generated(&mut self, time: Cycles, message: &Message<Demand>, offers: &mut Offers<Demand>) {
         let (demand, state) = (&message.tag, &mut *self.state);

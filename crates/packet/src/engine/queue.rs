@@ -36,7 +36,8 @@ pub(super) struct Queue {
     served: usize,
     /// Events of each slot of the wheel, in any order.
     slots: Box<[Vec<Entry>]>,
-    /// Empty lists of slots that have been served. Later slots reuse their memory.
+    /// Empty event lists of those slots of the wheel whose events have all been served. Later slots
+    /// reuse their memory.
     spare: Vec<Vec<Entry>>,
     /// Bitmap of the wheel's slots that have events. `words` is a bitmap of its words that are not
     /// 0.
@@ -148,7 +149,7 @@ impl Queue {
     }
 
     /// Advance the queue to the next slot that has events, if that slot starts no later than
-    /// `limit`.
+    /// `limit`. Return whether there is such a slot.
     fn advance(&mut self, limit: Cycles) -> bool {
         let near = self.next_used();
         let slot = near.min(self.far_slot);
@@ -238,7 +239,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// All kinds of events, for random events of the test.
+    /// All kinds of events, from which the test picks at random.
     const KINDS: [Kind; 8] = [
         Kind::Send,
         Kind::Remind,
@@ -274,7 +275,8 @@ mod tests {
                 list.sort_unstable();
                 limit += stretch;
                 let due = list.partition_point(|&(time, _)| time <= limit);
-                // Events with the same key may be served in any order.
+                // Events with the same key may be served in any order: check that the keys ascend,
+                // then sort before the comparison.
                 let mut served = Vec::new();
                 while let Some(event) = queue.pop_until(limit) {
                     served.push((queue.now(), event));

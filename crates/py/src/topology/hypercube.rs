@@ -35,7 +35,7 @@ pub(super) fn describe(question: Question) -> Result<Answer, Refusal> {
     let pe_faults = question.faults.pe_network(cube)?;
     let silent = question.faults.silent_io_nodes(cube, &placement)?;
     let io_cube = faults::io_cube(&placement);
-    // The I/O router of a failed I/O node still works.
+    // Pass no failed I/O routers: the I/O router of a failed I/O node still works.
     let io_links = question.faults.io_network(io_cube, &[])?;
     let io_nodes = question.faults.io_network(io_cube, &silent)?;
     let serving = match question.faults.is_none() {

@@ -1,4 +1,4 @@
-//! Errors of layouts.
+//! Errors of the layouts of distributed arrays.
 
 /// Reason why a layout is invalid.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -37,9 +37,9 @@ pub enum LayoutError {
         "dimension {dim} goes over axis {axis} of the process grid, which has {axes}: axes count from 0"
     )]
     NoAxis {
-        /// Number of the dimension of the array.
+        /// Index of the dimension of the array, from 0.
         dim: usize,
-        /// Number of the axis of the grid.
+        /// Index of the axis of the grid, from 0.
         axis: usize,
         /// Number of axes of the grid.
         axes: usize,
@@ -50,7 +50,7 @@ pub enum LayoutError {
         .dims[0], .dims[1]
     )]
     AxisTwice {
-        /// Number of the axis of the grid.
+        /// Index of the axis of the grid, from 0.
         axis: usize,
         /// The two dimensions of the array that are distributed over the same axis.
         dims: [usize; 2],
@@ -58,7 +58,7 @@ pub enum LayoutError {
     /// The size of blocks is 0.
     #[error("blocks of dimension {dim} have no indices: they have at least 1")]
     NoBlock {
-        /// Number of the dimension of the array.
+        /// Index of the dimension of the array, from 0.
         dim: usize,
     },
     /// The product of block size and number of coordinates is too large.
@@ -67,7 +67,7 @@ pub enum LayoutError {
          2^63 indices"
     )]
     Round {
-        /// Number of the dimension of the array.
+        /// Index of the dimension of the array, from 0.
         dim: usize,
         /// Number of indices of a block.
         block: u64,
@@ -80,7 +80,7 @@ pub enum LayoutError {
          count from 0"
     )]
     Source {
-        /// Number of the dimension of the array.
+        /// Index of the dimension of the array, from 0.
         dim: usize,
         /// The coordinate that should have the first block.
         first: u32,
@@ -91,7 +91,7 @@ pub enum LayoutError {
     /// dimension, or their number is not one more than the number of coordinates of the axis.
     #[error("cuts of dimension {dim}: {problem}")]
     Cuts {
-        /// Number of the dimension of the array.
+        /// Index of the dimension of the array, from 0.
         dim: usize,
         /// Description of the error.
         problem: String,
@@ -122,7 +122,7 @@ pub enum LayoutError {
     Box {
         /// The rank that has the box.
         rank: usize,
-        /// The index of the box at the rank.
+        /// Index of the box among the boxes of the rank.
         part: usize,
         /// Description of the error.
         problem: String,
@@ -135,7 +135,7 @@ pub enum LayoutError {
     Overlap {
         /// The first element that both boxes have.
         index: Vec<u64>,
-        /// Rank of each box, and index of the box at the rank.
+        /// For each of the two boxes: its rank, and its index among the boxes of the rank.
         of: [(usize, usize); 2],
     },
     /// An element is in no box.

@@ -1,5 +1,5 @@
-//! Copying of the data of a plan: between arrays in the memory of one process, and between arrays
-//! and messages.
+//! Copies the data of a redistribution plan: between arrays in the memory of one process, and
+//! between arrays and messages.
 
 mod array;
 mod kernel;
@@ -50,7 +50,7 @@ pub enum TransferError {
         side: &'static str,
         /// Index of the rank in its layout; `None` if the call concerns a single rank.
         rank: Option<u32>,
-        /// Index of the part at the rank.
+        /// Index of the part among the rank's parts of the array.
         part: usize,
         /// Description of the error.
         problem: String,

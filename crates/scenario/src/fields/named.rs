@@ -35,7 +35,7 @@ impl Named {
 /// Wildcard in keys of fields, which stands for the name of any named table.
 pub const ANY: &str = "*";
 
-/// Wildcard in keys in the reference, which stands for the name of any named table.
+/// Wildcard in the keys of the reference of scenario fields; it stands for the name of any named table.
 pub const ANY_IN_WORDS: &str = "NAME";
 
 /// Return whether the key `path` equals the key `key`, or is a table that contains it. A wildcard in `key`
@@ -96,6 +96,7 @@ fn name(named: &Named, entry: &Entry) -> Result<String, Problem> {
 mod tests {
     use super::*;
 
+    /// Checks that the wildcard `*` in a key matches the name of any table.
     #[test]
     fn a_wildcard_in_a_key_matches_any_name() {
         let key = "workload.jobs.*.load";

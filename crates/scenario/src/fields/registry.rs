@@ -15,7 +15,7 @@ use std::sync::{Arc, OnceLock};
 #[derive(Debug)]
 pub struct Formats {
     /// The format of each form of file (a kind of machine, with or without named tables), in the order of the
-    /// reference.
+    /// reference of scenario fields.
     rows: Vec<Row>,
     /// Names of the kinds of machine.
     names: Vec<&'static str>,
@@ -26,7 +26,8 @@ pub struct Formats {
 }
 
 impl Formats {
-    /// Create the registry from the formats of all kinds of machine, in the order of the reference.
+    /// Create the registry from the formats of all kinds of machine, in the order in which the reference of
+    /// scenario fields lists them.
     pub fn new(rows: Vec<Row>) -> Self {
         let mut names: Vec<&'static str> = Vec::new();
         for row in &rows {
@@ -47,7 +48,7 @@ impl Formats {
         self.rows.iter().map(|row| &row.files)
     }
 
-    /// Return the format of scenario files of the form `form`.
+    /// Return the row of the registry for this form of scenario file.
     pub(crate) fn row(&'static self, form: &Form) -> &'static Row {
         let row = self.rows.iter().find(|row| row.form() == form.name);
         row.unwrap_or_else(|| unreachable!("{} is no form of these", form.name))
@@ -72,8 +73,8 @@ impl Formats {
         })
     }
 
-    /// Return the schema for `file`, whose machine is of the kind `kind`. The schema may depend on the named
-    /// tables in the file.
+    /// Return the schema for `file`, whose machine is of the kind `kind`; `None` if the kind is unknown. The
+    /// schema may depend on the named tables in the file.
     pub(crate) fn schema(&'static self, kind: &str, file: &Node) -> Option<Arc<Schema>> {
         let of_kind = || {
             let schemas = self.schemas().iter();

@@ -11,7 +11,7 @@ use crate::value::{Choice, Value};
 pub(crate) struct Form {
     /// Name of the kind of machine: the value of `machine.kind` in a file.
     pub(crate) kind: &'static str,
-    /// Unique name of this form of scenario file in the reference.
+    /// Unique name of this form of scenario file in the reference of scenario fields.
     pub(crate) name: &'static str,
     /// Descriptions of the fields of files of this form.
     pub(crate) tables: Tables,

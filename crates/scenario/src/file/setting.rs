@@ -17,9 +17,9 @@ pub enum Layer {
     Preset,
     /// The scenario file itself.
     File,
-    /// An override `key=value`.
+    /// An override `key=value` that the caller gives in addition to the file.
     Override,
-    /// An axis of the sweep.
+    /// An axis of the sweep sets the value.
     Axis,
     /// The search for the saturation load, which sets the load.
     Search,
@@ -32,9 +32,9 @@ pub struct Setting {
     pub(crate) value: Value,
     /// The value as written in a file.
     pub(crate) written: toml::Value,
-    /// Origin of the value in the file or an override.
+    /// Place in the file, or override, from which the value comes.
     pub(crate) origin: Origin,
-    /// Layer that sets the value.
+    /// The origin of the value: default, preset, file, override, axis or search.
     pub(crate) layer: Layer,
     /// The preset that sets the value, if the layer is [`Layer::Preset`].
     pub(crate) credit: Option<Credit>,
@@ -100,7 +100,7 @@ impl Setting {
     }
 }
 
-/// Convert a value of the tree to TOML, for the canonical form of the file.
+/// Convert a parsed value to TOML, for the canonical form of the scenario file.
 pub(crate) fn written(node: &Node) -> toml::Value {
     match &node.tree {
         Tree::Text(text) => toml::Value::String(text.clone()),

@@ -150,8 +150,8 @@ impl Scenario {
 }
 
 impl Variant {
-    /// Return the key of the first field, in the order of the reference, that is set and whose key begins
-    /// with one of `starts`.
+    /// Return the key of the first field that is set and whose key begins with one of `starts`, in the order
+    /// of the reference of scenario fields.
     pub fn given(&self, starts: &[&str]) -> Option<&str> {
         let mut fields = self.settings.schema().fields().iter();
         let is_one = |field: &&Arc<Field>| {

@@ -115,7 +115,7 @@ pub struct Throughput {
 }
 
 impl Throughput {
-    /// Type of fields whose value is the bandwidth of a link or another part of the machine.
+    /// Type of a scenario field whose value is the bandwidth of a part of the machine, such as a link.
     pub const LINK: Self = Self {
         usual: "MB/s",
         offered: false,

@@ -207,7 +207,8 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// Accept or refuse a send packet at its target, and set the kind of its echo: good or busy.
+    /// Handle a send packet that reaches its target node: accept or refuse it, and set the kind of
+    /// the echo packet that replaces it on the ring: good (accepted) or busy (refused).
     #[inline]
     fn strip<H: Handler<Tag = T>>(
         &mut self,
@@ -237,7 +238,7 @@ impl<T: Copy> Engine<T> {
             return;
         }
         self.packets.set_segment(packet, segment);
-        // Cycle from which the crossbar may transfer the packet.
+        // The crossbar may transfer the packet after the delay of its decision.
         let (decision, _) = self.rules.ring_change_delays();
         self.packets.flights[packet].ready = now + decision;
         let alone = input.queues.iter().all(|queue| queue.len == 0);

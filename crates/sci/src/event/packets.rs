@@ -50,7 +50,8 @@ pub(super) struct Flight {
     pub retries: u32,
 }
 
-/// State of a packet in flight that is used only when the packet is generated and delivered.
+/// Where a packet in flight comes from: the tag of its message, and the cycles in which it was
+/// generated and admitted to a queue. Used only when the packet is generated or delivered.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Origin<T> {
     pub tag: T,
@@ -152,6 +153,7 @@ pub(super) struct Fifo {
 }
 
 impl Default for Fifo {
+    /// Return an empty FIFO.
     fn default() -> Self {
         Self {
             head: PacketId::NONE,

@@ -30,8 +30,8 @@ pub(super) enum Kind {
     EchoIdle,
 }
 
-/// One symbol on a link or in a bypass FIFO. It is packed into a word, since the reference moves a
-/// great number of symbols.
+/// One symbol on a link or in a bypass FIFO. It is packed into a word, since the symbol-by-symbol
+/// reference engine moves a great number of symbols.
 ///
 /// From the most significant bits, the word has: the number of the subaction (32 bits), the
 /// position in the packet (16 bits; the idle has the position after the last symbol), the kind (8
@@ -46,7 +46,8 @@ impl Symbol {
         Self::new(Kind::Idle, ActionId::NONE, 0).with_go(go)
     }
 
-    /// Return a symbol of a packet, or the idle after it, without go bit.
+    /// Return the symbol at `position` in a packet, or the idle symbol after the packet, without go
+    /// bit.
     #[inline]
     pub const fn new(kind: Kind, action: ActionId, position: u16) -> Self {
         Self((action.0 as u64) << 32 | (position as u64) << 16 | (kind as u64) << 8)
@@ -88,7 +89,8 @@ impl Symbol {
         ActionId::new((self.0 >> 32) as u32)
     }
 
-    /// Return whether another packet may start after this symbol.
+    /// Return whether the packet has ended with this symbol, so that another packet may start after
+    /// it.
     #[inline]
     pub fn ends_packet(self) -> bool {
         !matches!(self.kind(), Kind::Send | Kind::Echo)
@@ -157,7 +159,7 @@ pub(super) struct InputSlot {
     /// The output queue to which the crossbar moves the packet.
     pub exit: Exit,
     pub symbols: u32,
-    /// Cycle in which the first symbol of the packet arrived at this interface.
+    /// Cycle in which the header of the packet, its first symbol, arrived at this interface.
     pub header: Cycles,
 }
 
@@ -176,7 +178,7 @@ pub(super) struct Decoder {
     pub ends_here: bool,
     /// Position in the incoming send at which its echo starts.
     pub echo_begins: u16,
-    /// Go bit of the last incoming idle.
+    /// Go bit (flow-control bit) of the last incoming idle symbol.
     pub last_go: bool,
     /// Number of incoming symbols of free idles, of sends and of echoes; sends and echoes include
     /// their idles.
@@ -247,7 +249,8 @@ pub(super) struct Input {
     pub crossbar: Option<Transfer>,
 }
 
-/// The ring side of an interface: its bypass FIFO, its output queues and the packet that it sends.
+/// The sending side of a ring interface: its bypass FIFO, its output queues and the packet that it
+/// sends.
 #[derive(Debug, Clone)]
 pub(super) struct Output {
     pub node: u32,
@@ -255,9 +258,11 @@ pub(super) struct Output {
     pub next: InterfaceId,
     /// The packet that the output is sending, if any.
     pub sending: Sending,
-    /// Whether the interface has saved a go bit, which a later idle releases.
+    /// Whether the interface has saved a go bit (flow-control bit), which a later idle symbol
+    /// releases.
     pub saved_go: bool,
-    /// Whether the last symbol that left the interface was a go idle.
+    /// Whether the last symbol that left the interface was an idle with the go bit (flow-control
+    /// bit) set.
     pub emitted_go: bool,
     /// Number of packets in the output queues that wait to be sent, not for an echo.
     pub waiting: u32,
@@ -287,8 +292,9 @@ pub(super) enum Sending {
 }
 
 impl Output {
-    /// Return the next symbol of a packet that is being sent, or of the bypass FIFO. `None` if
-    /// there is neither; then the symbol depends on the queues.
+    /// Take in a symbol from the ring, and return the next symbol of the packet that is being sent,
+    /// or of the bypass FIFO. `None` if there is neither: the output queues then determine the
+    /// symbol.
     #[inline]
     pub fn carry(&mut self, incoming: Symbol) -> Option<Symbol> {
         let symbol = match self.sending {
@@ -313,7 +319,8 @@ impl Output {
                 symbol
             }
         };
-        // An idle carries the saved go bit away if no symbol waits behind it in the bypass FIFO.
+        // If no symbol waits in the bypass FIFO behind this idle symbol, it carries the saved go
+        // bit away.
         let release = self.sending == Sending::Nothing && self.bypass.is_empty();
         self.emitted_go = release && std::mem::take(&mut self.saved_go);
         Some(symbol.with_go(self.emitted_go))

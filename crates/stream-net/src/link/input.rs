@@ -1,5 +1,5 @@
-//! The half of a link that ranks write to: the driver reads frames from it, and moves their SUs to
-//! the buffers of fetches.
+//! The half of a link that ranks write to: the driver reads frames from it, and moves their
+//! striping units (SUs) to the buffers into which the stream manager fetches them.
 
 use super::{LinkEvent, LiveStream, PendingFetch, Progress, ResumableSource, Source};
 use crate::claims::{RingClaim, SumBuffer};
@@ -55,7 +55,7 @@ struct Reading {
     summed_by_rank: bool,
 }
 
-/// The driver's reading end of a link.
+/// The end of a link from a rank at which the driver of the stream manager reads data.
 #[derive(Debug)]
 pub(crate) struct Input {
     source: Source,
@@ -74,12 +74,12 @@ pub(crate) struct Input {
     /// Position of the oldest claimed byte in the ring, and the time since which it is the oldest.
     oldest: Option<(u64, Instant)>,
     sum_buffer: SumBuffer,
-    /// Stream and size of the last small striping unit since the last sleep.
+    /// Stream and size of the last small striping unit that was read since the driver last slept.
     small: Option<(StreamId, u64)>,
 }
 
 impl Input {
-    /// Creates the reading end of a link, without unread frames.
+    /// Creates the end of a link at which the driver reads, before any frame has arrived.
     pub fn new(source: Source) -> Self {
         Self {
             source,
@@ -148,16 +148,16 @@ impl Input {
         }
     }
 
-    /// Returns whether nothing can be read before the manager orders a fetch of the first striping
-    /// unit. `oldest` is up to date, because the driver keeps trying a link for some rounds after
-    /// data moved on it.
+    /// Returns whether the header of a striping unit has arrived, but nothing can be read before
+    /// the stream manager orders a fetch of this unit. `oldest` is up to date, because the driver
+    /// keeps trying a link for some rounds after data moved on it.
     pub fn is_blocked(&self) -> bool {
         let idle = self.reading.is_none() && self.skip == 0 && self.oldest.is_none();
         self.frame.is_some() && idle
     }
 
-    /// Returns whether this input reads the next bytes from its socket as soon as they arrive: no
-    /// frame waits to be handled, and the memory for received data is not full.
+    /// Returns whether this input waits for bytes from its socket: no received frame waits to be
+    /// handled, and the memory for received data is not full.
     pub fn waits_for_bytes(&self) -> bool {
         self.frame.is_none() && !self.full && self.fd().is_some()
     }
@@ -170,7 +170,9 @@ impl Input {
         }
     }
 
-    /// Returns the stream of the small striping units that were read since the driver last slept.
+    /// Returns the stream whose small striping units were read from this ring since the driver last
+    /// slept. None if there were none, if the link is no ring, or if a striping unit is partly
+    /// read.
     pub fn small_stream(&self) -> Option<StreamId> {
         let collects = self
             .small
@@ -208,7 +210,8 @@ impl Input {
         let small = self.small.take().filter(|_| collects);
         let threshold = small.map_or(self.wake_threshold(), |(_, bytes)| bytes * COLLECT_MAX);
         match &mut self.source {
-            // A ring that cannot be armed is broken; the next read reports that.
+            // If a ring cannot be armed for a wake-up, it is broken. Ignore the error here: the
+            // next read reports it.
             Source::Ring(ring) => ring
                 .arm(threshold.min(ring.capacity() / 2))
                 .unwrap_or(false),

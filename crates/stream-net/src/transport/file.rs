@@ -33,8 +33,8 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-/// Queued requests to the writing thread. Their packets are part of the manager's network memory,
-/// which limits their number. Packets that are no longer needed are removed.
+/// Queued requests to the writing thread. Their packets are part of the stream manager's network
+/// memory, which limits their number. Packets that are no longer needed are removed.
 #[derive(Debug, Default)]
 struct Requests {
     writes: VecDeque<(OrderId, PacketId, Block)>,
@@ -47,7 +47,7 @@ enum Request {
     End(FileEnd),
 }
 
-/// The fate of the file when the connection ends.
+/// Treatment of the file when the connection ends: it is kept or removed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum FileEnd {
     /// Rename the complete file to its final name.
@@ -63,7 +63,7 @@ pub(crate) enum FileEnd {
 struct RequestQueue(Mutex<Requests>, Condvar);
 
 impl RequestQueue {
-    /// Passes the queue to `what`, which changes it, and wakes the writing thread.
+    /// Calls `what` to change the queue, then wakes the writing thread.
     fn put(&self, what: impl FnOnce(&mut Requests)) {
         // Ignore a poisoned lock: the queue is consistent even if another thread panicked while it
         // held the lock.
@@ -86,7 +86,7 @@ impl RequestQueue {
 
 /// An event of the thread that writes a file.
 pub(crate) enum WriterEvent {
-    /// The file exists under its temporary name.
+    /// The thread has created the file under its temporary name.
     Made,
     /// The file could not be created, for this reason, and the thread has ended.
     Unmade(String),
@@ -100,13 +100,14 @@ pub(crate) enum WriterEvent {
 pub(crate) enum FileOutcome {
     /// The file is complete and has this size in bytes.
     Whole(u64),
-    /// The file was not completed, for this reason. The previous file is unchanged.
+    /// The file was not completed, for this reason. An older file of the same name is unchanged.
     NotKept(String),
-    /// No stream was submitted that writes the file. The previous file is unchanged.
+    /// No stream was submitted that writes the file. An older file of the same name is unchanged.
     Unused,
 }
 
-/// The driver's end of a file that is being written.
+/// The driver's side of a connection to a file: it passes packets to the thread that writes the
+/// file.
 #[derive(Debug)]
 pub(crate) struct FileTransport {
     pub path: PathBuf,
@@ -168,7 +169,7 @@ impl FileTransport {
         });
     }
 
-    /// Returns the next event of the writing thread.
+    /// Returns the next event of the writing thread; None if there is none now.
     pub fn poll_event(&mut self) -> Option<WriterEvent> {
         self.events.try_recv().ok()
     }
@@ -209,7 +210,7 @@ fn work(
     }
 }
 
-/// The file that a writing thread writes.
+/// State of the thread that writes the file of a connection.
 struct Writer {
     file: File,
     directory: OwnedFd,
@@ -366,7 +367,8 @@ mod tests {
         let folder = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&folder).unwrap();
         let writers = Writers::default();
-        // Make each writer hang when it sends its first event.
+        // Let the callback of each writer report on `hangs`, then block until the test releases
+        // `gate`.
         let (hangs, hung) = sync_channel(WRITERS_MAX);
         let gate = Arc::new(Mutex::new(()));
         let shut = gate.lock().unwrap();

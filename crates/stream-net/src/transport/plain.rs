@@ -50,7 +50,7 @@ pub(crate) struct Plain {
     /// State of dividing received bytes into application data units. None if the connection only
     /// sends.
     receive: Option<PlainReceive>,
-    /// Number of bytes that were received although the connection only sends.
+    /// Number of bytes that the peer sent although the connection only sends; they are discarded.
     pub ignored: u64,
 }
 
@@ -145,7 +145,8 @@ impl Plain {
         Ok(any | self.check_acknowledged(over)?)
     }
 
-    /// Writes as much as fits of the first queued packets, up to one whose data is in rings.
+    /// Writes the first queued packets in one call, up to a packet whose data is in rings. Returns
+    /// the number of bytes that the socket accepted.
     fn write_batch(&self, memory: &Memory) -> Result<Moved, String> {
         let mut parts = [IoSlice::new(&[]); BATCH];
         let mut from = self.front;
@@ -228,8 +229,8 @@ impl Plain {
     }
 
     /// Reads bytes for streams that expect them. If the connection only sends, reads to detect its
-    /// end. Returns whether bytes arrived. `moved` returns the number of application data units of
-    /// a stream that ranks have.
+    /// end. Returns whether bytes arrived. `moved` returns the number of application data units
+    /// that the ranks of a stream have received.
     ///
     /// # Errors
     /// The reason for which the connection is lost.
@@ -258,7 +259,8 @@ impl Plain {
     }
 }
 
-/// Describes why the kernel does not report acknowledgements.
+/// Returns the text of an error: why the kernel does not report which bytes the peer has
+/// acknowledged.
 fn no_answer(error: io::Error) -> String {
     format!("the system does not say what is acknowledged (NETLINK_SOCK_DIAG: {error})")
 }

@@ -56,7 +56,8 @@ impl Manager {
             receiving |= direction == Direction::Receive && buffer.stage != Stage::Empty;
         }
         if receiving && let Some(connection) = self.connections.get_mut(&connection) {
-            // Data that the stream removed from the receive queue and did not deliver is discarded.
+            // Mark data that the stream took from the receive queue and did not deliver: it is
+            // discarded.
             let half = &mut connection.receive;
             if half.taken > half.delivered {
                 half.discarded.add(ordinal);

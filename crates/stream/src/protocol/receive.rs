@@ -146,10 +146,11 @@ impl Receive {
         }
     }
 
-    /// Gives up missing packets that at least `reorder` later packets have overtaken.
+    /// Stops waiting for those missing packets that at least `reorder` later packets have
+    /// overtaken.
     pub fn give_up_overtaken(&mut self, reorder: u32) {
         let floor = self.latest.saturating_sub(u64::from(reorder));
-        // A packet that is being copied has arrived; only its copy is not complete.
+        // Do not give up a packet that is being copied: it has arrived.
         let copied = self
             .arriving
             .first_key_value()

@@ -45,8 +45,8 @@ fn reaches_across(top: u32, from: Hop, to: Hop) -> bool {
     }
     let at = from.target();
     if climbs(to) {
-        // A route out of the upper half never returns to it, but it shares its links in the lower
-        // half with routes that enter the upper half.
+        // A route that leaves the upper half by `from` never returns to it by `to`. But other
+        // routes that enter the upper half share its links in the lower half.
         let turns_back = descends(from) && at == to.node;
         return !turns_back && (at ^ to.node) >> from.dimension == 0;
     }

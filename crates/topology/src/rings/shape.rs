@@ -1,4 +1,4 @@
-//! Descriptions of fabrics of rings as plain values.
+//! Plain types that describe a fabric of rings: its shape, its faults and its routing.
 
 use strum::{EnumString, VariantNames};
 

@@ -1,4 +1,4 @@
-//! Attributes of a list of vertices and edges: those that describe the network, and all others.
+//! Attributes of the vertices and edges in a graph file: those that describe the network, and all others.
 
 use super::{ListError, NAME_MAX};
 use crate::graph::{Graph, Part};
@@ -39,7 +39,7 @@ const DECORATION: &[&str] = &[
     "z",
 ];
 
-/// Parts of attribute names that suggest a property of links.
+/// If the name of an unknown attribute of a graph file contains one of these words, it is probably a property of links.
 const OF_LINKS: &[&str] = &[
     "band", "bw", "capacity", "delay", "gbps", "latency", "length", "rate", "speed",
 ];
@@ -72,7 +72,7 @@ pub(super) fn classify(graph: &mut Graph, ignored: &str) -> Result<Found, ListEr
         found.not_used.extend(parts);
     }
     let graph = &*graph;
-    // For each unknown name, the first line and the owner as text.
+    // For each unknown attribute name: the first line that has it, and its vertex, edge or graph in words.
     let mut unknown: BTreeMap<String, (usize, String)> = BTreeMap::new();
     let mut sort =
         |part: Part, name: &str, alone: bool, line: usize, owner: &dyn Fn() -> String| {
@@ -93,7 +93,7 @@ pub(super) fn classify(graph: &mut Graph, ignored: &str) -> Result<Found, ListEr
     for (place, (from, to, edge)) in graph.edges().enumerate() {
         let owner = || format!("the edge between {:?} and {:?}", name(from), name(to));
         for attribute in edge.attributes.keys() {
-            // A weight has no clear meaning if the edge also has a width.
+            // If an edge has a width and a weight, treat the weight as an unknown attribute: its meaning is unclear.
             let alone = attribute != "weight" || !edge.attributes.contains_key("width");
             sort(
                 Part::Edges,

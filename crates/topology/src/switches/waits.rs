@@ -13,7 +13,7 @@ pub(super) struct Waits {
 }
 
 impl Waits {
-    /// Return an empty set of waits among `links` links.
+    /// Return the waits between `links` links: at first no link waits for another.
     pub fn new(links: usize) -> Self {
         Self {
             requested: vec![Vec::new(); links],
@@ -33,7 +33,7 @@ impl Waits {
             }
             if let Err(circle) = self.add(held, requested) {
                 for (held, requested) in added.into_iter().rev() {
-                    // After the removal, the positions still increase along the other waits.
+                    // Remove the waits that were added. Positions still increase along the remaining ones.
                     self.requested[held as usize].pop();
                     self.held[requested as usize].pop();
                 }
@@ -44,7 +44,8 @@ impl Waits {
         Ok(())
     }
 
-    /// Add one wait, and move links to keep the positions increasing.
+    /// Add one wait, and move links so that the positions increase along every wait. If the wait would close a cycle,
+    /// return the links of the cycle.
     fn add(&mut self, held: u32, requested: u32) -> Result<(), Vec<u32>> {
         let (upper, lower) = (
             self.position[held as usize],

@@ -1,4 +1,4 @@
-//! Descriptions of fat trees as plain values.
+//! Plain types that describe a fat tree: its shape, and the rule by which packets ascend.
 
 use std::fmt;
 
@@ -55,7 +55,8 @@ pub struct Ports {
     pub up: u32,
 }
 
-/// Numbers of links between one level of switches and the level below.
+/// How the switches of one level of the tree are joined to the level below: children of a switch, parents of a child,
+/// and parallel links between the two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Joint {
     pub children: u32,

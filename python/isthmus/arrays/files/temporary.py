@@ -24,7 +24,9 @@ FORMER = "isthmus-former"
 
 
 def hidden(path: Path, end: str) -> Path:
-    """Return a hidden path in the same folder, unique also for names of maximum length."""
+    """Return a path in the folder of `path` with a hidden name that ends with `end`. Names of
+    maximum length are cut and stay unique.
+    """
     name = os.fsencode(path.name)
     if len(name) > NAME_MAX:
         # A name that is cut within a UTF-8 character is not readable, but valid for the system.
@@ -120,7 +122,7 @@ class Temporary:
             except FileExistsError:
                 pass
             except OSError:
-                # The file system does not support hard links.
+                # The file system has no hard links, so the existing file is not adopted.
                 os.close(handle)
                 return None
             else:
@@ -211,7 +213,8 @@ def sync_one(place: Path) -> None:
 
 
 def sync_tree(folder: Path, turn: int, turns: int) -> None:
-    """Flush every `turns`-th file and folder below a folder to disk.
+    """Flush a share of the files and folders in a folder to disk: each `turns`-th, from number
+    `turn` on. The ranks of a program share the work this way.
 
     Raises:
         FileError: one cannot be flushed.

@@ -21,8 +21,9 @@ from isthmus.wording import counted
 NOTICE_S = 60
 """Seconds before the time limit at which Slurm sends SIGTERM to a task."""
 NOTICED_S = 600
-"""Shortest time limit in seconds with this early signal, as Slurm may send it a minute too early.
-With a shorter limit a task receives SIGTERM at the limit, some seconds before SIGKILL.
+"""Shortest time limit in seconds of a job for which Slurm is asked to send SIGTERM `NOTICE_S`
+before the limit; Slurm may send it a minute too early. With a shorter limit a task receives SIGTERM
+at the limit, some seconds before SIGKILL.
 """
 OWN = (
     "array",

@@ -29,7 +29,7 @@ class EndedArray:
     """Number of tasks of the array; None if unknown."""
     missing: Selection
     failed: Collection[str] = field(default_factory=frozenset)
-    """Journal entries that failed since the array was submitted."""
+    """Names of the points and searches that failed after the array job was submitted."""
 
     @property
     def bad(self) -> list[Ended]:

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 OVERLAPS = 1
 """Flag: target arrays of a rank overlap its source arrays."""
 SHARED = 2
-"""Flag: a sender's arrays lie in shared memory."""
+"""Flag on which the ranks agree before an exchange: a sender's arrays lie in shared memory."""
 PACKED = 4
-"""Flag: a sender has packed its data."""
+"""Flag on which the ranks agree before an exchange: a sender has packed its data."""
 
 
 class Transport(ABC):
