@@ -228,8 +228,9 @@ async def _query_scheduler(distributed: Any, address: str, host: str) -> None:
 
 
 def share_of_memory(of: int, limit: int | None = None) -> str:
-    """Return the memory for each of several simultaneous simulations: a share of half the machine's
-    memory, or of half the limit.
+    """Return the memory for each of `of` simultaneous simulations, as text such as ``"1024 B"``.
+
+    They share half of the machine's memory, or half of `limit` bytes if that is less.
     """
     from isthmus import _core
 
@@ -253,7 +254,9 @@ def worker_memory() -> str | None:
 
 @dataclass(frozen=True)
 class _Call:
-    """A function call that unpickles to the result of the call."""
+    """A function and its arguments. Unpickling this object calls the function and returns its
+    result.
+    """
 
     function: Callable[..., Any]
     words: tuple[Any, ...]
@@ -286,7 +289,8 @@ class Workers:
     def submit(self, function: Callable[..., Any], *words: Any) -> Any:
         """Submit a function call to the workers.
 
-        The task unpickles without isthmus, as Dask ends a worker that cannot unpickle a task.
+        A worker imports isthmus only when it runs the task, not when it unpickles it: Dask ends a
+        worker on which unpickling fails.
         """
         call = pickle.dumps(_Call(function, words))
         # A unique key, so that cancelling one run does not affect another run of the same scenario.
@@ -396,7 +400,9 @@ class Workers:
 
     @contextmanager
     def _open(self) -> Iterator[None]:
-        """Convert errors of a client that Dask has closed from another thread."""
+        """Run a block that uses the Dask client. If the client lost its connection meanwhile, raise
+        `RunFailedError` in place of the error of Dask.
+        """
         try:
             yield
         except Exception as error:

@@ -19,7 +19,8 @@ pub(crate) enum FieldReference {
 }
 
 impl FieldReference {
-    /// Return an expression for the full key of the field, as code in a table at `path`.
+    /// Return a Rust expression whose value is the full key of the field. It uses the variable
+    /// `path`, the key of the table that has the attribute.
     pub(crate) fn key(&self) -> TokenStream {
         match self {
             Self::Sibling(name) => quote!(&::isthmus_scenario::format::at(path, #name)),

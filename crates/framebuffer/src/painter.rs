@@ -107,7 +107,8 @@ impl isthmus_stream_net::Screen for Painter {
         self.geometry.adu_bytes()
     }
 
-    /// Draw bytes as [`Painter::put`] does, with the error as text.
+    /// Draw the bytes `data`, which start at byte `at` of application data unit (ADU) `adu`, as
+    /// [`Painter::put`] does. An error is returned as its message.
     fn put(&mut self, adu: u64, at: u64, data: &[u8]) -> Result<(), String> {
         Self::put(self, adu, at, data).map_err(|error| error.to_string())
     }

@@ -35,10 +35,11 @@ pub(crate) const CLOSED: &str = "the daemon has closed its other end";
 pub(crate) type Progress = Result<usize, String>;
 
 impl Out {
-    /// Write the rest of a frame after its first `at` bytes, until `until`.
+    /// Write a frame (header `head`, then `data`), of which the first `at` bytes are already
+    /// written. Stop at the time `until`.
     ///
     /// # Returns
-    /// The number of written bytes of the frame.
+    /// The number of bytes of the frame that are now written, including those `at` bytes.
     ///
     /// # Errors
     /// The link is broken.

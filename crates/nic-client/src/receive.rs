@@ -243,8 +243,8 @@ impl Stream {
                     blocking = Some(stream);
                     drop(reading);
                     match into.pause(timeout) {
-                        // After a timeout, the next turn of the loop returns the error with the
-                        // blocking stream.
+                        // Ignore a timeout here: the next turn of the loop returns an error that
+                        // names the stream whose data blocks the link.
                         Ok(()) | Err(Error::TimedOut(_)) => {}
                         Err(error) => return Err(error),
                     }

@@ -117,8 +117,9 @@ impl Stream {
         }
     }
 
-    /// Return the size of the stream's application data units (ADUs), the transfer unit (TU) of the
-    /// current ADU up to which `bytes` bytes reach, and how many of these bytes belong to this ADU.
+    /// Return how to move the next run, `bytes` bytes that begin at `pos`, as three numbers: the size of an application
+    /// data unit (ADU), the number of the transfer unit (TU) at which the run, or its part in the current ADU, ends,
+    /// and the size of that part.
     pub(crate) fn next_run(&self, pos: &Position, bytes: usize) -> Result<(u64, u64, usize)> {
         let number = self.number;
         let misfit = |what: &str| Err(Error::Misfit(format!("stream {number}: {what}")));

@@ -94,7 +94,8 @@ pub struct Welcome {
     pub application: u32,
     /// The ticket of the application, with which further processes join and links are created.
     pub ticket: String,
-    /// The number of this session. A request for a lasting link contains it.
+    /// The number of this session. A client repeats it when it requests a lasting link (a link that
+    /// survives the loss of its socket).
     pub session: u32,
     /// Time in nanoseconds for which a link over TCP or TLS may be without a socket; 0: a link ends
     /// with its socket.

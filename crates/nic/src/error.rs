@@ -1,4 +1,4 @@
-//! Errors of the daemon. Each is one line with the location, the problem and the remedy.
+//! Errors of the daemon. A message is one line: where the error is, the problem and the remedy.
 
 /// The reason why a daemon of the stream manager does not start, or why it ended.
 #[derive(Debug, thiserror::Error)]

@@ -72,7 +72,8 @@ pub struct Interface {
     pub start: Cycles,
     /// Ticks from one packet of the DMA engine to its next, whatever its length; at least 1.
     pub packet: Cycles,
-    /// Additional ticks of the DMA engine for each block of [`Rules::block`] bytes of payload.
+    /// Ticks of the DMA engine per packet for each block of [`Rules::block`] bytes of its payload,
+    /// in addition to `packet`.
     pub packet_block: Cycles,
     /// Ticks by which an arriving packet delays a busy DMA engine.
     pub receive: Cycles,

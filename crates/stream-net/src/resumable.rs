@@ -17,8 +17,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl Driver {
-    /// Attaches a resumable link. Its socket must come within the grace period: first
-    /// [`renew`](Self::renew), then [`restore`](Self::restore).
+    /// Attaches a resumable link, which has no socket yet. The caller must provide one within the
+    /// time `grace`, with [`renew`](Self::renew) and then [`restore`](Self::restore).
     ///
     /// # Errors
     /// [`Error::Attached`].

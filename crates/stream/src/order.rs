@@ -31,7 +31,7 @@ pub enum Work {
         connection: ConnectionId,
     },
     /// Move a striping unit (SU) from its link into a buffer. SUs of one stream and link arrive in
-    /// the order of these orders. *Reported.*
+    /// the order of these orders. *Reported*: the driver calls `handle_completed` afterwards.
     Fetch {
         /// The stream to which the striping unit (SU) belongs.
         stream: StreamId,
@@ -42,8 +42,8 @@ pub enum Work {
         /// The buffer for the striping unit (SU). The data goes to byte `su.offset` in it.
         buffer: BufferId,
     },
-    /// While data flows into the buffer: make the header of one of its packets, possibly in place.
-    /// `Send` provides the sequence number, checksum and window.
+    /// Write the header of one of the buffer's packets while data still arrives in the buffer. The
+    /// order `Send` adds sequence number, checksum and window later.
     Prepare {
         /// The stream to which the packet belongs.
         stream: StreamId,
@@ -52,10 +52,10 @@ pub enum Work {
         /// The fields of the packet's header that are known already.
         header: Header,
     },
-    /// Move a packet's data from a buffer into network memory, and sum it on the way. A driver with
-    /// one pool for staging and network memory may turn the buffer's memory into the packet, and
-    /// give the buffer new memory, if the packet is the whole transfer unit (TU). *Reported*, with
-    /// the sum.
+    /// Copy a packet's data from a buffer into network memory, and compute its checksum on the way.
+    /// If the packet is a whole transfer unit (TU), the driver may use the buffer's memory for the
+    /// packet in place of a copy, and give the buffer new memory. *Reported*: the driver calls
+    /// `handle_completed` with the checksum.
     Store {
         /// The stream to which the packet belongs.
         stream: StreamId,
@@ -68,8 +68,9 @@ pub enum Work {
         /// Number of data bytes of the packet.
         bytes: u32,
     },
-    /// Send a packet from network memory, header and data. *Reported* when the memory may be reused
-    /// or, on an unconfirmed connection, when the packet counts as done.
+    /// Send a packet from network memory, header and data. *Reported*: the driver calls
+    /// `handle_completed` when the memory may be reused or, on an unconfirmed connection, when the
+    /// packet counts as done.
     Send {
         /// The connection over which to send the packet.
         connection: ConnectionId,
@@ -87,7 +88,7 @@ pub enum Work {
     },
     /// Move a part of a received packet into a buffer. A driver with one pool for both memories may
     /// reference the packet's memory instead, and keep it after `Free` until the buffer is loaded
-    /// again. *Reported.*
+    /// again. *Reported*: the driver calls `handle_completed` afterwards.
     Load {
         /// The stream that receives the packet.
         stream: StreamId,
@@ -102,7 +103,8 @@ pub enum Work {
         /// Number of bytes of the part.
         bytes: u64,
     },
-    /// Move a striping unit (SU) from a buffer to its link. *Reported* when the ranks have it.
+    /// Move a striping unit (SU) from a buffer to its link. *Reported*: the driver calls
+    /// `handle_completed` when the ranks have it.
     Deliver {
         /// The stream to which the striping unit (SU) belongs.
         stream: StreamId,
@@ -280,7 +282,7 @@ pub enum State {
     Pending,
     /// The stream is in the execution module: its data moves.
     Active,
-    /// All data of the stream is in network memory, in the transmit half of the protocol.
+    /// All data of the transmit stream is in network memory, and the protocol still sends it.
     Draining,
     /// All application data units (ADUs) of the stream are done, according to the protocol.
     Done,

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from isthmus.control import Control
 
 ROOMY = 72
-"""Minimum width of a screen for tables; below, each row is one line."""
+"""Minimum width of the terminal in columns for tables; a narrower one gets one text line per row.
+"""
 TIMEOUT_S = 10.0
 """Seconds within which the daemon must answer."""
 

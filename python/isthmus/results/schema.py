@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Verdict = Literal["stable", "saturated", "undecided", "collapsed", "completed", "incomplete"]
 """Whether a point carries its load; `collapsed` if messages no longer arrive."""
 Origin = Literal["simulation", "model"]
-"""The source of a verdict; a verdict of the queueing model has no growth."""
+"""Whether the simulation or the queueing model gave a verdict on saturation."""
 EndedBy = Literal["backlog", "memory"]
 """The cause of an early end of a point."""
 Standstill = Literal["livelock", "deadlock"]
@@ -39,8 +39,8 @@ Share = Annotated[float, Meta(ge=0, le=1, description="a share between 0 and 1")
 Confidence = Annotated[float, Meta(gt=0, lt=1, description="a share between 0 and 1")]
 Span = Annotated[float, Meta(ge=0, description="0 or more")]
 Step = Annotated[float, Meta(ge=1e-100, le=1e100, description="1e-100 to 1e100")]
-"""Width of a unit of bin bounds. Bounds are less than 2^63 steps, which is still a finite
-number.
+"""Resolution of a histogram: bounds of bins are whole multiples of it. The limits keep 2^63 steps a
+finite number.
 """
 Name = Annotated[
     str, Meta(pattern=r"^[A-Za-z0-9_-]{1,80}$", description="1 to 80 letters, digits, - and _")
@@ -55,7 +55,7 @@ Text = Annotated[
 ]
 
 STEADY = ("stable", "completed")
-"""Verdicts of points at which times describe the machine, not the length of the run."""
+"""Verdicts of points whose latencies describe the machine; at others they grow with the run."""
 
 SCHEMA = 6
 """Version of the result schema that this package reads."""
@@ -124,7 +124,9 @@ class Load:
 
     @property
     def accepted(self) -> str:
-        """The accepted load in words: ``accepted load per PE``."""
+        """The label of the accepted load (the load that the machine carries), such as ``accepted
+        load per PE``.
+        """
         return self.label.replace("offered", "accepted")
 
 
@@ -220,11 +222,11 @@ class Histogram(msgspec.Struct, frozen=True, rename={"packed": "bins"}):
 
     measure: str
     unit: str
-    """Unit of `step`."""
+    """Unit of `step`, such as ``us``."""
     step: Step
     """Unit of the bounds of bins: each bound is a whole multiple of this step."""
     packed: msgspec.Raw
-    """The bins as JSON: as Python numbers they would take ten times the memory."""
+    """The bins as unparsed JSON text, which takes a tenth of the memory of Python numbers."""
 
     @property
     def bins(self) -> Bins:
@@ -251,7 +253,8 @@ class Bottleneck(msgspec.Struct, frozen=True, rename={"from_": "from"}):
     server: int | None
     """The I/O server of jobs to which the part belongs, if any."""
     let_through: float | None = None
-    """Share of the part's bandwidth that the buffer behind it admits, if that is not all."""
+    """Share of the part's bandwidth that the buffer behind it can accept; None if it accepts all.
+    """
 
 
 class FieldChange(msgspec.Struct, frozen=True, rename={"from_": "from"}):
@@ -361,7 +364,7 @@ class PointResult(msgspec.Struct, frozen=True, rename={"packed": "channels"}):
 
     def measure(self, name: str) -> Measure | None:
         """Return the measure of this name, if the point has it."""
-        # A loop, not a generator: pictures call this a hundred thousand times.
+        # A loop is faster than a generator here; plots call this method 100,000 times.
         for measure in self.measures:
             if measure.name == name:
                 return measure
@@ -425,7 +428,9 @@ class RunResult:
     title: Text
     description: Text
     changes: list[FieldChange]
-    """Changes by overrides to fields that title and description may mention."""
+    """Fields of the scenario that overrides have changed, so that its title or description may be
+    wrong about them.
+    """
     digest: str
     seed: int
     quick: bool

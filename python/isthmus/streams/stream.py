@@ -30,10 +30,10 @@ Timeout = str | float | None
 
 
 class Stream:
-    """A stream of this application; see `Nic.stream`.
+    """A stream of data between this application and a peer; `Nic.stream` creates it.
 
     One call at a time sends or receives; others wait. If the links of a stream belong to several
-    processes, each process moves the SUs of its own links.
+    processes, each process moves the striping units (SUs) of its own links.
     """
 
     def __init__(self, core: _core.NicStream, spec: StreamSpec, patience: float | None) -> None:
@@ -83,10 +83,11 @@ class Stream:
     def send_own(
         self, own: Any, *, adu: int | None = None, block: bool = True, timeout: Timeout = None
     ) -> int | Handle[int]:
-        """Send the part of the next ADU for this process's links, as `send` does.
+        """Send the part of the next application data unit (ADU) for this process's links.
 
         Args:
-            own: the SUs for links of this process, in the order of the ADU: `own_bytes` bytes.
+            own: the striping units (SUs) for links of this process, in the order of the ADU:
+                `own_bytes` bytes.
             adu: bytes of the whole ADU, if sizes differ.
             block: as in `send`.
             timeout: as in `send`.
@@ -125,9 +126,9 @@ class Stream:
             HOLDS.release(held)
 
     def send_run(self, own: Any, *, timeout: Timeout = None) -> None:
-        """Send the next bytes for links of this process: whole TUs.
+        """Send the next bytes for links of this process: whole transfer units (TUs).
 
-        They may be some TUs of an ADU, or several ADUs, all of the same length.
+        They may be some TUs of an application data unit (ADU), or several ADUs of equal length.
 
         Args:
             own: the bytes, in the order of the ADUs.
@@ -190,7 +191,7 @@ class Stream:
         return self._worker
 
     def own_bytes(self, adu: int | None = None) -> int:
-        """Return the number of bytes of an ADU that go over links of this process.
+        """Return how many bytes of an application data unit (ADU) go over links of this process.
 
         Args:
             adu: bytes of the ADU, if sizes differ.
@@ -285,7 +286,9 @@ class Stream:
         return self._wait(adus, False, timeout)
 
     def _wait(self, adus: int | None, moved: bool, timeout: Timeout) -> StreamStatus:
-        """Wait until ADUs are done (or moved), after all non-blocking sends."""
+        """Finish all non-blocking sends, then wait until `adus` application data units (ADUs) are
+        done, or moved if `moved`; None waits for the end of the stream.
+        """
         ask(self._core.check_process)
         if self._worker is not None:
             self._worker.drain()
@@ -301,7 +304,7 @@ class Stream:
         ask(self._core.finish, self.sent if adus is None else adus, self._patience)
 
     def cancel(self) -> None:
-        """Cancel the stream; ADUs that have not been moved are lost."""
+        """Cancel the stream; the data that has not been moved is lost."""
         ask(self._core.cancel, self._patience)
 
     def status(self) -> StreamStatus:
@@ -309,7 +312,7 @@ class Stream:
         return stream_status(ask(self._core.status, self._patience))
 
     def close(self, timeout_s: float = 1.0) -> None:
-        """End the thread of non-blocking sends; waiting sends are dropped."""
+        """End the thread of non-blocking sends. Sends that still wait for it are dropped."""
         if self._worker is not None:
             self._worker.end(timeout_s)
 

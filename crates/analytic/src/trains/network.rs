@@ -56,7 +56,8 @@ pub(super) struct Circuits {
 pub struct Buffer {
     /// Transmission time of the packets that fill the buffer, in ns.
     pub room: f64,
-    /// Time from the start of a packet on the link until its slot is known to be free again, in ns.
+    /// Time from the start of a packet on the link until the sender knows that the packet's space in the buffer is free
+    /// again, in ns, if packets do not wait in the buffer.
     pub round: f64,
 }
 
@@ -156,7 +157,7 @@ pub(super) mod examples {
     use super::{Class, Hop};
     use crate::trains::{Packets, Train};
 
-    /// Return a class of messages that have `packets` packets of 1 ns.
+    /// Return a class of messages for tests: each message has `packets` packets, each of which takes 1 ns.
     pub(in crate::trains) fn class(packets: f64) -> Class {
         let packets = Packets {
             probability: 1.0,

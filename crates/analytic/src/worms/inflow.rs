@@ -12,11 +12,12 @@ pub(super) const LANES_MAX: u32 = 24;
 /// channel.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Inflow {
-    /// Number of lanes of the other channel; `None` if the worms start at this channel.
+    /// Number of lanes of the channel from which the worms come; `None` if the worms start at this channel.
     pub lanes: Option<u32>,
     /// Worms per cycle that arrive over this input.
     pub rate: f64,
-    /// Addition to rate times E\[S^2\] for batches of answers; 0 at channels of several lanes.
+    /// Term that is added to the product of rate and E\[S^2\], because answers arrive in batches; 0 at channels of
+    /// several lanes.
     pub together: f64,
     /// Time for which a worm holds a lane of this channel.
     pub service: Moments,

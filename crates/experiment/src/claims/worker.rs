@@ -157,6 +157,7 @@ impl Worker {
 }
 
 impl Drop for Worker {
+    /// Stop the heartbeat thread, and wait for its end.
     fn drop(&mut self) {
         let (stop, wake) = &*self.stopped;
         *stop.lock().unwrap_or_else(PoisonError::into_inner) = true;

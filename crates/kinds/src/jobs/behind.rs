@@ -367,7 +367,8 @@ pub(crate) fn is_used(traffic: &JobsTraffic, nodes: u32) -> bool {
     jobs.any(|job| job.active && is_io(&layout, job))
 }
 
-/// Return the keys of the fields that determine which data jobs move to and from I/O servers.
+/// Return the keys of the scenario fields that decide whether jobs use I/O servers. A message that a field has no
+/// effect, because no job uses them, lists these fields as possible causes.
 pub(crate) fn causes(watch: &Watch<'_>) -> Vec<String> {
     let names = watch.settings().names().iter();
     let of_jobs = names.flat_map(|name| {

@@ -37,7 +37,7 @@ struct Level {
 /// The state of a header is the level at which its route turns downwards.
 #[derive(Debug, Clone)]
 pub struct FatTree {
-    /// Links of the nodes, then of the switches.
+    /// For each node, then for each switch: its ports, which are the numbers of its links.
     ports: Vec<Ports>,
     tree: Tree,
     levels: Vec<Level>,
@@ -104,8 +104,8 @@ impl Routes for FatTree {
         end(&self.tree, link)
     }
 
-    /// Return the runs of links among which a packet may choose at a switch, with its number of
-    /// ports.
+    /// Return, for all switches, each run of adjacent links among which a packet may choose,
+    /// together with the number of ports of the switch.
     fn runs(&self) -> impl Iterator<Item = (Run, u32)> {
         let adaptive = self.ascent == Ascent::Adaptive;
         let runs = move |first: u32, count: u32, each: u32| {
@@ -131,7 +131,8 @@ impl Routes for FatTree {
         }
     }
 
-    /// Return the level at which the route between two nodes turns downwards.
+    /// Return the initial state of a packet between two nodes: the level of the tree at which its
+    /// route turns downwards.
     fn initial_state(&self, from: u32, to: u32) -> u16 {
         self.tree.level_between(from, to) as u16
     }

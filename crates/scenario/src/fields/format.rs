@@ -72,11 +72,13 @@ pub struct Row {
     pub(crate) build: fn(&Settings) -> Result<(Described, Described), Problem>,
     /// Pointer to the function [`Format::watch`] of the format, with types erased.
     pub(crate) watch: fn(&mut Watch<'_>, &Described, &Described),
-    /// Pointer to the function [`Format::watch_rules`] of the format, with types erased.
+    /// The function [`Format::watch_rules`] of the format.
     pub(crate) watch_rules: fn(&mut Watch<'_>),
-    /// Pointer to the function [`Format::derived`] of the format, with types erased.
+    /// The function [`Format::derived`] of the format. It takes a machine of any type, so that all formats fit into one
+    /// table.
     pub(crate) derived: fn(&Described) -> Vec<(&'static str, String)>,
-    /// Pointer to the function [`Format::failures`] of the format, with types erased.
+    /// The function [`Format::failures`] of the format. It takes a machine of any type, so that all formats fit into
+    /// one table.
     pub(crate) failures: fn(&Described, &Asked) -> Option<Failures>,
 }
 

@@ -29,7 +29,7 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// Convert the TOML tree of the file, and apply the overrides in order.
+    /// Read a draft from `root`, the parsed TOML of the file, and apply the overrides in order.
     pub(crate) fn read(
         formats: &'static Formats,
         root: &Node,

@@ -272,6 +272,7 @@ impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
         self.now
     }
 
+    /// Add a packet that its node generates at `time`. Panics if `time` is in the past.
     fn offer(&mut self, time: Cycles, packet: Packet<'_, T>) {
         assert!(
             time >= self.now,
@@ -312,6 +313,8 @@ impl<T: Copy, H: Handler<Tag = T>> RunUntil<H> for Engine<T> {
 }
 
 impl<T: Copy> RingEngine<T> for Engine<T> {
+    /// Create the engine at cycle 0. Fails if the rules are invalid, or need flow control with go
+    /// bits, which this engine does not simulate.
     fn new(fabric: &Fabric, rules: Rules) -> Result<Self, Error> {
         rules.check()?;
         if rules.flow_control == FlowControl::GoBits {
@@ -363,6 +366,7 @@ impl<T: Copy> RingEngine<T> for Engine<T> {
         counters
     }
 
+    /// Set all counters of packets and symbols to 0.
     fn reset_counters(&mut self) {
         self.counters.reset();
         for received in self.received.values_mut() {

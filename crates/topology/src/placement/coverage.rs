@@ -42,7 +42,8 @@ impl Coverage {
         }
     }
 
-    /// Return the number of PEs by hops to the PE of their I/O node; entry 0 counts class I.
+    /// Return, for each number of hops, the number of PEs at this distance from the PE of their I/O
+    /// node. Entry 0 counts the PEs to which an I/O node is attached (class I).
     pub fn distance_histogram(&self) -> &[u32] {
         &self.distance_histogram
     }

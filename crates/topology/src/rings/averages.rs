@@ -78,7 +78,7 @@ pub(super) struct LinkLoads<'a> {
 struct RingLoad {
     /// Traffic of all segments on the ring.
     stretches: f64,
-    /// Traffic of the segments that cross the last link of the ring.
+    /// Traffic of the segments that cross the last link in the list of the ring's links.
     around: f64,
 }
 
@@ -343,8 +343,8 @@ mod tests {
         ] {
             let fabric = Fabric::new(&shape).unwrap();
             let routes = Routes::new(&fabric, Routing::DimensionOrder).unwrap();
-            // The mean is 32 links along each dimension over all ordered pairs, including those of a node and itself,
-            // which uniform traffic excludes.
+            // The mean distance is 32 + 32 links if a node may send to itself. Uniform traffic excludes this, so the
+            // sum over 16,384 destinations is divided by 16,383.
             let mean = 64.0 * 16_384.0 / 16_383.0;
             assert!(close(routes.uniform_averages().mean_links, mean));
             let waiting = routes.check_waiting();

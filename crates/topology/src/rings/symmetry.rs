@@ -18,8 +18,8 @@ impl Routes {
         self.symmetric().is_some()
     }
 
-    /// Return the arrangement of the torus if its translations map paths onto paths. This is so on tori without faults,
-    /// for every rule that is computed by arithmetic on them.
+    /// Return the grid of the torus if it is symmetric: every shift along a dimension maps paths onto paths. None if
+    /// the paths come from a table, as on tori with faults.
     pub(super) fn symmetric(&self) -> Option<&Grid> {
         match self.method() {
             Method::Arithmetic(grid) => Some(grid),

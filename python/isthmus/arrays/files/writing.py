@@ -196,7 +196,10 @@ def _write_chunks(access: Access, array: Described, place: Path, held: Any, layo
 
 
 class _PendingFile:
-    """The file without its elements; rank 0 creates it and renames it when it is complete."""
+    """An array file that is being written under a temporary name; only rank 0 uses this class.
+
+    It creates the file without elements, and renames it when all elements are written.
+    """
 
     def __init__(self, access: Access, array: Described) -> None:
         """Create the temporary file; refuse an array that the format cannot store."""
@@ -231,7 +234,15 @@ class _PendingFile:
             raise
 
     def _reserve(self, array: Described) -> Described:
-        """Extend the file to its final length."""
+        """Extend the file to its final length, and write its header.
+
+        Returns:
+            the array, with the offset of its elements in the file.
+
+        Raises:
+            IsthmusError: the disk has too little space.
+
+        """
         access, place = self._access, self._temporary.place
         volume, there = os.statvfs(place), place.stat()
         free = volume.f_bavail * volume.f_frsize + there.st_blocks * SECTOR
