@@ -102,7 +102,7 @@ def connected(address: str | None, workers: int) -> Iterator[Any]:
 
 @contextmanager
 def _suppressed_logs(distributed: Any) -> Iterator[None]:
-    """Suppress log lines of Dask; errors are reported as exceptions."""
+    """In a ``with`` block, suppress log lines of Dask; its errors are raised as exceptions."""
     import dask
 
     logger = logging.getLogger(distributed.__name__)
@@ -134,8 +134,8 @@ def _suppressed_logs(distributed: Any) -> Iterator[None]:
 
 @contextmanager
 def _isolated_helpers() -> Iterator[None]:
-    """Start Python helper processes that import no modules from the current folder, such as
-    `dask.py` (from 3.11 on), and that print no messages after an interrupted command.
+    """In a ``with`` block, start Python helper processes such that they import no modules from the
+    current folder, such as `dask.py` (from 3.11 on), and print no messages after an interrupt.
     """
     quiet = "ignore:resource_tracker"
     conf = {
@@ -205,7 +205,8 @@ def _client(distributed: Any, address: str) -> Any:
     if found is None or not 1 <= int(found["port"]) <= PORT_MAX:
         raise IsthmusError(f"--on dask={address}: is no address; {right}")
     try:
-        # Another service may listen at the address; a client would wait for its answer forever.
+        # First check that a Dask scheduler answers: a client would wait forever for another
+        # service.
         asyncio.run(
             asyncio.wait_for(_query_scheduler(distributed, address, found["host"]), ANSWER_S)
         )
@@ -395,7 +396,9 @@ class Workers:
         self._said = True
 
     def _is_lost(self) -> bool:
-        """Return whether the client has lost the scheduler; it tries to reconnect for a while."""
+        """Return whether the client has no connection to the scheduler; it may still try to
+        reconnect.
+        """
         return bool(self.client.status != "running")
 
     @contextmanager

@@ -75,7 +75,7 @@ impl Listeners {
     /// Start to accept connections for this service.
     ///
     /// # Errors
-    /// A system without threads.
+    /// The system cannot start a thread.
     pub fn serve(self, service: &Arc<impl Service>) -> Result<Server> {
         let mut server = Server {
             gate: self.gate,

@@ -1,4 +1,4 @@
-//! Assembles the frames of a screen from the bytes of ADUs.
+//! Assembles the frames of a screen from the bytes of a stream's application data units (ADUs).
 
 use crate::error::Error;
 use crate::geometry::Geometry;

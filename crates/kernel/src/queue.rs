@@ -58,6 +58,7 @@ pub struct EventQueue<E> {
 }
 
 impl<E: Copy + Ord> Default for EventQueue<E> {
+    /// Return an empty queue at time zero.
     fn default() -> Self {
         Self::new()
     }

@@ -1,4 +1,5 @@
-//! Receiving: joins ADUs from the SUs that arrive over this process's links.
+//! Receives application data units (ADUs): joins them from the striping units (SUs) that arrive
+//! over the links of this process.
 
 use crate::error::{Error, Result, describe};
 use crate::link::{Link, Next};

@@ -1,4 +1,5 @@
-//! Sends ADUs: divides them into SUs and writes these to the links of this process.
+//! Sends application data units (ADUs): divides them into striping units (SUs) and writes these to the links of this
+//! process.
 
 use crate::error::{Error, Result, describe};
 use crate::link::{Link, Sending};
@@ -27,7 +28,7 @@ enum Layout {
     Packed,
 }
 
-/// The locked written halves of links, with their numbers.
+/// The locked sending halves of links (those to which this process writes), with the links' numbers.
 type Outputs<'l> = Vec<(u16, TimedGuard<'l, Sending>)>;
 
 impl Stream {
@@ -196,7 +197,8 @@ impl Stream {
         }
     }
 
-    /// Lock the written halves of the links, in ascending order to avoid deadlocks.
+    /// Lock the sending halves of the links (those to which this process writes), in ascending order to avoid
+    /// deadlocks.
     fn lock_outputs<'l>(
         &self,
         links: &'l [Arc<Link>],

@@ -88,7 +88,7 @@ def written(paper: Paper) -> str:
 
     Raises:
         IsthmusError: a row or its scenario has changed since its verdict, a row is in no table, or
-            a mark is wrong.
+            one of the README's marks (HTML comments that enclose generated text) is wrong.
 
     """
     rows, found = paper.rows(), kept(paper)

@@ -154,7 +154,9 @@ class Percentile:
     low: float | None
     high: float | None
     resolved: bool
-    """False with too few observations: fewer than ten above it in some replication."""
+    """Whether there are enough observations: at least ten above the percentile in each
+    replication.
+    """
     each: list[float] = field(default_factory=list, repr=False)
     """The value of each replication, for comparisons by the core."""
 
@@ -195,7 +197,9 @@ class Measure:
     """Requested relative half-width of the interval, if the user requested this measure."""
     warmup_share: Share
     each: list[float] = field(default_factory=list, repr=False)
-    """The mean of each replication; replications of different points share random numbers."""
+    """The mean of each replication. Replication i of every point uses the same random numbers, so
+    that points can be compared pair by pair.
+    """
     outside: Outside | None = None
     """The analytic model's value if the machine or its load is outside the model's domain."""
 
@@ -328,7 +332,7 @@ class PointResult(msgspec.Struct, frozen=True, rename={"packed": "channels"}):
     measures: list[Measure]
     histograms: list[Histogram]
     packed: msgspec.Raw
-    """The channels as JSON: a run of many points has millions of them."""
+    """The channels as unparsed JSON text, because a run of many points has millions of them."""
     bottleneck: Bottleneck | None
     """The part of the machine that limits it at this point, if known."""
     nodes: list[NodeUse]

@@ -1,4 +1,4 @@
-"""Streams: ADUs sent and received as the bytes of arrays."""
+"""Streams: application data units (ADUs) that are sent from and received in arrays."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Stream:
         self._sends = f"a send of stream {self.number}"
 
     def _seconds(self, timeout: Timeout) -> float | None:
-        """Convert a timeout to seconds; None for no limit."""
+        """Convert a timeout to seconds; None is the session's timeout. Return None for no limit."""
         return self._patience if timeout is None else seconds("timeout", timeout)
 
     @overload
@@ -59,7 +59,7 @@ class Stream:
     def send(self, adu: Any, *, block: Literal[False], timeout: Timeout = None) -> Handle[int]: ...
 
     def send(self, adu: Any, *, block: bool = True, timeout: Timeout = None) -> int | Handle[int]:
-        """Send the next ADU.
+        """Send the next application data unit (ADU).
 
         Args:
             adu: a contiguous numpy array, bytes, or another object with a buffer: all bytes of the
@@ -96,7 +96,7 @@ class Stream:
         return self._send(own, self._adu_bytes(adu), block, self._seconds(timeout))
 
     def _adu_bytes(self, adu: int | None) -> int:
-        """Return the bytes of an ADU, from the argument or from the specification."""
+        """Return the size in bytes of an application data unit (ADU): `adu` or that of all ADUs."""
         of_all = self.spec.adu_bytes
         if adu is None and of_all is None:
             raise StreamsError("adu: it is missing; each ADU of this stream has its own bytes")
@@ -109,7 +109,9 @@ class Stream:
     def _send(
         self, data: Any, adu_bytes: int | None, block: bool, timeout: float | None
     ) -> int | Handle[int]:
-        """Send an ADU, or the part of this process, in this thread or on the stream's thread."""
+        """Send an application data unit (ADU), or the part of this process: in this thread if
+        `block`, otherwise on the stream's thread.
+        """
         flag("block", block)
         if not block or self._worker is not None:
             ask(self._core.check_process)
@@ -167,7 +169,9 @@ class Stream:
             HOLDS.release(held)
 
     def _incomplete(self, adu: int, missing: list[tuple[int, int]], data: Any) -> IncompleteError:
-        """Return the error for an ADU that has arrived without some bytes."""
+        """Return the error for an application data unit (ADU) that has arrived without some
+        bytes.
+        """
         ranges = ", ".join(f"{low} to {high}" for low, high in missing[:8])
         more = " and more" if len(missing) > 8 else ""
         return IncompleteError(
@@ -179,7 +183,7 @@ class Stream:
         )
 
     def _now(self, flat: Bytes, adu_bytes: int | None, timeout: float | None) -> int:
-        """Send data in the caller's thread and return the number of the ADU."""
+        """Send an application data unit (ADU) now, on the calling thread, and return its number."""
         number = ask(self._core.send, flat, adu_bytes, timeout)
         self.sent = number + 1
         return number
@@ -202,7 +206,7 @@ class Stream:
     def recv(
         self, out: Any = None, *, adu: int | None = None, timeout: Timeout = None
     ) -> NDArray[Any] | None:
-        """Receive the next ADU.
+        """Receive the next application data unit (ADU).
 
         Args:
             out: a contiguous numpy array with the size of the ADU; by default a new one.
@@ -226,9 +230,10 @@ class Stream:
     def recv_own(
         self, out: Any = None, *, adu: int | None = None, timeout: Timeout = None
     ) -> NDArray[Any] | None:
-        """Receive the part of the next ADU from this process's links, as `recv` does.
+        """Receive the part of the next application data unit (ADU) from this process's links.
 
-        The SUs are consecutive, in the order of the ADU.
+        Arguments and result are those of `recv`. The striping units (SUs) of the part are
+        consecutive, in the order of the ADU.
         """
         adu_bytes = self._adu_bytes(adu)
         if out is None:
@@ -236,7 +241,9 @@ class Stream:
         return self._recv(out, adu_bytes, timeout)
 
     def _recv(self, out: Any, adu_bytes: int | None, timeout: Timeout) -> NDArray[Any] | None:
-        """Receive an ADU, or the part of this process, into the caller's memory."""
+        """Receive an application data unit (ADU), or the part of this process, into `out`; return
+        `out`, or None at the end of the stream.
+        """
         ask(self._core.check_process)
         flat = to_fill("out", out)
         with self._hold_bytes(flat, "a receive", writes=True):
@@ -250,12 +257,14 @@ class Stream:
         return found
 
     def __iter__(self) -> Iterator[NDArray[Any]]:
-        """Receive ADU after ADU, each in new memory, until the stream ends."""
+        """Yield each application data unit (ADU) that arrives, in new memory, until the stream
+        ends.
+        """
         while (adu := self.recv()) is not None:
             yield adu
 
     def wait(self, *, timeout: Timeout = None) -> StreamStatus:
-        """Wait until the stream is done: all data is where the destination guarantees it.
+        """Wait until the stream is done: all data is confirmed, as far as its destination confirms.
 
         Args:
             timeout: the maximum time without progress.
@@ -269,8 +278,8 @@ class Stream:
         return self._wait(None, False, timeout)
 
     def wait_moved(self, adus: int, *, timeout: Timeout = None) -> StreamStatus:
-        """Wait until this number of ADUs has moved: to the daemon's network memory when sending,
-        to the application's processes when receiving.
+        """Wait until this number of application data units (ADUs) has moved: to the daemon's
+        network memory when sending, to the application's processes when receiving.
 
         Raises: as `wait`.
         """
@@ -278,7 +287,8 @@ class Stream:
         return self._wait(adus, True, timeout)
 
     def wait_done(self, adus: int, *, timeout: Timeout = None) -> StreamStatus:
-        """Wait until this number of ADUs is done, as the destination guarantees.
+        """Wait until this number of application data units (ADUs) is done: confirmed, as far as the
+        destination confirms data.
 
         Raises: as `wait`.
         """
@@ -295,7 +305,9 @@ class Stream:
         return stream_status(ask(self._core.wait, adus, moved, self._seconds(timeout)))
 
     def finish(self, adus: int | None = None) -> None:
-        """Set the number of ADUs, if it was left open; by default the number sent so far."""
+        """Set the number of application data units (ADUs) of the stream, if it was left open; by
+        default the number sent so far.
+        """
         ask(self._core.check_process)
         if self._worker is not None:
             self._worker.drain()

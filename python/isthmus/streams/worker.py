@@ -46,7 +46,7 @@ class Handle(Generic[R]):
         """Whether the caller has seen the result or the error of the call."""
 
     def finish(self, value: R | None, error: BaseException | None) -> None:
-        """Record the outcome; the worker calls this."""
+        """Record the result `value` or the error of the call, and wake those who wait for it."""
         with self._lock:
             self._value, self._error = value, error
             self._done.set()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from isthmus.execution import Job
 
 SOURCE = "run.json"
-"""Name of the file in the folder that stores the source."""
+"""Name of the file that stores the source of a run (its scenario and options) in its folder."""
 VALUE_MAX = 60
 """The maximum width of a line or of overrides in an error, in columns."""
 

@@ -20,7 +20,7 @@ pub struct Class {
 pub struct Hop {
     /// Number of the first link of the bundle (parallel links used as one) to which the link belongs.
     pub link: u32,
-    /// Number of links in the bundle.
+    /// Number of links in the bundle (parallel links used as one).
     pub width: u32,
     /// Number of the class of channels that the packet uses.
     pub channel: u16,
@@ -71,7 +71,7 @@ pub struct Network {
     pub(super) sent_to: BTreeMap<(u32, u32), Vec<f64>>,
     /// For each next link and previous link, the messages of each class that cross from one to the other per ns.
     pub(super) crossings: BTreeMap<(u32, u32), Vec<f64>>,
-    /// For each bundle of several links, their number, by the first link.
+    /// For each bundle (parallel links used as one) of several links, their number, by the first link.
     width: BTreeMap<u32, u32>,
     /// For each link, the buffer behind it.
     pub(super) buffers: BTreeMap<u32, Buffer>,

@@ -1,4 +1,4 @@
-//! Credits: buffer space whose release is on its way back to the sender of a link.
+//! Credits: messages to the sender of a link that buffer space behind the link is free again.
 
 use super::core::NEVER;
 use isthmus_kernel::{Cycles, Id, Slab, id};

@@ -148,6 +148,7 @@ impl Routes for FatTree {
     fn next_links(&self, header: &mut Header, at: End, random: impl FnOnce() -> u64) -> Run {
         let ports = &self.ports[at.vertex as usize];
         // On the way up, a packet has crossed as many links as there are levels below the switch.
+        // It goes on up until this is `state`, the level at which its route turns.
         if header.links < header.state {
             return self.up(ports, header, random);
         }

@@ -266,8 +266,10 @@ impl<T: Copy> Engine<T> {
 }
 
 impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
+    /// A message of this engine is one packet.
     type Message<'a> = Packet<'a, T>;
 
+    /// Return the present time.
     fn now(&self) -> Cycles {
         self.now
     }
@@ -282,12 +284,14 @@ impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
         self.insert(time, &packet);
     }
 
+    /// Return the number of packets that have neither arrived nor been abandoned.
     fn under_way(&self) -> u64 {
         self.under_way
     }
 }
 
 impl<T: Copy, H: Handler<Tag = T>> RunUntil<H> for Engine<T> {
+    /// Serve the events before time `limit`, or until the handler has finished.
     fn run_until(&mut self, limit: Cycles, handler: &mut H) -> Ran {
         while !handler.finished() {
             let nodes = self.nodes_agenda.first(&self.nodes_due, self.now);
@@ -354,6 +358,7 @@ impl<T: Copy> RingEngine<T> for Engine<T> {
         })
     }
 
+    /// Return the counts of packets and symbols since the last reset.
     fn counters(&self) -> Counters {
         let mut counters = self.counters.clone();
         let links = counters.send_symbols.iter_mut();

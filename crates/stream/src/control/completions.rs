@@ -1,4 +1,5 @@
-//! Handles the driver's reports on orders: records which ADUs of the streams are moved and done.
+//! Handles the driver's reports on orders: records which application data units (ADUs) of the
+//! streams are moved and done.
 
 use super::{Manager, Task};
 use crate::control::stream::{Stage, live, live_mut};

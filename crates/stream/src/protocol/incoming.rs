@@ -241,8 +241,8 @@ impl Manager {
             let front = order.front().copied();
             let stream = front.and_then(|front| self.streams.get(&front));
             if front.is_some() && stream.is_none_or(|stream| stream.end.is_some()) {
-                // The buffers of the ended stream may still be on their way to ranks. The packets
-                // after the end mark belong to the next stream.
+                // Remove the ended stream from the order, even if its buffers are still on their
+                // way to ranks: the packets after its end mark belong to the next stream.
                 order.pop_front();
                 self.resolve = true;
                 continue;

@@ -16,8 +16,8 @@ pub struct Coverage {
 impl Coverage {
     /// Return the coverage of a placement, in which `server` is the index of each PE's I/O node.
     pub(super) fn new(network: &impl Adjacency, io_nodes: &[u32], server: &[u32]) -> Self {
-        // Each PE has a server, and it is always one of the nearest I/O nodes, also in placements
-        // by codes.
+        // The I/O node that serves a PE is always one of the nearest, also in placements by codes.
+        // So its distance is the distance to the nearest I/O node.
         let hops = distance::hops_from(network, io_nodes);
         let longest = hops.iter().flatten().max().map_or(0, |&hops| hops as usize);
         let mut distance_histogram = vec![0; longest + 1];
@@ -48,7 +48,7 @@ impl Coverage {
         &self.distance_histogram
     }
 
-    /// Return the number of PEs that each I/O node serves, by index.
+    /// Return the number of PEs that each I/O node serves, in the order of the list of I/O nodes.
     pub fn served(&self) -> &[u32] {
         &self.served
     }

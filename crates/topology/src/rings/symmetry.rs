@@ -47,7 +47,8 @@ impl Routes {
         for (number, link) in (0u32..).zip(fabric.links()) {
             leaving[link.from as usize * class_count + classes[number as usize]] = number;
         }
-        // For each class of a waiting queue, the offset and class of the queues that it waits for.
+        // For each class of queues: the queues for which a queue of the class waits, as their position relative to it
+        // and their class.
         let mut waits: Vec<BTreeSet<(u32, usize)>> = vec![BTreeSet::new(); class_count];
         let mut note = |flow: Flow| {
             if let Some(from) = flow.from {

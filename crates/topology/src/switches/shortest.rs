@@ -167,8 +167,8 @@ mod tests {
         assert_eq!(links, 24 * 24 * (6 + 4) / 4);
     }
 
-    /// Checks that each hop of a route on a grid leads nearer to the destination, and that [`Form::choice`] selects
-    /// among several such hops.
+    /// Checks that routes on a grid are as long as those that a search finds, and that [`Form::choice`] selects the
+    /// next switch among those that are nearer to the destination.
     #[test]
     fn routes_of_grids_equal_those_of_a_search() {
         for sizes in [
