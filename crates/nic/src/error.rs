@@ -6,7 +6,8 @@ pub enum Error {
     /// An error of the server: an address, a setting, or the system.
     #[error("{0}")]
     Server(#[from] isthmus_wire::Error),
-    /// An error of the driver that moves the streams' data.
+    /// An error of the driver (the crate `stream-net`), which moves the data of streams over links
+    /// and sockets.
     #[error("{0}")]
     Net(#[from] isthmus_stream_net::Error),
 }

@@ -172,7 +172,8 @@ impl Choice {
         self.placed(placement, None)
     }
 
-    /// Return a placement, or an error that names the field that causes it.
+    /// Return a computed placement with the bounds from a search, or convert its error to a refusal
+    /// that names the field of the question.
     fn placed(
         &self,
         placement: Result<Placement, PlacementError>,

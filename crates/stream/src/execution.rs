@@ -107,8 +107,8 @@ impl Manager {
         }
     }
 
-    /// Returns whether another stream waits for the resources of stream `id`: `Some(permanent)`
-    /// says whether the waiting stream is permanent.
+    /// Returns whether another stream waits for the resources that stream `id` holds: `None` if
+    /// none does, otherwise whether the waiting stream is permanent.
     fn waiter(&self, id: StreamId) -> Option<bool> {
         let stream = self.streams.get(&id)?;
         let view = self.view();

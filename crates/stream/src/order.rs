@@ -118,13 +118,13 @@ pub enum Work {
         /// over the link, marked as void, so that ranks stay in step and discard them.
         good: bool,
     },
-    /// Note that this slot of network memory is free. The driver may reuse its memory.
+    /// This slot of network memory is free now. The driver may reuse its memory.
     Free {
         /// The slot of network memory that is free.
         packet: PacketId,
     },
-    /// An earlier order is no longer needed. End that order if possible and report it as withdrawn,
-    /// otherwise as completed.
+    /// Withdraw an earlier order, which is no longer needed: end it if possible and report it as
+    /// withdrawn, otherwise report it as completed.
     Withdraw {
         /// The order to withdraw.
         order: OrderId,

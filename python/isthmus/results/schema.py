@@ -212,7 +212,9 @@ class Measure:
 
     @property
     def model_anywhere(self) -> float | None:
-        """The analytic model's value, within the model's domain or not."""
+        """The analytic model's value, even if the point is outside of the model's domain; None
+        without one.
+        """
         return self.outside.value if self.outside else self.analytic
 
     @property
@@ -458,9 +460,9 @@ class RunResult:
         return f"changed: {', '.join(words)}"
 
     def columns(self, own: Collection[str], axes: Iterable[int] | None = None) -> list[str]:
-        """Return the column names of the axes, or of some axes, in a table with `own` columns.
+        """Return the names of table columns for the axes (or for those with the indices `axes`).
 
-        An axis with the name of an own column becomes ``sweep.NAME``.
+        The table also has the columns `own`: an axis with such a name becomes ``sweep.NAME``.
         """
         names = [self.axes[i].column for i in (range(len(self.axes)) if axes is None else axes)]
         return [f"sweep.{name}" if name in own else name for name in names]
@@ -476,7 +478,9 @@ class RunResult:
         return replace(self, points=kept, searches=searches)
 
     def belongs(self, search: SearchResult, point: PointResult) -> bool:
-        """Return whether a search varies the load of this point, with all other axes equal."""
+        """Return whether a point belongs to a search: both have equal values on all axes but the
+        load.
+        """
         pairs = zip(search.values, point.values, strict=True)
         return all(
             i == self.load_axis or wanted is None or wanted.text == own.text

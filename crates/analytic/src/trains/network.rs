@@ -38,7 +38,7 @@ pub enum Channels {
     Circuits {
         /// Number of channels of each class on a link.
         channels: f64,
-        /// Maximum number of packets of a node in flight.
+        /// Maximum number of packets that one node has in flight at a time.
         in_flight: f64,
     },
 }
@@ -174,6 +174,7 @@ pub(super) mod examples {
         }
     }
 
+    /// Return a hop over a link for tests: a single link with one class of channels.
     pub(in crate::trains) fn hop(link: u32) -> Hop {
         Hop {
             link,

@@ -55,6 +55,7 @@ pub(super) fn utilisation(inflows: &[Inflow], lanes: u32) -> f64 {
 pub(super) mod examples {
     use super::*;
 
+    /// Return an inflow for tests: all worms have `length` flits and are never blocked.
     pub(in crate::worms) fn inflow(lanes: Option<u32>, rate: f64, length: f64) -> Inflow {
         let mut kinds = [(0.0, 0.0); LENGTHS];
         kinds[0] = (rate * length, length / 2.0);

@@ -19,8 +19,9 @@ pub(crate) use isthmus_machine::storage::Access;
 /// Word by which results name the devices behind I/O servers.
 pub(crate) const DEVICE: &str = "device";
 
-/// Minimum length of a run whose stability is judged, in multiples of the time that a message needs at an idle device.
-/// The test compares the two halves of a run, so initial filling must end well within the first half.
+/// Minimum length of a run whose stability is judged, in multiples of the time that a message needs at an idle
+/// (otherwise unused) device. The judgement compares the two halves of a run, so initial filling must end well within
+/// the first half.
 const ALONE_MIN: f64 = 5.0;
 
 /// Recommended length of a run with burst buffers, in multiples of the time in which a burst buffer fills.

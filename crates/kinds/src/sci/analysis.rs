@@ -258,7 +258,7 @@ fn slots_taken(
     taken.fold(0.0, f64::max) / f64::from(machine.spec().queues.client)
 }
 
-/// Return the mean utilisation of the links in service: by sends, by echoes and in total.
+/// Return the mean utilisation of the links without faults, by name: by send packets, by echo packets and in total.
 fn utilisation(machine: &Machine, classes: &[Class], rate: f64) -> BTreeMap<String, f64> {
     let fabric = machine.fabric();
     let links = fabric.links().iter();

@@ -152,7 +152,7 @@ impl Links {
     }
 }
 
-/// State of the switching method of circuits, apart from the state of links.
+/// State of circuit switching, apart from the state of links: only its limit per node.
 #[derive(Debug, Clone)]
 pub(super) struct Circuits {
     /// Maximum number of lanes (virtual channels) that the packets of a node may occupy on the
@@ -161,6 +161,7 @@ pub(super) struct Circuits {
 }
 
 impl SwitchingMethod for Circuits {
+    /// True: a packet occupies a lane (virtual channel) longer than the link's transmitter.
     const LANES: bool = true;
 
     /// Return when a node can inject its next packet over the links of `run`.

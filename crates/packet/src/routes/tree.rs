@@ -82,6 +82,7 @@ impl FatTree {
 }
 
 impl Routes for FatTree {
+    /// True: a fat tree has one class of channels, and its links have no length.
     const PLAIN: bool = true;
 
     /// Return the number of nodes.

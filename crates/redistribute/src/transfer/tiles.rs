@@ -74,8 +74,8 @@ fn fill_tile(tile: Tile<'_>, all: &[Walks<'_>]) {
     interleaved.sort_by_key(|interleaved| interleaved.to);
     let mut left = interleaved.as_slice();
     while let [first, behind @ ..] = left {
-        // Find the runs to interleave with the group: they start before its end and have the same
-        // step.
+        // Find the runs that are interleaved with the first run: they start before its end and have
+        // the same step.
         let between = behind
             .iter()
             .take_while(|other| other.to < first.end() && other.runs.to_step == first.runs.to_step);

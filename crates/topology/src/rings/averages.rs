@@ -109,8 +109,8 @@ impl<'a> LinkLoads<'a> {
         }
     }
 
-    /// Return the load of each link. A link carries the load of the previous link, minus the flows that end and plus
-    /// the flows that start between the two. Flows that do not cross a link as send packets cross it as echoes.
+    /// Return the load of each link: that of the previous link of the ring, minus the flows that end and plus the flows
+    /// that start between the two. A packet crosses the other links of the ring as an echo.
     pub fn into_links(mut self) -> Vec<LinkUse> {
         for (ring, (nodes, all)) in (0..).zip(self.fabric.rings().iter().zip(&self.rings)) {
             let first = self.fabric.link(ring, 0) as usize;

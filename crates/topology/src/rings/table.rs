@@ -245,7 +245,7 @@ impl<'a, N: PathCount> Paths<'a, N> {
         (fewest, count)
     }
 
-    /// Return the number of paths from a node among which the rule selects.
+    /// Return the number of paths from a node to the destination among which the rule selects.
     pub fn count(&self, node: u32) -> N {
         self.paths[node as usize]
     }
