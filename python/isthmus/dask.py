@@ -390,7 +390,7 @@ class Workers:
         return f"Dask: {counted(self._workers, 'worker')}" if self._workers else ""
 
     def _say(self, text: str) -> None:
-        """Print a notice, once for each period without workers."""
+        """Give the user a notice, but only one for each period without workers or answers."""
         if not self._said:
             self.note(text)
         self._said = True

@@ -15,8 +15,8 @@ pub struct Painter {
     geometry: Geometry,
     /// The message to viewers with the frame that is being drawn.
     back: Vec<u8>,
-    /// Number of the field that is being drawn. `filled` is the number of its bytes that have
-    /// arrived.
+    /// Number of the field (a part of an interlaced frame) that is being drawn. `filled` is the
+    /// number of its bytes that have arrived.
     field: u64,
     filled: u64,
 }

@@ -297,7 +297,8 @@ impl Screens {
         }
     }
 
-    /// Record that the painter of a screen was dropped.
+    /// Record that a painter of a screen was dropped. It drew for the geometry number `form` and
+    /// used `bytes` bytes of memory.
     pub(crate) fn leave(&self, name: &str, form: u64, bytes: u64) {
         let mut state = self.state();
         let left = state

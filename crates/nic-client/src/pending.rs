@@ -37,7 +37,8 @@ impl Pending {
         Self { core, id }
     }
 
-    /// Return the number of the request, as in [`Session::notices`](crate::Session::notices).
+    /// Return the number of the request, by which [`Session::notices`](crate::Session::notices)
+    /// reports its answer.
     #[must_use]
     pub fn id(&self) -> u64 {
         self.id

@@ -12,7 +12,7 @@ use std::time::Instant;
 /// Maximum number of bytes of a frame that are written to a ring in the first step.
 const FIRST_PIECE_BYTES: usize = 32 << 10;
 
-/// The end of a link that this process writes.
+/// The sending end of a link, to which this process writes.
 #[derive(Debug)]
 pub(crate) enum Out {
     Ring(Producer),
@@ -20,7 +20,7 @@ pub(crate) enum Out {
     Lasting(Arc<Lasting>),
 }
 
-/// The end of a link that this process reads.
+/// The receiving end of a link, from which this process reads.
 #[derive(Debug)]
 pub(crate) enum Into {
     Ring(Consumer),

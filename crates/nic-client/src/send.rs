@@ -161,7 +161,8 @@ impl Stream {
         match sent {
             Ok(()) => pos.advance(tus, self.format.tus(adu_bytes)),
             Err(error) => {
-                // Describe the error before the links are released for other streams.
+                // Describe the error now, before the links are released for other streams, which would change what the
+                // description says.
                 let error = describe(error, || {
                     let (number, adu, given) = (self.number, pos.adu, timeout.given());
                     let took = if started { "nothing more" } else { "nothing" };
@@ -274,7 +275,8 @@ impl Stream {
             }
             let written = self.write_queues(outs, &mut queues, started, timeout);
             if written.is_err() {
-                // Each link is usable again once its unfinished frame is written.
+                // Keep the unfinished frame of each link, whose rest is written before other data, so that the link
+                // stays usable.
                 for ((_, out), queue) in outs.iter_mut().zip(&mut queues) {
                     if let Some(part) = queue.pop_front() {
                         part.finish_later(out);

@@ -127,12 +127,12 @@ pub enum Answer {
         /// Time in nanoseconds for which the link may be without a socket.
         grace_ns: u64,
     },
-    /// The number of the connection that was opened.
+    /// A connection was opened. This is its number.
     Connection {
         /// The number of the opened connection.
         connection: u32,
     },
-    /// The numbers of the streams that were submitted, in the order of their submission.
+    /// The streams were submitted. These are their numbers, in the order of submission.
     Streams {
         /// The numbers of the submitted streams.
         streams: Vec<u32>,
@@ -165,7 +165,8 @@ pub struct Stream {
     pub connection: u32,
     /// The direction of the stream.
     pub direction: Direction,
-    /// `inactive`, `pending`, `active`, `draining`, `done`, `failed` or `cancelled`.
+    /// The state of the stream: `inactive`, `pending`, `active`, `draining`, `done`, `failed` or
+    /// `cancelled`.
     pub state: String,
     /// Whether the stream has ended and none of its data is still moving.
     pub over: bool,
@@ -224,7 +225,7 @@ pub struct Link {
     pub link: u16,
     /// The number of the link's application.
     pub application: u32,
-    /// `rings`, `unix`, `tcp` or `tls`.
+    /// What carries the data of the link: `rings`, `unix`, `tcp` or `tls`.
     pub carrier: String,
     /// Whether the link has its rings, or a socket that is not cut.
     pub attached: bool,

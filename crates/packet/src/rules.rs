@@ -107,7 +107,7 @@ pub struct Rules {
     pub switching: Switching,
     /// The choice of a link if several are possible.
     pub adaptive: Adaptive,
-    /// The rule that serves the oldest waiting packet first.
+    /// The rule by which a link serves the oldest waiting packet first: how age is defined.
     pub age: Age,
     /// The rule by which old packets occupy the last link for longer, if it applies.
     pub late: Option<Late>,

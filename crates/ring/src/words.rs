@@ -1,6 +1,6 @@
 //! The shared state of the two sides of a ring: six words and the bytes.
 //!
-//! # Why the orders of memory suffice
+//! # Why the memory orderings suffice
 //!
 //! **Data.** The producer copies bytes, then stores [`Word::Tail`] with release; the consumer loads
 //! it with acquire, then copies. So the copy in happens before the copy out. The same holds for

@@ -215,7 +215,7 @@ struct Parts<'l> {
     drain: &'l mut ResumableDrain,
 }
 
-/// Returns the parts of a resumable link. None for other links.
+/// Returns the parts of a link if it is resumable, otherwise None.
 fn parts(link: &mut Link) -> Option<Parts<'_>> {
     Some(Parts {
         resumable: link.resumable.as_ref()?,

@@ -74,7 +74,8 @@ pub enum Work {
     Send {
         /// The connection over which to send the packet.
         connection: ConnectionId,
-        /// The slot of the packet in network memory. An end mark without data has none.
+        /// The number of the packet, by which its data is found in network memory. An end mark
+        /// without data has no memory there.
         packet: PacketId,
         /// The header of the packet to send.
         header: Header,
@@ -184,7 +185,7 @@ pub enum End {
 pub enum Event {
     /// The connection is open.
     Opened(ConnectionId),
-    /// The connection is closed, after `close`, with all its streams ended.
+    /// The connection is closed, as the application requested. All its streams have ended.
     Closed(ConnectionId),
     /// The connection is lost.
     Lost {
@@ -286,7 +287,7 @@ pub enum State {
     Draining,
     /// All application data units (ADUs) of the stream are done, according to the protocol.
     Done,
-    /// The stream failed; `end` has the reason.
+    /// The stream failed, for the reason that its [`End`] states.
     Failed,
     /// The stream was cancelled.
     Cancelled,

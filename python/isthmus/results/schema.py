@@ -488,7 +488,7 @@ class RunResult:
         )
 
     def to_json(self) -> bytes:
-        """Return the result in its schema, as JSON."""
+        """Return the result as JSON text in UTF-8, in the format of the result schema."""
         return msgspec.json.encode(self)
 
     @property
@@ -557,8 +557,8 @@ class RunResult:
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Disable garbage collection: parsed data has no cycles, and repeated scans of millions of
-    objects take longer than parsing.
+    """In a ``with`` block, disable garbage collection: parsed data has no cycles, and repeated
+    scans of millions of objects take longer than parsing.
     """
     enabled = gc.isenabled()
     gc.disable()

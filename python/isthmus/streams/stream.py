@@ -145,7 +145,8 @@ class Stream:
             ask(self._core.send_run, flat, self._seconds(timeout))
 
     def recv_run(self, out: Any, *, timeout: Timeout = None) -> None:
-        """Receive the next bytes from links of this process, as `send_run` sends them.
+        """Receive the next bytes from links of this process: whole transfer units (TUs), as many as
+        fill `out`. `send_run` sends such bytes.
 
         Raises:
             IncompleteError: bytes are permanently missing.

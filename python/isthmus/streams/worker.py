@@ -77,7 +77,7 @@ class Handle(Generic[R]):
                 itself.
 
         Returns:
-            The result of the call: for a send, the number of the ADU.
+            The result of the call: for a send, the number of the application data unit (ADU).
 
         Raises:
             TimedOutError: the call has not ended; wait again.

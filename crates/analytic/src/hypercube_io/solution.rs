@@ -188,7 +188,8 @@ impl HypercubeIo {
         )
     }
 
-    /// Convert a load and a group index, which the solver has found, to a load and a channel.
+    /// Convert a load and a group index, which the solver has found, to a load and a channel. Panics for `None`, which
+    /// cannot occur: every PE sends.
     fn with_channel(&self, found: Option<(f64, usize)>) -> Saturation {
         let (rate, group) = found.expect("every PE sends, and messages have at least one flit");
         Saturation {

@@ -332,7 +332,8 @@ pub(crate) fn parts(
     servers.iter().enumerate().filter_map(of_server).collect()
 }
 
-/// Convert the station counts of a simulation's devices to occupancies.
+/// Convert the counts of the stations (parts of devices, such as caches and disks) of a simulation to occupancies,
+/// which say for how long each was busy.
 pub(crate) fn counts(counted: Vec<StationCount>) -> Vec<Occupancy> {
     let stations = counted.into_iter();
     stations
@@ -360,7 +361,7 @@ fn written(traffic: &JobsTraffic, layout: &Layout) -> f64 {
 
 /// Return whether any active job reads from I/O servers or writes to them, on a machine of `nodes` nodes.
 pub(crate) fn is_used(traffic: &JobsTraffic, nodes: u32) -> bool {
-    // The check of the jobs has already reported a wrong layout.
+    // Report nothing here: the check of the jobs has already reported a wrong layout.
     let Ok(layout) = Layout::new(traffic, nodes) else {
         return false;
     };

@@ -115,8 +115,8 @@ pub(super) fn overlay(
     let pattern_loads = patterns.pattern_loads(machine, traffic);
     let mut overlay = solve(machine, traffic, &pattern_loads, gb_per_s).unwrap_or_default();
     if traffic.outstanding != Outstanding::Unlimited {
-        // A limit on transactions in flight changes latencies and may cause saturation itself; link loads stay
-        // valid.
+        // Remove the estimates of latencies and saturation: a limit on transactions in flight changes them. The link
+        // loads stay valid.
         overlay.measures.clear();
         (overlay.saturation, overlay.bottleneck) = (None, None);
     }

@@ -20,8 +20,8 @@ impl Manager {
         self.settle();
     }
 
-    /// Handles the driver's report that an order ended, after its withdrawal, before the driver
-    /// carried it out.
+    /// Handles the driver's report that it ended an order, which the manager had withdrawn, without
+    /// carrying it out.
     pub fn handle_withdrawn(&mut self, now: Instant, order: OrderId) {
         self.advance(now);
         let wanted = match self.outstanding.get(&order) {

@@ -181,8 +181,8 @@ impl<'a, N: PathCount> Paths<'a, N> {
     pub fn step(&self, link: u32) -> Option<&'a Link> {
         let link = &self.fabric.links()[link as usize];
         let (from, to) = (link.from as usize, link.to as usize);
-        // On a ring in service either all nodes reach the destination or none does. With `wrapping_add`, two nodes that
-        // do not reach it differ: UNREACHED is not UNREACHED + 1.
+        // On a ring in service either all nodes reach the destination or none does. If none does, the comparison below
+        // is false, as it must be: UNREACHED is not UNREACHED + 1.
         (self.fabric.is_in_service(link.ring)
             && self.distance[from] == self.distance[to].wrapping_add(1))
         .then_some(link)

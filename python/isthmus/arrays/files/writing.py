@@ -158,7 +158,7 @@ def _write_elements(
     )
 
     def put(number: int, data: NDArray[np.uint8], boxes: list[Box], parts: list[Part]) -> None:
-        """Write the data of one round to a contiguous file."""
+        """Write the data of one round, as the aggregator has collected it, to a contiguous file."""
         assert writer is not None
         writer.put(number, data, block)
 
@@ -182,7 +182,9 @@ def _write_chunks(access: Access, array: Described, place: Path, held: Any, layo
     chunks = team.on_all(lambda: None if aggregator is None else form.chunks(place))
 
     def put(number: int, data: NDArray[np.uint8], boxes: list[Box], parts: list[Part]) -> None:
-        """Write the chunks of a round."""
+        """Write the chunks of one round, as the aggregator has collected them, through the
+        library.
+        """
         assert chunks is not None
         with telling_of(access.path, "cannot be written"):
             for box, part in zip(boxes, parts, strict=True):
