@@ -102,7 +102,7 @@ def connected(address: str | None, workers: int) -> Iterator[Any]:
 
 @contextmanager
 def _suppressed_logs(distributed: Any) -> Iterator[None]:
-    """Suppress log lines of Dask; errors are reported as exceptions."""
+    """In a ``with`` block, suppress log lines of Dask; its errors are raised as exceptions."""
     import dask
 
     logger = logging.getLogger(distributed.__name__)
@@ -134,8 +134,8 @@ def _suppressed_logs(distributed: Any) -> Iterator[None]:
 
 @contextmanager
 def _isolated_helpers() -> Iterator[None]:
-    """Start Python helper processes that import no modules from the current folder, such as
-    `dask.py` (from 3.11 on), and that print no messages after an interrupted command.
+    """In a ``with`` block, start Python helper processes such that they import no modules from the
+    current folder, such as `dask.py` (from 3.11 on), and print no messages after an interrupt.
     """
     quiet = "ignore:resource_tracker"
     conf = {
@@ -205,7 +205,8 @@ def _client(distributed: Any, address: str) -> Any:
     if found is None or not 1 <= int(found["port"]) <= PORT_MAX:
         raise IsthmusError(f"--on dask={address}: is no address; {right}")
     try:
-        # Another service may listen at the address; a client would wait for its answer forever.
+        # First check that a Dask scheduler answers: a client would wait forever for another
+        # service.
         asyncio.run(
             asyncio.wait_for(_query_scheduler(distributed, address, found["host"]), ANSWER_S)
         )
@@ -228,8 +229,9 @@ async def _query_scheduler(distributed: Any, address: str, host: str) -> None:
 
 
 def share_of_memory(of: int, limit: int | None = None) -> str:
-    """Return the memory for each of several simultaneous simulations: a share of half the machine's
-    memory, or of half the limit.
+    """Return the memory for each of `of` simultaneous simulations, as text such as ``"1024 B"``.
+
+    They share half of the machine's memory, or half of `limit` bytes if that is less.
     """
     from isthmus import _core
 
@@ -253,7 +255,9 @@ def worker_memory() -> str | None:
 
 @dataclass(frozen=True)
 class _Call:
-    """A function call that unpickles to the result of the call."""
+    """A function and its arguments. Unpickling this object calls the function and returns its
+    result.
+    """
 
     function: Callable[..., Any]
     words: tuple[Any, ...]
@@ -286,7 +290,8 @@ class Workers:
     def submit(self, function: Callable[..., Any], *words: Any) -> Any:
         """Submit a function call to the workers.
 
-        The task unpickles without isthmus, as Dask ends a worker that cannot unpickle a task.
+        A worker imports isthmus only when it runs the task, not when it unpickles it: Dask ends a
+        worker on which unpickling fails.
         """
         call = pickle.dumps(_Call(function, words))
         # A unique key, so that cancelling one run does not affect another run of the same scenario.
@@ -385,18 +390,22 @@ class Workers:
         return f"Dask: {counted(self._workers, 'worker')}" if self._workers else ""
 
     def _say(self, text: str) -> None:
-        """Print a notice, once for each period without workers."""
+        """Give the user a notice, but only one for each period without workers or answers."""
         if not self._said:
             self.note(text)
         self._said = True
 
     def _is_lost(self) -> bool:
-        """Return whether the client has lost the scheduler; it tries to reconnect for a while."""
+        """Return whether the client has no connection to the scheduler; it may still try to
+        reconnect.
+        """
         return bool(self.client.status != "running")
 
     @contextmanager
     def _open(self) -> Iterator[None]:
-        """Convert errors of a client that Dask has closed from another thread."""
+        """Run a block that uses the Dask client. If the client lost its connection meanwhile, raise
+        `RunFailedError` in place of the error of Dask.
+        """
         try:
             yield
         except Exception as error:

@@ -71,7 +71,7 @@ class Scenario:
                 (``"machine.lanes.io_link"``). Several fields: all combinations. A list of tables
                 ``[{"label": ..., "field": value, ...}]`` is an axis of variants, and so is one of
                 objects: ``{"placement": [Placement(kind="stride", count=8), "combined"]}``, or
-                machines by the name ``"machine"``. What these leave out is that of `machine`.
+                machines by the name ``"machine"``. Fields that they leave out are as in `machine`.
             search: parameters of a search for the saturation load.
             precision: requested half-width of the intervals, or a `Precision`.
             name: a short name of letters, digits, - and _.

@@ -75,7 +75,7 @@ impl Listeners {
     /// Start to accept connections for this service.
     ///
     /// # Errors
-    /// A system without threads.
+    /// The system cannot start a thread.
     pub fn serve(self, service: &Arc<impl Service>) -> Result<Server> {
         let mut server = Server {
             gate: self.gate,
@@ -142,7 +142,7 @@ impl Server {
     pub fn stop_listening(&mut self) {
         self.gate.stop_listening();
         for thread in self.threads.drain(..) {
-            // A thread that panicked does not accept connections either.
+            // Ignore a panic of the thread: in any case it has ended and accepts no connections.
             let _ = thread.join();
         }
     }

@@ -147,6 +147,7 @@ impl Tokens {
 }
 
 impl fmt::Debug for Secret {
+    /// Write the word `Secret` only, so that no message or log contains the secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret")
     }

@@ -19,7 +19,8 @@ pub(crate) enum FieldReference {
 }
 
 impl FieldReference {
-    /// Return an expression for the full key of the field, as code in a table at `path`.
+    /// Return a Rust expression whose value is the full key of the field. It uses the variable
+    /// `path`, the key of the table that has the attribute.
     pub(crate) fn key(&self) -> TokenStream {
         match self {
             Self::Sibling(name) => quote!(&::isthmus_scenario::format::at(path, #name)),
@@ -66,16 +67,16 @@ pub(crate) enum Missing {
 /// Role of a field of a Rust struct in a table of the scenario file.
 #[derive(Default, PartialEq)]
 pub(crate) enum Role {
-    /// A single value.
+    /// The field is a single value.
     #[default]
     Value,
-    /// A table.
+    /// The field is a table within this table.
     Table,
-    /// A struct with further fields of the same table.
+    /// The field is a struct whose fields belong to the same table.
     Flatten,
-    /// A word that selects which other fields exist.
+    /// The field is a word that selects which other fields exist.
     Choice,
-    /// A word that names a variant of an enum without fields.
+    /// The field is a word that names a variant of an enum without fields.
     Words,
 }
 

@@ -34,7 +34,7 @@ impl IoNode {
         }
     }
 
-    /// Return the random stream of the I/O node, for other random decisions.
+    /// Return the I/O node's stream of random numbers, for random decisions outside of this type.
     pub fn stream(&mut self) -> &mut Stream {
         &mut self.stream
     }
@@ -110,7 +110,7 @@ mod tests {
 
     /// Checks that without a disk queue, simultaneous cache misses do not delay each other.
     #[test]
-    fn misses_are_pure_delays_otherwise() {
+    fn misses_without_a_disk_queue_do_not_delay_each_other() {
         let mut node = node();
         let times = times(0.0, false);
         assert_eq!(node.serve(&times, 0, 1_000), 10_000);

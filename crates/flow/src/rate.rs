@@ -64,6 +64,7 @@ impl Rate {
 }
 
 impl fmt::Display for Rate {
+    /// Writes the rate in bytes per tick.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} bytes per tick", self.bytes_per_tick())
     }

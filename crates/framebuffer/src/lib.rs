@@ -3,7 +3,7 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `geometry` | geometry of a screen: the size of an ADU, interlacing |
+//! | `geometry` | geometry of a screen: the size of an ADU (application data unit), interlacing |
 //! | `screens` | screens by name, their newest frames, and the state of viewers |
 //! | `painter` | assembly of frames from the bytes of ADUs |
 //! | `message` | messages to viewers: the list of screens, frames |

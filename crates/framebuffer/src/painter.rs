@@ -1,4 +1,4 @@
-//! Assembles the frames of a screen from the bytes of ADUs.
+//! Assembles the frames of a screen from the bytes of a stream's application data units (ADUs).
 
 use crate::error::Error;
 use crate::geometry::Geometry;
@@ -15,8 +15,8 @@ pub struct Painter {
     geometry: Geometry,
     /// The message to viewers with the frame that is being drawn.
     back: Vec<u8>,
-    /// Number of the field that is being drawn. `filled` is the number of its bytes that have
-    /// arrived.
+    /// Number of the field (a part of an interlaced frame) that is being drawn. `filled` is the
+    /// number of its bytes that have arrived.
     field: u64,
     filled: u64,
 }
@@ -107,7 +107,8 @@ impl isthmus_stream_net::Screen for Painter {
         self.geometry.adu_bytes()
     }
 
-    /// Draw bytes as [`Painter::put`] does, with the error as text.
+    /// Draw the bytes `data`, which start at byte `at` of application data unit (ADU) `adu`, as
+    /// [`Painter::put`] does. An error is returned as its message.
     fn put(&mut self, adu: u64, at: u64, data: &[u8]) -> Result<(), String> {
         Self::put(self, adu, at, data).map_err(|error| error.to_string())
     }

@@ -40,8 +40,8 @@ struct State {
     /// Number of changes to the list of screens, with which a viewer's copy of the list is
     /// compared.
     edition: u64,
-    /// The newest complete set of frames: those of all screens with a painter that have the same
-    /// number.
+    /// The newest complete set of frames: its frame number, then the number of each screen on which
+    /// a stream draws and the frame of that number on the screen.
     set: Option<(u64, Vec<(u32, Bytes)>)>,
     viewers: BTreeMap<u64, Viewer>,
     next_viewer: u64,
@@ -69,7 +69,8 @@ struct Viewer {
     edition: u64,
     /// The number of the newest frame that was sent to the viewer, by screen.
     sent: BTreeMap<u32, u64>,
-    /// Frames to send to the viewer next, at most one per screen.
+    /// Queue of frames to send to the viewer, each with its screen's number; at most one per
+    /// screen.
     line: VecDeque<(u32, Bytes)>,
     unanswered: usize,
     waits_since: Option<Instant>,
@@ -207,7 +208,8 @@ impl Screens {
         Ok(())
     }
 
-    /// Remove the screen with this name. Returns false if it has a painter.
+    /// Remove the screen with this name, if it exists. Returns false, and keeps the screen, if a
+    /// stream still draws on it.
     pub fn forget(&self, name: &str) -> bool {
         let mut state = self.state();
         let Some(screen) = state.screens.get(name) else {
@@ -295,7 +297,8 @@ impl Screens {
         }
     }
 
-    /// Record that the painter of a screen was dropped.
+    /// Record that a painter of a screen was dropped. It drew for the geometry number `form` and
+    /// used `bytes` bytes of memory.
     pub(crate) fn leave(&self, name: &str, form: u64, bytes: u64) {
         let mut state = self.state();
         let left = state
@@ -329,8 +332,8 @@ impl Screens {
         self.state().viewers.remove(&viewer);
     }
 
-    /// Record that a viewer has confirmed a frame. Returns false if all frames are confirmed
-    /// already.
+    /// Record that a viewer has confirmed (taken) a frame. Returns false if the viewer had no
+    /// unconfirmed frame, so that its message was wrong.
     pub(crate) fn taken(&self, viewer: u64) -> bool {
         self.update_viewer(viewer, |it| match it.unanswered.checked_sub(1) {
             Some(rest) => {
@@ -433,8 +436,8 @@ impl State {
 }
 
 impl Viewer {
-    /// Queue a frame of each screen for a viewer: a complete set, or the newest frames of screens
-    /// that do not proceed in step. Returns the number of skipped frames.
+    /// Queue frames for a viewer: one frame of each screen, all with the same number, or the newest
+    /// frame of each if their numbers differ for long. Returns the number of skipped frames.
     fn line_up(
         &mut self,
         screens: &BTreeMap<String, Screen>,

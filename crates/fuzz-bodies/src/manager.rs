@@ -229,7 +229,8 @@ impl World {
         }
         let at = draw.below(self.orders.len());
         if draw.below(32) == 0 {
-            // Report the order as withdrawn. If the manager did not withdraw it, it is carried out.
+            // Report that the order was withdrawn. The manager must ignore this report if it has not requested the
+            // withdrawal.
             self.manager.handle_withdrawn(self.now, self.orders[at]);
         } else {
             let order = self.orders.remove(at);

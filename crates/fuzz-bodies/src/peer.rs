@@ -259,7 +259,7 @@ impl World {
         }
     }
 
-    /// Checks that ranks received the data that was sent, or void.
+    /// Checks that ranks received the data that was sent, or void data where data did not arrive.
     fn check(&mut self) {
         for rank in self.ranks.iter_mut().flatten() {
             rank.read();

@@ -58,6 +58,7 @@ pub struct EventQueue<E> {
 }
 
 impl<E: Copy + Ord> Default for EventQueue<E> {
+    /// Return an empty queue at time zero.
     fn default() -> Self {
         Self::new()
     }
@@ -161,8 +162,8 @@ impl<E: Copy + Ord> EventQueue<E> {
         self.due.pop()
     }
 
-    /// Move the clock to `next`, the time of the earliest event, and move the events of that time
-    /// into `due`, the events to serve now.
+    /// Set the clock to `next`, the time of the earliest event, and collect all events of that time
+    /// in `due`, the list of events to serve now.
     #[inline]
     fn collect(&mut self) {
         self.now = self.next;

@@ -6,8 +6,8 @@ use isthmus_nic_protocol::{Answer, Refusal};
 use isthmus_wire::Timeout;
 use std::sync::Arc;
 
-/// The state of a request that was sent: its answer, if it has arrived, and whether `notices` must
-/// report it.
+/// The state of a request that was sent: its answer, if it has arrived, and whether the session
+/// must report the arrival in its list of notices.
 #[derive(Debug)]
 pub(crate) struct RequestState {
     pub notify: bool,
@@ -37,7 +37,8 @@ impl Pending {
         Self { core, id }
     }
 
-    /// Return the number of the request, as in [`Session::notices`](crate::Session::notices).
+    /// Return the number of the request, by which [`Session::notices`](crate::Session::notices)
+    /// reports its answer.
     #[must_use]
     pub fn id(&self) -> u64 {
         self.id

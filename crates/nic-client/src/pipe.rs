@@ -12,7 +12,7 @@ use std::time::Instant;
 /// Maximum number of bytes of a frame that are written to a ring in the first step.
 const FIRST_PIECE_BYTES: usize = 32 << 10;
 
-/// The end of a link that this process writes.
+/// The sending end of a link, to which this process writes.
 #[derive(Debug)]
 pub(crate) enum Out {
     Ring(Producer),
@@ -20,7 +20,7 @@ pub(crate) enum Out {
     Lasting(Arc<Lasting>),
 }
 
-/// The end of a link that this process reads.
+/// The receiving end of a link, from which this process reads.
 #[derive(Debug)]
 pub(crate) enum Into {
     Ring(Consumer),
@@ -35,10 +35,11 @@ pub(crate) const CLOSED: &str = "the daemon has closed its other end";
 pub(crate) type Progress = Result<usize, String>;
 
 impl Out {
-    /// Write the rest of a frame after its first `at` bytes, until `until`.
+    /// Write a frame (header `head`, then `data`), of which the first `at` bytes are already
+    /// written. Stop at the time `until`.
     ///
     /// # Returns
-    /// The number of written bytes of the frame.
+    /// The number of bytes of the frame that are now written, including those `at` bytes.
     ///
     /// # Errors
     /// The link is broken.

@@ -1,4 +1,5 @@
-//! Receiving: joins ADUs from the SUs that arrive over this process's links.
+//! Receives application data units (ADUs): joins them from the striping units (SUs) that arrive
+//! over the links of this process.
 
 use crate::error::{Error, Result, describe};
 use crate::link::{Link, Next};
@@ -243,8 +244,8 @@ impl Stream {
                     blocking = Some(stream);
                     drop(reading);
                     match into.pause(timeout) {
-                        // After a timeout, the next turn of the loop returns the error with the
-                        // blocking stream.
+                        // Ignore a timeout here: the next turn of the loop returns an error that
+                        // names the stream whose data blocks the link.
                         Ok(()) | Err(Error::TimedOut(_)) => {}
                         Err(error) => return Err(error),
                     }

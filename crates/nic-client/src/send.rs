@@ -1,4 +1,5 @@
-//! Sends ADUs: divides them into SUs and writes these to the links of this process.
+//! Sends application data units (ADUs): divides them into striping units (SUs) and writes these to the links of this
+//! process.
 
 use crate::error::{Error, Result, describe};
 use crate::link::{Link, Sending};
@@ -27,7 +28,7 @@ enum Layout {
     Packed,
 }
 
-/// The locked written halves of links, with their numbers.
+/// The locked sending halves of links (those to which this process writes), with the links' numbers.
 type Outputs<'l> = Vec<(u16, TimedGuard<'l, Sending>)>;
 
 impl Stream {
@@ -117,8 +118,9 @@ impl Stream {
         }
     }
 
-    /// Return the size of the stream's application data units (ADUs), the transfer unit (TU) of the
-    /// current ADU up to which `bytes` bytes reach, and how many of these bytes belong to this ADU.
+    /// Return how to move the next run, `bytes` bytes that begin at `pos`, as three numbers: the size of an application
+    /// data unit (ADU), the number of the transfer unit (TU) at which the run, or its part in the current ADU, ends,
+    /// and the size of that part.
     pub(crate) fn next_run(&self, pos: &Position, bytes: usize) -> Result<(u64, u64, usize)> {
         let number = self.number;
         let misfit = |what: &str| Err(Error::Misfit(format!("stream {number}: {what}")));
@@ -159,7 +161,8 @@ impl Stream {
         match sent {
             Ok(()) => pos.advance(tus, self.format.tus(adu_bytes)),
             Err(error) => {
-                // Describe the error before the links are released for other streams.
+                // Describe the error now, before the links are released for other streams, which would change what the
+                // description says.
                 let error = describe(error, || {
                     let (number, adu, given) = (self.number, pos.adu, timeout.given());
                     let took = if started { "nothing more" } else { "nothing" };
@@ -195,7 +198,8 @@ impl Stream {
         }
     }
 
-    /// Lock the written halves of the links, in ascending order to avoid deadlocks.
+    /// Lock the sending halves of the links (those to which this process writes), in ascending order to avoid
+    /// deadlocks.
     fn lock_outputs<'l>(
         &self,
         links: &'l [Arc<Link>],
@@ -271,7 +275,8 @@ impl Stream {
             }
             let written = self.write_queues(outs, &mut queues, started, timeout);
             if written.is_err() {
-                // Each link is usable again once its unfinished frame is written.
+                // Keep the unfinished frame of each link, whose rest is written before other data, so that the link
+                // stays usable.
                 for ((_, out), queue) in outs.iter_mut().zip(&mut queues) {
                     if let Some(part) = queue.pop_front() {
                         part.finish_later(out);

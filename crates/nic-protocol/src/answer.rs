@@ -94,7 +94,8 @@ pub struct Welcome {
     pub application: u32,
     /// The ticket of the application, with which further processes join and links are created.
     pub ticket: String,
-    /// The number of this session. A request for a lasting link contains it.
+    /// The number of this session. A client repeats it when it requests a lasting link (a link that
+    /// survives the loss of its socket).
     pub session: u32,
     /// Time in nanoseconds for which a link over TCP or TLS may be without a socket; 0: a link ends
     /// with its socket.
@@ -126,12 +127,12 @@ pub enum Answer {
         /// Time in nanoseconds for which the link may be without a socket.
         grace_ns: u64,
     },
-    /// The number of the connection that was opened.
+    /// A connection was opened. This is its number.
     Connection {
         /// The number of the opened connection.
         connection: u32,
     },
-    /// The numbers of the streams that were submitted, in the order of their submission.
+    /// The streams were submitted. These are their numbers, in the order of submission.
     Streams {
         /// The numbers of the submitted streams.
         streams: Vec<u32>,
@@ -164,7 +165,8 @@ pub struct Stream {
     pub connection: u32,
     /// The direction of the stream.
     pub direction: Direction,
-    /// `inactive`, `pending`, `active`, `draining`, `done`, `failed` or `cancelled`.
+    /// The state of the stream: `inactive`, `pending`, `active`, `draining`, `done`, `failed` or
+    /// `cancelled`.
     pub state: String,
     /// Whether the stream has ended and none of its data is still moving.
     pub over: bool,
@@ -223,7 +225,7 @@ pub struct Link {
     pub link: u16,
     /// The number of the link's application.
     pub application: u32,
-    /// `rings`, `unix`, `tcp` or `tls`.
+    /// What carries the data of the link: `rings`, `unix`, `tcp` or `tls`.
     pub carrier: String,
     /// Whether the link has its rings, or a socket that is not cut.
     pub attached: bool,

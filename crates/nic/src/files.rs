@@ -35,8 +35,8 @@ impl File {
 }
 
 impl State {
-    /// Refuse a file that another connection is writing: the connection that is closed last would
-    /// overwrite the file of the other one.
+    /// Check that no open connection writes the file `destination`. Otherwise return a refusal: of
+    /// two connections, the one that is closed last would overwrite the other's file.
     pub fn is_free(&self, destination: &str) -> Result<(), Refusal> {
         let mut all = self.connections.iter();
         let Some((id, entry)) = all.find(|(_, entry)| {
@@ -60,7 +60,8 @@ impl State {
         });
     }
 
-    /// Record the outcome of a file, and answer the waiting requests to close its connection.
+    /// Record whether the file of a connection was kept, if `event` reports it. Then answer the
+    /// requests to close the connection, which wait for this.
     pub fn update_file(&mut self, event: &Event) {
         let (connection, file) = match event {
             Event::Kept { connection, .. } => (connection, File::Kept),

@@ -72,7 +72,8 @@ pub struct Interface {
     pub start: Cycles,
     /// Ticks from one packet of the DMA engine to its next, whatever its length; at least 1.
     pub packet: Cycles,
-    /// Additional ticks of the DMA engine for each block of [`Rules::block`] bytes of payload.
+    /// Ticks of the DMA engine per packet for each block of [`Rules::block`] bytes of its payload,
+    /// in addition to `packet`.
     pub packet_block: Cycles,
     /// Ticks by which an arriving packet delays a busy DMA engine.
     pub receive: Cycles,
@@ -106,7 +107,7 @@ pub struct Rules {
     pub switching: Switching,
     /// The choice of a link if several are possible.
     pub adaptive: Adaptive,
-    /// The rule that serves the oldest waiting packet first.
+    /// The rule by which a link serves the oldest waiting packet first: how age is defined.
     pub age: Age,
     /// The rule by which old packets occupy the last link for longer, if it applies.
     pub late: Option<Late>,

@@ -172,7 +172,8 @@ impl Choice {
         self.placed(placement, None)
     }
 
-    /// Return a placement, or an error that names the field that causes it.
+    /// Return a computed placement with the bounds from a search, or convert its error to a refusal
+    /// that names the field of the question.
     fn placed(
         &self,
         placement: Result<Placement, PlacementError>,
@@ -312,7 +313,8 @@ fn note(method: Method, placement: &Placement, set: &DominatingSet) -> String {
             "perfect: every PE is within one hop of exactly one I/O node".to_owned()
         }
         Method::Combined | Method::Hamming => {
-            // A Hamming code of 2^m - 1 dimensions assigns 2^m PEs to each I/O node.
+            // A Hamming code on a cube of d = 2^m - 1 dimensions assigns d + 1 PEs to each I/O
+            // node, so d follows from the largest number of PEs per I/O node.
             let block = coverage.served_range().1 - 1;
             format!("Hamming codes of {block}-cubes, combined (section 3.2 of the hypercube paper)")
         }

@@ -10,7 +10,8 @@ use std::time::Instant;
 
 /// Number of checks of a condition before the thread yields its processor.
 const LOOKS: u32 = 200;
-/// Number of times that the thread yields its processor before it sleeps.
+/// Number of times that a waiting thread offers its processor to other threads (yields) before it
+/// sleeps.
 const OFFERS: u32 = 8;
 
 /// Returns whether the machine has only one processor. The answer is stored without a lock: a

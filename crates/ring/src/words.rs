@@ -1,6 +1,6 @@
 //! The shared state of the two sides of a ring: six words and the bytes.
 //!
-//! # Why the orders of memory suffice
+//! # Why the memory orderings suffice
 //!
 //! **Data.** The producer copies bytes, then stores [`Word::Tail`] with release; the consumer loads
 //! it with acquire, then copies. So the copy in happens before the copy out. The same holds for
@@ -92,13 +92,13 @@ pub trait Memory {
 )]
 /// An invalid position that the other side has stored in the memory of the ring.
 pub struct Corrupt {
-    /// The shared word with the invalid position.
+    /// The shared word (a 64-bit integer in the ring's memory) with the invalid position.
     pub word: Word,
     /// The invalid position that the word contains.
     pub found: u64,
-    /// The minimum valid value of the word.
+    /// The minimum valid position.
     pub least: u64,
-    /// The maximum valid value of the word.
+    /// The maximum valid position.
     pub most: u64,
 }
 
@@ -115,7 +115,7 @@ pub(crate) fn split(capacity: u64, position: u64, len: usize) -> (usize, usize) 
 pub(crate) fn must_wake(wants: &AtomicU64, position: u64) -> bool {
     // Pairs with the fence of `sleeps`, as described in the module documentation.
     fence(Ordering::SeqCst);
-    // Usually this is a load of a cache line that no side writes.
+    // Usually the other side is awake: then only the load is done, and no cache line is written.
     position >= wants.load(Ordering::Relaxed) && wants.swap(AWAKE, Ordering::AcqRel) != AWAKE
 }
 

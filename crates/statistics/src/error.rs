@@ -74,7 +74,7 @@ pub(crate) fn all_finite(what: &'static str, values: &[f64]) -> Result<(), Error
     }
 }
 
-/// Return an error unless the probability `value` is strictly between 0 and 1. `what` names it.
+/// Check that the parameter called `what` is strictly between 0 and 1; otherwise return an error.
 pub(crate) fn open_unit(what: &'static str, value: f64) -> Result<(), Error> {
     if value > 0.0 && value < 1.0 {
         Ok(())

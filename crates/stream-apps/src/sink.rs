@@ -50,11 +50,11 @@ impl<T: Verifier> Taker<T> {
         Ok((Self { thread }, to_sink))
     }
 
-    /// Wait until the manager closes its socket, and return the verifier and the counts of the
-    /// sink.
+    /// Wait until the manager closes its socket, and return the verifier (with all that it has
+    /// recorded) and the sink's counts.
     ///
     /// # Errors
-    /// The data was wrong.
+    /// The sink received wrong data, or its thread has failed.
     pub fn join(self) -> Result<(T, Counts), Error> {
         let failed = || Err(Error::Ended("the sink's thread has failed".into()));
         self.thread.join().unwrap_or_else(|_| failed())

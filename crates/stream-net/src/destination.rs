@@ -35,7 +35,7 @@ pub enum Destination {
     TcpProvided(String),
     /// A file at this path.
     File(PathBuf),
-    /// The screen with this name.
+    /// The screen of the frame buffer with this name.
     Framebuffer(String),
     /// Packets in UDP datagrams to this address, with an optional rate limit in bytes per second.
     Udp(SocketAddr, Option<u64>),

@@ -17,8 +17,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl Driver {
-    /// Attaches a resumable link. Its socket must come within the grace period: first
-    /// [`renew`](Self::renew), then [`restore`](Self::restore).
+    /// Attaches a resumable link, which has no socket yet. The caller must provide one within the
+    /// time `grace`, with [`renew`](Self::renew) and then [`restore`](Self::restore).
     ///
     /// # Errors
     /// [`Error::Attached`].
@@ -215,7 +215,7 @@ struct Parts<'l> {
     drain: &'l mut ResumableDrain,
 }
 
-/// Returns the parts of a resumable link. None for other links.
+/// Returns the parts of a link if it is resumable, otherwise None.
 fn parts(link: &mut Link) -> Option<Parts<'_>> {
     Some(Parts {
         resumable: link.resumable.as_ref()?,

@@ -1,10 +1,11 @@
 //! The execution module (paper, 5.3.2): active streams, each with two buffers, one of which is
 //! filled while the other is emptied.
 //!
-//! On transmit, SUs from the links fill a buffer while the headers of its packets are made. It is
-//! then emptied into network memory. On receive, packets fill it and SUs to the links empty it.
-//! Filling a buffer begins when the other is full. Emptying it begins when the other one's earlier
-//! data is out. SUs of one link and packets of one connection thus keep their order.
+//! On transmit, striping units (SUs) from the links fill a buffer while the headers of its packets
+//! are made. The buffer is then emptied into network memory. On receive, packets fill a buffer, and
+//! SUs to the links empty it. Filling a buffer begins when the other is full. Emptying it begins
+//! when the earlier data in the other one has left it. So SUs of one link and packets of one
+//! connection keep their order.
 
 use crate::control::stream::{Buffer, Cursor, Ledger, Stage, live, live_mut};
 use crate::control::{Manager, Task};
@@ -106,8 +107,8 @@ impl Manager {
         }
     }
 
-    /// Returns whether another stream waits for the resources of stream `id`: `Some(permanent)`
-    /// says whether the waiting stream is permanent.
+    /// Returns whether another stream waits for the resources that stream `id` holds: `None` if
+    /// none does, otherwise whether the waiting stream is permanent.
     fn waiter(&self, id: StreamId) -> Option<bool> {
         let stream = self.streams.get(&id)?;
         let view = self.view();
@@ -445,8 +446,8 @@ impl Manager {
         let buffer = &buffers[slot];
         let (tu, adu_bytes, covered) = (buffer.tu, buffer.adu_bytes, buffer.covered);
         let packets = stream.format.packets(tu.bytes).skip(buffer.early);
-        // The last packet carries the end mark, and is complete only with the whole transfer unit
-        // (TU).
+        // Leave out the last packet: it carries the end mark, so it is stored only when the whole
+        // transfer unit (TU) is in the buffer.
         let there: Vec<_> = packets
             .take_while(|(offset, bytes)| {
                 let end = offset + u64::from(*bytes);

@@ -31,7 +31,7 @@ pub enum Work {
         connection: ConnectionId,
     },
     /// Move a striping unit (SU) from its link into a buffer. SUs of one stream and link arrive in
-    /// the order of these orders. *Reported.*
+    /// the order of these orders. *Reported*: the driver calls `handle_completed` afterwards.
     Fetch {
         /// The stream to which the striping unit (SU) belongs.
         stream: StreamId,
@@ -42,8 +42,8 @@ pub enum Work {
         /// The buffer for the striping unit (SU). The data goes to byte `su.offset` in it.
         buffer: BufferId,
     },
-    /// While data flows into the buffer: make the header of one of its packets, possibly in place.
-    /// `Send` provides the sequence number, checksum and window.
+    /// Write the header of one of the buffer's packets while data still arrives in the buffer. The
+    /// order `Send` adds sequence number, checksum and window later.
     Prepare {
         /// The stream to which the packet belongs.
         stream: StreamId,
@@ -52,10 +52,10 @@ pub enum Work {
         /// The fields of the packet's header that are known already.
         header: Header,
     },
-    /// Move a packet's data from a buffer into network memory, and sum it on the way. A driver with
-    /// one pool for staging and network memory may turn the buffer's memory into the packet, and
-    /// give the buffer new memory, if the packet is the whole transfer unit (TU). *Reported*, with
-    /// the sum.
+    /// Copy a packet's data from a buffer into network memory, and compute its checksum on the way.
+    /// If the packet is a whole transfer unit (TU), the driver may use the buffer's memory for the
+    /// packet in place of a copy, and give the buffer new memory. *Reported*: the driver calls
+    /// `handle_completed` with the checksum.
     Store {
         /// The stream to which the packet belongs.
         stream: StreamId,
@@ -68,12 +68,14 @@ pub enum Work {
         /// Number of data bytes of the packet.
         bytes: u32,
     },
-    /// Send a packet from network memory, header and data. *Reported* when the memory may be reused
-    /// or, on an unconfirmed connection, when the packet counts as done.
+    /// Send a packet from network memory, header and data. *Reported*: the driver calls
+    /// `handle_completed` when the memory may be reused or, on an unconfirmed connection, when the
+    /// packet counts as done.
     Send {
         /// The connection over which to send the packet.
         connection: ConnectionId,
-        /// The slot of the packet in network memory. An end mark without data has none.
+        /// The number of the packet, by which its data is found in network memory. An end mark
+        /// without data has no memory there.
         packet: PacketId,
         /// The header of the packet to send.
         header: Header,
@@ -87,7 +89,7 @@ pub enum Work {
     },
     /// Move a part of a received packet into a buffer. A driver with one pool for both memories may
     /// reference the packet's memory instead, and keep it after `Free` until the buffer is loaded
-    /// again. *Reported.*
+    /// again. *Reported*: the driver calls `handle_completed` afterwards.
     Load {
         /// The stream that receives the packet.
         stream: StreamId,
@@ -102,7 +104,8 @@ pub enum Work {
         /// Number of bytes of the part.
         bytes: u64,
     },
-    /// Move a striping unit (SU) from a buffer to its link. *Reported* when the ranks have it.
+    /// Move a striping unit (SU) from a buffer to its link. *Reported*: the driver calls
+    /// `handle_completed` when the ranks have it.
     Deliver {
         /// The stream to which the striping unit (SU) belongs.
         stream: StreamId,
@@ -116,13 +119,13 @@ pub enum Work {
         /// over the link, marked as void, so that ranks stay in step and discard them.
         good: bool,
     },
-    /// Note that this slot of network memory is free. The driver may reuse its memory.
+    /// This slot of network memory is free now. The driver may reuse its memory.
     Free {
         /// The slot of network memory that is free.
         packet: PacketId,
     },
-    /// An earlier order is no longer needed. End that order if possible and report it as withdrawn,
-    /// otherwise as completed.
+    /// Withdraw an earlier order, which is no longer needed: end it if possible and report it as
+    /// withdrawn, otherwise report it as completed.
     Withdraw {
         /// The order to withdraw.
         order: OrderId,
@@ -182,7 +185,7 @@ pub enum End {
 pub enum Event {
     /// The connection is open.
     Opened(ConnectionId),
-    /// The connection is closed, after `close`, with all its streams ended.
+    /// The connection is closed, as the application requested. All its streams have ended.
     Closed(ConnectionId),
     /// The connection is lost.
     Lost {
@@ -280,11 +283,11 @@ pub enum State {
     Pending,
     /// The stream is in the execution module: its data moves.
     Active,
-    /// All data of the stream is in network memory, in the transmit half of the protocol.
+    /// All data of the transmit stream is in network memory, and the protocol still sends it.
     Draining,
     /// All application data units (ADUs) of the stream are done, according to the protocol.
     Done,
-    /// The stream failed; `end` has the reason.
+    /// The stream failed, for the reason that its [`End`] states.
     Failed,
     /// The stream was cancelled.
     Cancelled,

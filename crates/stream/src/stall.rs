@@ -32,7 +32,7 @@ pub enum Wait {
     /// set.
     #[error("nobody has said that it is the end")]
     NotFinished,
-    /// Other streams hold staging memory or engines.
+    /// Other streams hold the staging memory or the link engines that the stream needs.
     #[error(
         "{} bytes of staging memory with {} free and {} engines with {} free, held by streams {}",
         .staging.0, .staging.1, .engines.0, .engines.1, listed(.held_by)
@@ -91,13 +91,13 @@ pub enum Wait {
     NothingCame(ConnectionId),
 }
 
-/// Formats stream numbers for a message.
+/// Returns the numbers of streams as text for a message, separated by commas.
 fn listed(streams: &[StreamId]) -> String {
     let words: Vec<String> = streams.iter().map(StreamId::to_string).collect();
     words.join(", ")
 }
 
-/// Formats connections and their bytes for a message.
+/// Returns connections and the bytes that each holds as text for a message, separated by commas.
 fn holders(held: &[(ConnectionId, u64)]) -> String {
     let words = held
         .iter()

@@ -37,7 +37,8 @@ def layout(table: Table, array: Array) -> Layout:
     try:
         found = KINDS[word](table, array)
     except IsthmusError as error:
-        # Errors of field readers already name a field of the table; add it to errors of layouts.
+        # An error of a single field already names the field. Add the position of the table to
+        # errors about the layout as a whole.
         raise error if _is_placed(error, table) else table.at_field(error) from error
     table.end()
     return found

@@ -254,7 +254,9 @@ def _brackets(view: View) -> Chart:
 
 
 def _bracket_spec(view: View, values: list[Spec], top: float) -> Spec:
-    """Return the Vega-Lite specification of saturation brackets in rows."""
+    """Return the Vega-Lite specification of a chart with one row per variant, which shows between
+    which loads (the bracket) the variant saturates.
+    """
     scales = Scales(view)
     title = with_unit(view.run.load.label, view.run.load.unit)
     x = axis("low", title, "x", domain=[0, top], tickCount=6)

@@ -85,5 +85,5 @@ def strips(
 
 
 def busy(mean: float | None) -> str:
-    """Return the mean utilisation of links as text."""
+    """Return the mean utilisation of links as text: ``; mean link 12% busy``; empty if None."""
     return "" if mean is None else f"; mean link {mean:.0%} busy"

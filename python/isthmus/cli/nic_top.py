@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from isthmus.control import Control
 
 ROOMY = 72
-"""Minimum width of a screen for tables; below, each row is one line."""
+"""Minimum width of the terminal in columns for tables; a narrower one gets one text line per row.
+"""
 TIMEOUT_S = 10.0
 """Seconds within which the daemon must answer."""
 
@@ -234,7 +235,8 @@ class _Part:
         for row in zip(*columns, strict=True):
             words = []
             for head, cell in zip(heads, row, strict=True):
-                # Rates and sizes need their column heading; other cells do not.
+                # Name the column only in cells with a unit (rates and sizes), whose heading has two
+                # lines.
                 named = f"{head[0]} {cell} {head[1].strip('()')}" if len(head) > 1 else str(cell)
                 words.append(named)
             found.append(Text(", ".join(word for word in words if word)))

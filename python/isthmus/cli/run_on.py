@@ -100,7 +100,7 @@ class ClusterOptions:
             "--detach": self.detach,
         }
         for name, value in given.items():
-            # An empty text counts as a given option, so it is an error as well.
+            # Refuse a given option. One with an empty text is given as well: it is not None.
             if value not in (None, False, ()):
                 asked = "give --on slurm as well" if self.on is None else f"not with --on {self.on}"
                 raise IsthmusError(f"{name}: is for a run on Slurm; {asked}")
@@ -224,7 +224,12 @@ class ClusterOptions:
 
 
 def _print_job(script: Script | None, sweep: Sweep, *, as_json: bool) -> int:
-    """Print the script of the job that would be submitted; return the exit status."""
+    """Print the Slurm script that would be submitted, or that nothing is left to run if it is None.
+
+    Returns:
+        the exit status.
+
+    """
     import json
 
     if as_json:
@@ -238,7 +243,9 @@ def _print_job(script: Script | None, sweep: Sweep, *, as_json: bool) -> int:
 
 
 def _report_pending(array: Array, sweep: Sweep, folder: Path, *, as_json: bool) -> int:
-    """Report the Slurm job that runs on after the command; return the exit status."""
+    """Print the number of a Slurm job that is still pending when the command ends, and the commands
+    to watch it, collect its results and cancel it. Return the exit status.
+    """
     import json
 
     if as_json:
@@ -258,7 +265,7 @@ def _report_pending(array: Array, sweep: Sweep, folder: Path, *, as_json: bool) 
 
 
 def _report_after_interrupt(end: Any, folder: Path) -> int:
-    """Report the Slurm job that runs on after Ctrl-C; return the exit status."""
+    """Report that the Slurm job still runs after Ctrl-C ended the command; return the status."""
     from isthmus.progress.terminal import say
 
     say(

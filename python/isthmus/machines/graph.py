@@ -59,7 +59,9 @@ class GraphSummary(Machine, frozen=True, tag="graph"):
         return f"{self.graph}: {counted(self.nodes, 'node')}, {switches}"
 
     def end(self, vertex: int) -> int | str:
-        """Return the number of a node, or the name or number of a switch."""
+        """Return the name of an end of a link: the number of a node, or the name or number of a
+        switch.
+        """
         switch = vertex - self.nodes
         if switch < 0:
             return vertex

@@ -30,4 +30,4 @@ INTERFACE = Channel(
 )
 SERVER = Channel("I/O server")
 PLACES = {"interface": INTERFACE, "device": DEVICE, "server": SERVER}
-"""Texts for the kinds of part that lie at one node, not between two: interfaces and others."""
+"""Texts that name the machine parts at a single node, by the kind of part (links join two)."""

@@ -35,10 +35,14 @@ _OLD = (RESULT, "provenance.json", JOURNAL)
 
 
 def mark_or_refuse(path: Path, identity: Identity, adopt: Collection[str] = ()) -> Mark | None:
-    """Return the mark of a folder, or None if isthmus may own it. Refuse any other folder.
+    """Return the mark, the file by which isthmus marks a folder of results as its own. Return None
+    if there is none, but isthmus may mark the folder.
 
-    A folder that holds only the journal of this run is accepted, because the journal identifies
-    itself.
+    The folder may be marked if it is empty, or holds only the journal of this run.
+
+    Raises:
+        IsthmusError: the folder has no mark and holds other files.
+
     """
     # List the files before reading the mark: another process may be marking the folder.
     with telling_of(path, "cannot be read"):

@@ -60,7 +60,12 @@ def _record(file: Path, name: str) -> Any:
 
 
 def _turns(each: list[float]) -> list[float]:
-    """Check the repetitions of a measured point and return them."""
+    """Return the values of all repetitions (turns) of a measurement as floats.
+
+    Raises:
+        ValueError: there is none, or one is not a finite number above 0.
+
+    """
     turns = [float(value) for value in each]
     if not turns or not all(math.isfinite(value) and value > 0 for value in turns):
         raise ValueError(f"turns are numbers above 0, one at least, not {each}")

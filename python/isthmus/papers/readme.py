@@ -73,7 +73,10 @@ def kept(paper: Paper) -> dict[str, Kept]:
 
 
 def judged_by(paper: Paper, row: Row) -> str:
-    """Return a digest of all inputs of a row's verdict except the program."""
+    """Return a digest of all inputs by which a row of a paper is judged, except isthmus itself.
+
+    The inputs are the row's expected values and rules, its scenario and the paper's checks.
+    """
     scenario = read_text(paper.scenario(row.scenario)) if row.scenario else ""
     cells = (row.expected, row.tolerance, row.rule, row.set, row.select, row.at, row.under)
     text = json.dumps([*cells, row.role, row.same_as, row.unit, scenario, paper.checks.text])
@@ -85,7 +88,7 @@ def written(paper: Paper) -> str:
 
     Raises:
         IsthmusError: a row or its scenario has changed since its verdict, a row is in no table, or
-            a mark is wrong.
+            one of the README's marks (HTML comments that enclose generated text) is wrong.
 
     """
     rows, found = paper.rows(), kept(paper)
@@ -166,7 +169,7 @@ def kept_counts(rows: list[Row], found: dict[str, Kept]) -> list[str]:
 
 
 def _table(rows: list[Row], found: dict[str, Kept]) -> Iterator[str]:
-    """Yield the lines of a table of claims."""
+    """Yield the lines of a Markdown table of the paper's claims and their verdicts."""
     yield "| id | role | claim | paper | here | verdict |"
     yield "|---|---|---|---|---|---|"
     for row in rows:

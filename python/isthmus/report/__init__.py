@@ -139,8 +139,10 @@ def answer_html(results: Results) -> str:
 
 
 def lessons_rows(said: Answer) -> dict[str, Any] | None:
-    """Return the slowdown of jobs as text cells: a row per job and set of jobs beside it, a column
-    per variant; None unless jobs ran alone and together.
+    """Return the table of the answer's lessons (how much jobs slow one another down) as text cells.
+
+    It has a row per job and set of jobs beside it, and a column per variant. Return None unless
+    jobs ran alone and together.
     """
     from isthmus.answer.lessons import felt_text, tail_text
 
@@ -229,7 +231,9 @@ def answer_rows(said: Answer) -> dict[str, Any]:
 
 
 def paint(style: Look) -> str:
-    """Return the colour of a series: that of the page's theme, or that for white paper."""
+    """Return the colour of a series as CSS: that of the page's theme or, without one,
+    `style.colour`.
+    """
     return f"var(--s{style.number}, {style.colour})"
 
 

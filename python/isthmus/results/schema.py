@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Verdict = Literal["stable", "saturated", "undecided", "collapsed", "completed", "incomplete"]
 """Whether a point carries its load; `collapsed` if messages no longer arrive."""
 Origin = Literal["simulation", "model"]
-"""The source of a verdict; a verdict of the queueing model has no growth."""
+"""Whether the simulation or the queueing model gave a verdict on saturation."""
 EndedBy = Literal["backlog", "memory"]
 """The cause of an early end of a point."""
 Standstill = Literal["livelock", "deadlock"]
@@ -39,8 +39,8 @@ Share = Annotated[float, Meta(ge=0, le=1, description="a share between 0 and 1")
 Confidence = Annotated[float, Meta(gt=0, lt=1, description="a share between 0 and 1")]
 Span = Annotated[float, Meta(ge=0, description="0 or more")]
 Step = Annotated[float, Meta(ge=1e-100, le=1e100, description="1e-100 to 1e100")]
-"""Width of a unit of bin bounds. Bounds are less than 2^63 steps, which is still a finite
-number.
+"""Resolution of a histogram: bounds of bins are whole multiples of it. The limits keep 2^63 steps a
+finite number.
 """
 Name = Annotated[
     str, Meta(pattern=r"^[A-Za-z0-9_-]{1,80}$", description="1 to 80 letters, digits, - and _")
@@ -55,7 +55,7 @@ Text = Annotated[
 ]
 
 STEADY = ("stable", "completed")
-"""Verdicts of points at which times describe the machine, not the length of the run."""
+"""Verdicts of points whose latencies describe the machine; at others they grow with the run."""
 
 SCHEMA = 6
 """Version of the result schema that this package reads."""
@@ -124,7 +124,9 @@ class Load:
 
     @property
     def accepted(self) -> str:
-        """The accepted load in words: ``accepted load per PE``."""
+        """The label of the accepted load (the load that the machine carries), such as ``accepted
+        load per PE``.
+        """
         return self.label.replace("offered", "accepted")
 
 
@@ -152,7 +154,9 @@ class Percentile:
     low: float | None
     high: float | None
     resolved: bool
-    """False with too few observations: fewer than ten above it in some replication."""
+    """Whether there are enough observations: at least ten above the percentile in each
+    replication.
+    """
     each: list[float] = field(default_factory=list, repr=False)
     """The value of each replication, for comparisons by the core."""
 
@@ -193,7 +197,9 @@ class Measure:
     """Requested relative half-width of the interval, if the user requested this measure."""
     warmup_share: Share
     each: list[float] = field(default_factory=list, repr=False)
-    """The mean of each replication; replications of different points share random numbers."""
+    """The mean of each replication. Replication i of every point uses the same random numbers, so
+    that points can be compared pair by pair.
+    """
     outside: Outside | None = None
     """The analytic model's value if the machine or its load is outside the model's domain."""
 
@@ -206,7 +212,9 @@ class Measure:
 
     @property
     def model_anywhere(self) -> float | None:
-        """The analytic model's value, within the model's domain or not."""
+        """The analytic model's value, even if the point is outside of the model's domain; None
+        without one.
+        """
         return self.outside.value if self.outside else self.analytic
 
     @property
@@ -220,11 +228,11 @@ class Histogram(msgspec.Struct, frozen=True, rename={"packed": "bins"}):
 
     measure: str
     unit: str
-    """Unit of `step`."""
+    """Unit of `step`, such as ``us``."""
     step: Step
     """Unit of the bounds of bins: each bound is a whole multiple of this step."""
     packed: msgspec.Raw
-    """The bins as JSON: as Python numbers they would take ten times the memory."""
+    """The bins as unparsed JSON text, which takes a tenth of the memory of Python numbers."""
 
     @property
     def bins(self) -> Bins:
@@ -251,7 +259,8 @@ class Bottleneck(msgspec.Struct, frozen=True, rename={"from_": "from"}):
     server: int | None
     """The I/O server of jobs to which the part belongs, if any."""
     let_through: float | None = None
-    """Share of the part's bandwidth that the buffer behind it admits, if that is not all."""
+    """Share of the part's bandwidth that the buffer behind it can accept; None if it accepts all.
+    """
 
 
 class FieldChange(msgspec.Struct, frozen=True, rename={"from_": "from"}):
@@ -325,7 +334,7 @@ class PointResult(msgspec.Struct, frozen=True, rename={"packed": "channels"}):
     measures: list[Measure]
     histograms: list[Histogram]
     packed: msgspec.Raw
-    """The channels as JSON: a run of many points has millions of them."""
+    """The channels as unparsed JSON text, because a run of many points has millions of them."""
     bottleneck: Bottleneck | None
     """The part of the machine that limits it at this point, if known."""
     nodes: list[NodeUse]
@@ -361,7 +370,7 @@ class PointResult(msgspec.Struct, frozen=True, rename={"packed": "channels"}):
 
     def measure(self, name: str) -> Measure | None:
         """Return the measure of this name, if the point has it."""
-        # A loop, not a generator: pictures call this a hundred thousand times.
+        # A loop is faster than a generator here; plots call this method 100,000 times.
         for measure in self.measures:
             if measure.name == name:
                 return measure
@@ -425,7 +434,9 @@ class RunResult:
     title: Text
     description: Text
     changes: list[FieldChange]
-    """Changes by overrides to fields that title and description may mention."""
+    """Fields of the scenario that overrides have changed, so that its title or description may be
+    wrong about them.
+    """
     digest: str
     seed: int
     quick: bool
@@ -449,9 +460,9 @@ class RunResult:
         return f"changed: {', '.join(words)}"
 
     def columns(self, own: Collection[str], axes: Iterable[int] | None = None) -> list[str]:
-        """Return the column names of the axes, or of some axes, in a table with `own` columns.
+        """Return the names of table columns for the axes (or for those with the indices `axes`).
 
-        An axis with the name of an own column becomes ``sweep.NAME``.
+        The table also has the columns `own`: an axis with such a name becomes ``sweep.NAME``.
         """
         names = [self.axes[i].column for i in (range(len(self.axes)) if axes is None else axes)]
         return [f"sweep.{name}" if name in own else name for name in names]
@@ -467,7 +478,9 @@ class RunResult:
         return replace(self, points=kept, searches=searches)
 
     def belongs(self, search: SearchResult, point: PointResult) -> bool:
-        """Return whether a search varies the load of this point, with all other axes equal."""
+        """Return whether a point belongs to a search: both have equal values on all axes but the
+        load.
+        """
         pairs = zip(search.values, point.values, strict=True)
         return all(
             i == self.load_axis or wanted is None or wanted.text == own.text
@@ -475,7 +488,7 @@ class RunResult:
         )
 
     def to_json(self) -> bytes:
-        """Return the result in its schema, as JSON."""
+        """Return the result as JSON text in UTF-8, in the format of the result schema."""
         return msgspec.json.encode(self)
 
     @property
@@ -544,8 +557,8 @@ class RunResult:
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Disable garbage collection: parsed data has no cycles, and repeated scans of millions of
-    objects take longer than parsing.
+    """In a ``with`` block, disable garbage collection: parsed data has no cycles, and repeated
+    scans of millions of objects take longer than parsing.
     """
     enabled = gc.isenabled()
     gc.disable()

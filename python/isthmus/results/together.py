@@ -130,7 +130,9 @@ def _axes(parts: Sequence[Part], settings: Settings) -> list[Axis]:
 
 
 def _values(axes: list[Axis], settings: Settings) -> list[list[AxisValue]]:
-    """Return the values of each axis at all points; its unit is that of the first value."""
+    """Return the values of each axis at all points. Set the unit of each axis to that of its
+    values.
+    """
     read = columns([settings[axis.key].texts for axis in axes])
     found = []
     for i, (axis, column) in enumerate(zip(axes, read, strict=True)):

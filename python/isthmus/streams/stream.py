@@ -1,4 +1,4 @@
-"""Streams: ADUs sent and received as the bytes of arrays."""
+"""Streams: application data units (ADUs) that are sent from and received in arrays."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ Timeout = str | float | None
 
 
 class Stream:
-    """A stream of this application; see `Nic.stream`.
+    """A stream of data between this application and a peer; `Nic.stream` creates it.
 
     One call at a time sends or receives; others wait. If the links of a stream belong to several
-    processes, each process moves the SUs of its own links.
+    processes, each process moves the striping units (SUs) of its own links.
     """
 
     def __init__(self, core: _core.NicStream, spec: StreamSpec, patience: float | None) -> None:
@@ -50,7 +50,7 @@ class Stream:
         self._sends = f"a send of stream {self.number}"
 
     def _seconds(self, timeout: Timeout) -> float | None:
-        """Convert a timeout to seconds; None for no limit."""
+        """Convert a timeout to seconds; None is the session's timeout. Return None for no limit."""
         return self._patience if timeout is None else seconds("timeout", timeout)
 
     @overload
@@ -59,7 +59,7 @@ class Stream:
     def send(self, adu: Any, *, block: Literal[False], timeout: Timeout = None) -> Handle[int]: ...
 
     def send(self, adu: Any, *, block: bool = True, timeout: Timeout = None) -> int | Handle[int]:
-        """Send the next ADU.
+        """Send the next application data unit (ADU).
 
         Args:
             adu: a contiguous numpy array, bytes, or another object with a buffer: all bytes of the
@@ -83,10 +83,11 @@ class Stream:
     def send_own(
         self, own: Any, *, adu: int | None = None, block: bool = True, timeout: Timeout = None
     ) -> int | Handle[int]:
-        """Send the part of the next ADU for this process's links, as `send` does.
+        """Send the part of the next application data unit (ADU) for this process's links.
 
         Args:
-            own: the SUs for links of this process, in the order of the ADU: `own_bytes` bytes.
+            own: the striping units (SUs) for links of this process, in the order of the ADU:
+                `own_bytes` bytes.
             adu: bytes of the whole ADU, if sizes differ.
             block: as in `send`.
             timeout: as in `send`.
@@ -95,7 +96,7 @@ class Stream:
         return self._send(own, self._adu_bytes(adu), block, self._seconds(timeout))
 
     def _adu_bytes(self, adu: int | None) -> int:
-        """Return the bytes of an ADU, from the argument or from the specification."""
+        """Return the size in bytes of an application data unit (ADU): `adu` or that of all ADUs."""
         of_all = self.spec.adu_bytes
         if adu is None and of_all is None:
             raise StreamsError("adu: it is missing; each ADU of this stream has its own bytes")
@@ -108,7 +109,9 @@ class Stream:
     def _send(
         self, data: Any, adu_bytes: int | None, block: bool, timeout: float | None
     ) -> int | Handle[int]:
-        """Send an ADU, or the part of this process, in this thread or on the stream's thread."""
+        """Send an application data unit (ADU), or the part of this process: in this thread if
+        `block`, otherwise on the stream's thread.
+        """
         flag("block", block)
         if not block or self._worker is not None:
             ask(self._core.check_process)
@@ -125,9 +128,9 @@ class Stream:
             HOLDS.release(held)
 
     def send_run(self, own: Any, *, timeout: Timeout = None) -> None:
-        """Send the next bytes for links of this process: whole TUs.
+        """Send the next bytes for links of this process: whole transfer units (TUs).
 
-        They may be some TUs of an ADU, or several ADUs, all of the same length.
+        They may be some TUs of an application data unit (ADU), or several ADUs of equal length.
 
         Args:
             own: the bytes, in the order of the ADUs.
@@ -142,7 +145,8 @@ class Stream:
             ask(self._core.send_run, flat, self._seconds(timeout))
 
     def recv_run(self, out: Any, *, timeout: Timeout = None) -> None:
-        """Receive the next bytes from links of this process, as `send_run` sends them.
+        """Receive the next bytes from links of this process: whole transfer units (TUs), as many as
+        fill `out`. `send_run` sends such bytes.
 
         Raises:
             IncompleteError: bytes are permanently missing.
@@ -166,7 +170,9 @@ class Stream:
             HOLDS.release(held)
 
     def _incomplete(self, adu: int, missing: list[tuple[int, int]], data: Any) -> IncompleteError:
-        """Return the error for an ADU that has arrived without some bytes."""
+        """Return the error for an application data unit (ADU) that has arrived without some
+        bytes.
+        """
         ranges = ", ".join(f"{low} to {high}" for low, high in missing[:8])
         more = " and more" if len(missing) > 8 else ""
         return IncompleteError(
@@ -178,7 +184,7 @@ class Stream:
         )
 
     def _now(self, flat: Bytes, adu_bytes: int | None, timeout: float | None) -> int:
-        """Send data in the caller's thread and return the number of the ADU."""
+        """Send an application data unit (ADU) now, on the calling thread, and return its number."""
         number = ask(self._core.send, flat, adu_bytes, timeout)
         self.sent = number + 1
         return number
@@ -190,7 +196,7 @@ class Stream:
         return self._worker
 
     def own_bytes(self, adu: int | None = None) -> int:
-        """Return the number of bytes of an ADU that go over links of this process.
+        """Return how many bytes of an application data unit (ADU) go over links of this process.
 
         Args:
             adu: bytes of the ADU, if sizes differ.
@@ -201,7 +207,7 @@ class Stream:
     def recv(
         self, out: Any = None, *, adu: int | None = None, timeout: Timeout = None
     ) -> NDArray[Any] | None:
-        """Receive the next ADU.
+        """Receive the next application data unit (ADU).
 
         Args:
             out: a contiguous numpy array with the size of the ADU; by default a new one.
@@ -225,9 +231,10 @@ class Stream:
     def recv_own(
         self, out: Any = None, *, adu: int | None = None, timeout: Timeout = None
     ) -> NDArray[Any] | None:
-        """Receive the part of the next ADU from this process's links, as `recv` does.
+        """Receive the part of the next application data unit (ADU) from this process's links.
 
-        The SUs are consecutive, in the order of the ADU.
+        Arguments and result are those of `recv`. The striping units (SUs) of the part are
+        consecutive, in the order of the ADU.
         """
         adu_bytes = self._adu_bytes(adu)
         if out is None:
@@ -235,7 +242,9 @@ class Stream:
         return self._recv(out, adu_bytes, timeout)
 
     def _recv(self, out: Any, adu_bytes: int | None, timeout: Timeout) -> NDArray[Any] | None:
-        """Receive an ADU, or the part of this process, into the caller's memory."""
+        """Receive an application data unit (ADU), or the part of this process, into `out`; return
+        `out`, or None at the end of the stream.
+        """
         ask(self._core.check_process)
         flat = to_fill("out", out)
         with self._hold_bytes(flat, "a receive", writes=True):
@@ -249,12 +258,14 @@ class Stream:
         return found
 
     def __iter__(self) -> Iterator[NDArray[Any]]:
-        """Receive ADU after ADU, each in new memory, until the stream ends."""
+        """Yield each application data unit (ADU) that arrives, in new memory, until the stream
+        ends.
+        """
         while (adu := self.recv()) is not None:
             yield adu
 
     def wait(self, *, timeout: Timeout = None) -> StreamStatus:
-        """Wait until the stream is done: all data is where the destination guarantees it.
+        """Wait until the stream is done: all data is confirmed, as far as its destination confirms.
 
         Args:
             timeout: the maximum time without progress.
@@ -268,8 +279,8 @@ class Stream:
         return self._wait(None, False, timeout)
 
     def wait_moved(self, adus: int, *, timeout: Timeout = None) -> StreamStatus:
-        """Wait until this number of ADUs has moved: to the daemon's network memory when sending,
-        to the application's processes when receiving.
+        """Wait until this number of application data units (ADUs) has moved: to the daemon's
+        network memory when sending, to the application's processes when receiving.
 
         Raises: as `wait`.
         """
@@ -277,7 +288,8 @@ class Stream:
         return self._wait(adus, True, timeout)
 
     def wait_done(self, adus: int, *, timeout: Timeout = None) -> StreamStatus:
-        """Wait until this number of ADUs is done, as the destination guarantees.
+        """Wait until this number of application data units (ADUs) is done: confirmed, as far as the
+        destination confirms data.
 
         Raises: as `wait`.
         """
@@ -285,14 +297,18 @@ class Stream:
         return self._wait(adus, False, timeout)
 
     def _wait(self, adus: int | None, moved: bool, timeout: Timeout) -> StreamStatus:
-        """Wait until ADUs are done (or moved), after all non-blocking sends."""
+        """Finish all non-blocking sends, then wait until `adus` application data units (ADUs) are
+        done, or moved if `moved`; None waits for the end of the stream.
+        """
         ask(self._core.check_process)
         if self._worker is not None:
             self._worker.drain()
         return stream_status(ask(self._core.wait, adus, moved, self._seconds(timeout)))
 
     def finish(self, adus: int | None = None) -> None:
-        """Set the number of ADUs, if it was left open; by default the number sent so far."""
+        """Set the number of application data units (ADUs) of the stream, if it was left open; by
+        default the number sent so far.
+        """
         ask(self._core.check_process)
         if self._worker is not None:
             self._worker.drain()
@@ -301,7 +317,7 @@ class Stream:
         ask(self._core.finish, self.sent if adus is None else adus, self._patience)
 
     def cancel(self) -> None:
-        """Cancel the stream; ADUs that have not been moved are lost."""
+        """Cancel the stream; the data that has not been moved is lost."""
         ask(self._core.cancel, self._patience)
 
     def status(self) -> StreamStatus:
@@ -309,7 +325,7 @@ class Stream:
         return stream_status(ask(self._core.status, self._patience))
 
     def close(self, timeout_s: float = 1.0) -> None:
-        """End the thread of non-blocking sends; waiting sends are dropped."""
+        """End the thread of non-blocking sends. Sends that still wait for it are dropped."""
         if self._worker is not None:
             self._worker.end(timeout_s)
 

@@ -24,7 +24,9 @@ R = TypeVar("R")
 
 
 class Handle(Generic[R]):
-    """A call in progress; its memory belongs to the caller again after the call has ended."""
+    """A call that waits or runs on the worker thread, and later its result. The caller must not
+    change the memory that the call uses until the call has ended.
+    """
 
     def __init__(self, data: Any, flat: Bytes | None, held: object) -> None:
         """Create the handle of a call that uses the bytes `flat` of `data`, reserved by the key
@@ -44,7 +46,7 @@ class Handle(Generic[R]):
         """Whether the caller has seen the result or the error of the call."""
 
     def finish(self, value: R | None, error: BaseException | None) -> None:
-        """Record the outcome; the worker calls this."""
+        """Record the result `value` or the error of the call, and wake those who wait for it."""
         with self._lock:
             self._value, self._error = value, error
             self._done.set()
@@ -75,7 +77,7 @@ class Handle(Generic[R]):
                 itself.
 
         Returns:
-            The result of the call: for a send, the number of the ADU.
+            The result of the call: for a send, the number of the application data unit (ADU).
 
         Raises:
             TimedOutError: the call has not ended; wait again.
@@ -92,7 +94,7 @@ class Handle(Generic[R]):
         return self.result()
 
     def result(self) -> R:
-        """Return the result of a call that has ended."""
+        """Return the result of a call that has ended, or raise its error."""
         self.release()
         self.told = True  # codespell:ignore told
         if self._error is not None:
@@ -127,7 +129,16 @@ class Worker:
         self._thread.start()
 
     def call(self, data: Any, flat: Bytes | None, held: object, call: Callable[[], R]) -> Handle[R]:
-        """Queue a call after all earlier ones; `data` is read-only until it has ended.
+        """Queue a function for the worker thread, after all earlier ones.
+
+        Args:
+            data: the object whose bytes the function uses; read-only until the function has ended.
+            flat: the bytes of `data` as one contiguous buffer.
+            held: the reservation that keeps `data` read-only.
+            call: the function.
+
+        Returns:
+            the handle with which the caller waits for the result.
 
         Raises:
             StreamsError: too many calls wait, or an earlier call failed and its caller has not seen
@@ -185,7 +196,7 @@ class Worker:
             handle.finish(None, SessionOverError(f"{self._name}: the session was closed"))
 
     def _one(self, handle: Handle[Any], call: Callable[[], Any]) -> None:
-        """Make one call and record its outcome."""
+        """Call a queued function, and store its result or its exception in `handle`."""
         value: Any = None
         error: BaseException | None = None
         try:
@@ -201,7 +212,7 @@ class Worker:
             self._change.notify_all()
 
     def end(self, timeout_s: float) -> None:
-        """End the thread, after the call that is under way."""
+        """End the thread after its present call. Wait at most `timeout_s` seconds for this."""
         if self._process != os.getpid():
             return  # a forked process does not have the thread of its parent
         with self._change:

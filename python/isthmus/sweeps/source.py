@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from isthmus.execution import Job
 
 SOURCE = "run.json"
-"""Name of the file in the folder that stores the source."""
+"""Name of the file that stores the source of a run (its scenario and options) in its folder."""
 VALUE_MAX = 60
 """The maximum width of a line or of overrides in an error, in columns."""
 
@@ -125,7 +125,7 @@ def keep_source(own: OwnedFolder, job: Job) -> None:
 def joined(
     job: Job, folder: Path, say: Callable[[str], None] = lambda _: None
 ) -> Iterator[OwnedFolder]:
-    """Join a run's folder beside other processes that do parts of it.
+    """Open a folder in which several processes do parts of the same run, and yield it.
 
     Args:
         job: the whole run.
@@ -171,7 +171,9 @@ def _files(job: Job) -> dict[str, str]:
 
 @contextmanager
 def _explaining_mismatch(job: Job, folder: Path) -> Iterator[None]:
-    """Convert an error on differing files to one that describes the difference of the sources."""
+    """In a ``with`` block, replace a `MismatchError` by an error that says how the scenario and the
+    options of `job` differ from those of the run in `folder`.
+    """
     try:
         yield
     except MismatchError:

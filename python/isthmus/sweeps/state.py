@@ -70,13 +70,13 @@ class State:
     running: list[Running] = field(default_factory=list)
     failed: list[Failure] = field(default_factory=list)
     waiting: int = 0
-    """Units that no process works on and that have no failure; 0 while one process does the whole
-    run.
+    """Number of unfinished points and searches on which no process works and that have not failed.
+    0 while one process does the whole run.
     """
     damaged: list[Flaw] = field(default_factory=list)
     """Damaged files of the journal; their points and searches do not count as done."""
     unread: list[Flaw] = field(default_factory=list)
-    """Unreadable files of the journal; their points and searches do not count as done either."""
+    """Files of the journal that cannot be read; their points and searches do not count as done."""
     short_of_memory: str = ""
     """Text on the points and searches that ran out of memory; the results contain them, the journal
     does not.
@@ -167,8 +167,8 @@ def _look_at_results(state: State, folder: Path, mark: Mark) -> None:
     state.lost, state.changed = _missing_and_changed(folder, mark)
     spoiled = (*state.lost, *state.changed)
     state.known = SOURCE in mark.files and SOURCE not in spoiled
-    # A scenario's run writes its report last, so the report shows that the results are complete.
-    # Studies and papers write other parts.
+    # A run of a scenario is complete if its report exists, which is written last. Runs of studies
+    # and papers have no scenario file (SOURCE) and need no report.
     made = RESULT in mark.files and ("report" in mark.parts or SOURCE not in mark.files)
     state.collected = made and RESULT not in spoiled
     if state.collected and state.done < state.total:
@@ -293,8 +293,9 @@ def missing_units(folder: Path, points: int, searches: int) -> Selection:
 
 
 def _leases(journal: Path, mark: Mark, done: set[str]) -> list[Lease]:
-    """Return the current leases; read them several times, as processes that do short points are
-    often between two of them.
+    """Return the leases of the units of work that processes do now.
+
+    Read them again after a pause if there are none: a process is often between two short points.
     """
     leases: list[Lease] = []
     for look in range(LOOKS):

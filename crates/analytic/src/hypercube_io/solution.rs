@@ -46,10 +46,10 @@ pub struct ChannelUse {
     pub service: f64,
     /// C^2 (squared coefficient of variation) of the service time, from which the wait is computed.
     pub scv: f64,
-    /// Share of the lanes' time in which flits move, which is rho with the base service time.
+    /// Share of time in which flits move on a lane: utilisation (rho) computed with the base service time.
     pub carried: f64,
-    /// Share of the lanes' time in which messages hold them, which is rho with the adjusted service time. The channel
-    /// is saturated at 1.
+    /// Share of time in which a message holds a lane: utilisation (rho) computed with the adjusted service time. The
+    /// channel is saturated at 1.
     pub utilisation: f64,
     /// Mean wait for a lane in cycles.
     pub wait: f64,
@@ -188,7 +188,8 @@ impl HypercubeIo {
         )
     }
 
-    /// Convert a load and a group index, which the solver has found, to a load and a channel.
+    /// Convert a load and a group index, which the solver has found, to a load and a channel. Panics for `None`, which
+    /// cannot occur: every PE sends.
     fn with_channel(&self, found: Option<(f64, usize)>) -> Saturation {
         let (rate, group) = found.expect("every PE sends, and messages have at least one flit");
         Saturation {

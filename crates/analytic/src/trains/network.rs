@@ -20,7 +20,7 @@ pub struct Class {
 pub struct Hop {
     /// Number of the first link of the bundle (parallel links used as one) to which the link belongs.
     pub link: u32,
-    /// Number of links in the bundle.
+    /// Number of links in the bundle (parallel links used as one).
     pub width: u32,
     /// Number of the class of channels that the packet uses.
     pub channel: u16,
@@ -38,7 +38,7 @@ pub enum Channels {
     Circuits {
         /// Number of channels of each class on a link.
         channels: f64,
-        /// Maximum number of packets of a node in flight.
+        /// Maximum number of packets that one node has in flight at a time.
         in_flight: f64,
     },
 }
@@ -56,7 +56,8 @@ pub(super) struct Circuits {
 pub struct Buffer {
     /// Transmission time of the packets that fill the buffer, in ns.
     pub room: f64,
-    /// Time from the start of a packet on the link until its slot is known to be free again, in ns.
+    /// Time from the start of a packet on the link until the sender knows that the packet's space in the buffer is free
+    /// again, in ns, if packets do not wait in the buffer.
     pub round: f64,
 }
 
@@ -70,7 +71,7 @@ pub struct Network {
     pub(super) sent_to: BTreeMap<(u32, u32), Vec<f64>>,
     /// For each next link and previous link, the messages of each class that cross from one to the other per ns.
     pub(super) crossings: BTreeMap<(u32, u32), Vec<f64>>,
-    /// For each bundle of several links, their number, by the first link.
+    /// For each bundle (parallel links used as one) of several links, their number, by the first link.
     width: BTreeMap<u32, u32>,
     /// For each link, the buffer behind it.
     pub(super) buffers: BTreeMap<u32, Buffer>,
@@ -156,7 +157,7 @@ pub(super) mod examples {
     use super::{Class, Hop};
     use crate::trains::{Packets, Train};
 
-    /// Return a class of messages that have `packets` packets of 1 ns.
+    /// Return a class of messages for tests: each message has `packets` packets, each of which takes 1 ns.
     pub(in crate::trains) fn class(packets: f64) -> Class {
         let packets = Packets {
             probability: 1.0,
@@ -173,6 +174,7 @@ pub(super) mod examples {
         }
     }
 
+    /// Return a hop over a link for tests: a single link with one class of channels.
     pub(in crate::trains) fn hop(link: u32) -> Hop {
         Hop {
             link,

@@ -12,11 +12,12 @@ pub(super) const LANES_MAX: u32 = 24;
 /// channel.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Inflow {
-    /// Number of lanes of the other channel; `None` if the worms start at this channel.
+    /// Number of lanes of the channel from which the worms come; `None` if the worms start at this channel.
     pub lanes: Option<u32>,
     /// Worms per cycle that arrive over this input.
     pub rate: f64,
-    /// Addition to rate times E\[S^2\] for batches of answers; 0 at channels of several lanes.
+    /// Term that is added to the product of rate and E\[S^2\], because answers arrive in batches; 0 at channels of
+    /// several lanes.
     pub together: f64,
     /// Time for which a worm holds a lane of this channel.
     pub service: Moments,
@@ -54,6 +55,7 @@ pub(super) fn utilisation(inflows: &[Inflow], lanes: u32) -> f64 {
 pub(super) mod examples {
     use super::*;
 
+    /// Return an inflow for tests: all worms have `length` flits and are never blocked.
     pub(in crate::worms) fn inflow(lanes: Option<u32>, rate: f64, length: f64) -> Inflow {
         let mut kinds = [(0.0, 0.0); LENGTHS];
         kinds[0] = (rate * length, length / 2.0);

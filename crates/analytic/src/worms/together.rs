@@ -90,7 +90,8 @@ impl Network {
         for arrival in answering {
             let group = &groups[&arrival.group];
             let input = self.input_index(channel, arrival.slot);
-            // Answers that arrive over the same lane follow one another.
+            // Answers that arrive over the same lane follow one another and do not meet here, so their rate is
+            // subtracted from that of the others.
             let own = inputs[input].map_or(0.0, |from| {
                 group.by_input[input] / f64::from(self.usable_lanes[from as usize])
             });

@@ -157,6 +157,7 @@ impl Worker {
 }
 
 impl Drop for Worker {
+    /// Stop the heartbeat thread, and wait for its end.
     fn drop(&mut self) {
         let (stop, wake) = &*self.stopped;
         *stop.lock().unwrap_or_else(PoisonError::into_inner) = true;
@@ -230,7 +231,8 @@ fn start_heartbeat(
         while !*stop {
             let waited = wake.wait_timeout_while(stop, pause, |stop| !*stop);
             (stop, _) = waited.unwrap_or_else(PoisonError::into_inner);
-            // A folder that cannot be reached now may be reachable at the next heartbeat.
+            // Renew the timestamp, and ignore a failure: a folder that cannot be reached now may be reachable at the
+            // next heartbeat.
             let _ = own.now();
         }
     })

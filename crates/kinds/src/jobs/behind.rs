@@ -19,8 +19,9 @@ pub(crate) use isthmus_machine::storage::Access;
 /// Word by which results name the devices behind I/O servers.
 pub(crate) const DEVICE: &str = "device";
 
-/// Minimum length of a run whose stability is judged, in multiples of the time that a message needs at an idle device.
-/// The test compares the two halves of a run, so initial filling must end well within the first half.
+/// Minimum length of a run whose stability is judged, in multiples of the time that a message needs at an idle
+/// (otherwise unused) device. The judgement compares the two halves of a run, so initial filling must end well within
+/// the first half.
 const ALONE_MIN: f64 = 5.0;
 
 /// Recommended length of a run with burst buffers, in multiples of the time in which a burst buffer fills.
@@ -331,7 +332,8 @@ pub(crate) fn parts(
     servers.iter().enumerate().filter_map(of_server).collect()
 }
 
-/// Convert the station counts of a simulation's devices to occupancies.
+/// Convert the counts of the stations (parts of devices, such as caches and disks) of a simulation to occupancies,
+/// which say for how long each was busy.
 pub(crate) fn counts(counted: Vec<StationCount>) -> Vec<Occupancy> {
     let stations = counted.into_iter();
     stations
@@ -359,7 +361,7 @@ fn written(traffic: &JobsTraffic, layout: &Layout) -> f64 {
 
 /// Return whether any active job reads from I/O servers or writes to them, on a machine of `nodes` nodes.
 pub(crate) fn is_used(traffic: &JobsTraffic, nodes: u32) -> bool {
-    // The check of the jobs has already reported a wrong layout.
+    // Report nothing here: the check of the jobs has already reported a wrong layout.
     let Ok(layout) = Layout::new(traffic, nodes) else {
         return false;
     };
@@ -367,7 +369,8 @@ pub(crate) fn is_used(traffic: &JobsTraffic, nodes: u32) -> bool {
     jobs.any(|job| job.active && is_io(&layout, job))
 }
 
-/// Return the keys of the fields that determine which data jobs move to and from I/O servers.
+/// Return the keys of the scenario fields that decide whether jobs use I/O servers. A message that a field has no
+/// effect, because no job uses them, lists these fields as possible causes.
 pub(crate) fn causes(watch: &Watch<'_>) -> Vec<String> {
     let names = watch.settings().names().iter();
     let of_jobs = names.flat_map(|name| {

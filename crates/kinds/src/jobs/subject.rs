@@ -17,8 +17,9 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// Minimum length of a run whose stability is judged, in multiples of the time of one message on an idle machine. The
-/// test compares the two halves of a run, so initial filling must end well within the first half.
+/// Minimum length of a run whose stability is judged, in multiples of the time of one message on an idle (otherwise
+/// unused) machine. The judgement compares the two halves of a run, so initial filling must end well within the first
+/// half.
 pub(crate) const ALONE_MIN: u64 = 5;
 
 /// A machine that jobs run on: the part of a [`Subject`] that depends on the machine.

@@ -115,8 +115,8 @@ pub(super) fn overlay(
     let pattern_loads = patterns.pattern_loads(machine, traffic);
     let mut overlay = solve(machine, traffic, &pattern_loads, gb_per_s).unwrap_or_default();
     if traffic.outstanding != Outstanding::Unlimited {
-        // A limit on transactions in flight changes latencies and may cause saturation itself; link loads stay
-        // valid.
+        // Remove the estimates of latencies and saturation: a limit on transactions in flight changes them. The link
+        // loads stay valid.
         overlay.measures.clear();
         (overlay.saturation, overlay.bottleneck) = (None, None);
     }
@@ -258,7 +258,7 @@ fn slots_taken(
     taken.fold(0.0, f64::max) / f64::from(machine.spec().queues.client)
 }
 
-/// Return the mean utilisation of the links in service: by sends, by echoes and in total.
+/// Return the mean utilisation of the links without faults, by name: by send packets, by echo packets and in total.
 fn utilisation(machine: &Machine, classes: &[Class], rate: f64) -> BTreeMap<String, f64> {
     let fabric = machine.fabric();
     let links = fabric.links().iter();

@@ -38,7 +38,7 @@ enum Choice {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Merit {
     held: u32,
-    /// Time at which the transmitter becomes free.
+    /// Time at which the link's transmitter becomes free, so that the packet can start.
     start: Cycles,
 }
 
@@ -152,7 +152,7 @@ impl Links {
     }
 }
 
-/// State of the switching method of circuits, apart from the state of links.
+/// State of circuit switching, apart from the state of links: only its limit per node.
 #[derive(Debug, Clone)]
 pub(super) struct Circuits {
     /// Maximum number of lanes (virtual channels) that the packets of a node may occupy on the
@@ -161,6 +161,7 @@ pub(super) struct Circuits {
 }
 
 impl SwitchingMethod for Circuits {
+    /// True: a packet occupies a lane (virtual channel) longer than the link's transmitter.
     const LANES: bool = true;
 
     /// Return when a node can inject its next packet over the links of `run`.
@@ -189,8 +190,8 @@ impl SwitchingMethod for Circuits {
         core.grant(packet, lane.expect("a free lane was found"), run.first, now)
     }
 
-    /// Grant a link at once if no other header makes a request in this tick. Otherwise other
-    /// headers may request the same links, and the engine serves the header when the tick ends.
+    /// Handle a header that arrives and requests a link. If `alone`, no other header makes a
+    /// request in this tick, and the header gets a free link at once; otherwise when the tick ends.
     #[inline]
     fn arrive<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
@@ -222,8 +223,8 @@ impl SwitchingMethod for Circuits {
     #[inline]
     fn wake<T: Copy, W: Routes>(core: &mut Core<T, W, Self>, group: u32, alone: bool, now: Cycles) {
         let next_check = &mut core.links.get_mut(group).next_check;
-        // If another check is scheduled, this event is outdated: the header for which it was
-        // scheduled has been served.
+        // If the next check is scheduled for another time, this event is outdated, and nothing
+        // remains to be done: the header for which it was scheduled has been served.
         if *next_check == NextCheck::at(now) {
             *next_check = NextCheck::TICK_ENDS;
             if alone {

@@ -1,4 +1,4 @@
-//! Credits: buffer space whose release is on its way back to the sender of a link.
+//! Credits: messages to the sender of a link that buffer space behind the link is free again.
 
 use super::core::NEVER;
 use isthmus_kernel::{Cycles, Id, Slab, id};
@@ -9,17 +9,17 @@ id! {
     struct OverflowId;
 }
 
-/// List of the bytes of one buffer whose release is on its way to the sender, in order of time.
-/// This record stores the first return, which suffices for most queries. The other returns are in
-/// an [`Overflow`] that all buffers share.
+/// List of the returns of one buffer, in order of time. A return is a message to the sender that
+/// some bytes of the buffer are free again. This record stores the first return, which suffices for
+/// most queries. The other returns are in an [`Overflow`] that all buffers share.
 #[derive(Debug, Clone)]
 pub(super) struct Returns {
     /// Time at which the first return reaches the sender; `NEVER` if there is none.
     next: Cycles,
     /// Number of buffer bytes that the first return frees.
     bytes: u32,
-    /// The last return after the first one. The returns in the overflow form a ring, in which the
-    /// first follows the last.
+    /// The slot of the last return in the overflow. The returns there form a circular list: the
+    /// entry of the last one names the slot of the first one.
     last: OverflowId,
 }
 

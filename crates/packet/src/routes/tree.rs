@@ -37,7 +37,7 @@ struct Level {
 /// The state of a header is the level at which its route turns downwards.
 #[derive(Debug, Clone)]
 pub struct FatTree {
-    /// Links of the nodes, then of the switches.
+    /// For each node, then for each switch: its ports, which are the numbers of its links.
     ports: Vec<Ports>,
     tree: Tree,
     levels: Vec<Level>,
@@ -82,6 +82,7 @@ impl FatTree {
 }
 
 impl Routes for FatTree {
+    /// True: a fat tree has one class of channels, and its links have no length.
     const PLAIN: bool = true;
 
     /// Return the number of nodes.
@@ -104,8 +105,8 @@ impl Routes for FatTree {
         end(&self.tree, link)
     }
 
-    /// Return the runs of links among which a packet may choose at a switch, with its number of
-    /// ports.
+    /// Return, for all switches, each run of adjacent links among which a packet may choose,
+    /// together with the number of ports of the switch.
     fn runs(&self) -> impl Iterator<Item = (Run, u32)> {
         let adaptive = self.ascent == Ascent::Adaptive;
         let runs = move |first: u32, count: u32, each: u32| {
@@ -131,7 +132,8 @@ impl Routes for FatTree {
         }
     }
 
-    /// Return the level at which the route between two nodes turns downwards.
+    /// Return the initial state of a packet between two nodes: the level of the tree at which its
+    /// route turns downwards.
     fn initial_state(&self, from: u32, to: u32) -> u16 {
         self.tree.level_between(from, to) as u16
     }
@@ -147,6 +149,7 @@ impl Routes for FatTree {
     fn next_links(&self, header: &mut Header, at: End, random: impl FnOnce() -> u64) -> Run {
         let ports = &self.ports[at.vertex as usize];
         // On the way up, a packet has crossed as many links as there are levels below the switch.
+        // It goes on up until this is `state`, the level at which its route turns.
         if header.links < header.state {
             return self.up(ports, header, random);
         }

@@ -131,7 +131,8 @@ fn judge(network: &CubeNetwork<'_>) -> Verdict {
     let walked = cube.node_count() <= WALKED_MAX;
     Verdict {
         routing: "e-cube, highest dimension first".to_owned(),
-        // A message that holds one link requests another one exactly if the two links form a route.
+        // A message that holds one link requests another exactly if the two links form a route. So
+        // there is one dependence for each pair of nodes two hops apart.
         dependencies: Some(network.pairs_at_two),
         proof: match walked.then(|| cube.check_deadlock()) {
             None => Ok(by_order),

@@ -1,4 +1,5 @@
-//! Redistribution with all ranks in the memory of one process, by its threads.
+//! Redistribution of arrays if the parts of all ranks are in the memory of one process, whose
+//! threads copy them.
 
 use super::array::ArrayName;
 use super::tiles::{Walks, fill};

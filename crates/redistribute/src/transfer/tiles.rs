@@ -74,8 +74,8 @@ fn fill_tile(tile: Tile<'_>, all: &[Walks<'_>]) {
     interleaved.sort_by_key(|interleaved| interleaved.to);
     let mut left = interleaved.as_slice();
     while let [first, behind @ ..] = left {
-        // Find the runs to interleave with the group: they start before its end and have the same
-        // step.
+        // Find the runs that are interleaved with the first run: they start before its end and have
+        // the same step.
         let between = behind
             .iter()
             .take_while(|other| other.to < first.end() && other.runs.to_step == first.runs.to_step);
@@ -85,8 +85,8 @@ fn fill_tile(tile: Tile<'_>, all: &[Walks<'_>]) {
     }
 }
 
-/// Return the number of indices of the slowest dimension that a tile has, if one index has `stride`
-/// bytes.
+/// Return the number of rows of a tile (indices of the slowest array dimension), at least 1. A row
+/// has `stride` bytes, and a tile should have about [`TILE_BYTES`].
 fn rows(stride: u64) -> u64 {
     (TILE_BYTES / stride).max(1)
 }
@@ -117,8 +117,8 @@ fn cut<'a>(
     let (mut left, mut before) = (bytes, 0);
     for Range { start, end } in tile_ranges {
         let (_, from) = left.split_at_mut(((start - before) * stride) as usize);
-        // Limit the size of the tile: the data of the last index may end before the start of a
-        // further index.
+        // The rest of the array may be shorter than the tile, because its last row need not fill
+        // its stride.
         let size = ((end - start) * stride).min(from.len() as u64);
         let (bytes, behind) = from.split_at_mut(size as usize);
         (left, before) = (behind, end);

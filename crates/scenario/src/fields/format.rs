@@ -65,18 +65,21 @@ pub trait Format: 'static {
 pub struct Row {
     /// The form of scenario file that the format describes: names and field descriptions.
     pub(crate) files: Form,
-    /// Pointer to the function [`Format::machine`] of the format, with types erased.
+    /// The function [`Format::machine`] of the format. It returns a machine of any type, so that all formats fit into
+    /// one table.
     pub(crate) machine: fn(&Settings) -> Result<Described, Problem>,
-    /// Pointer to a function that returns machine and workload: [`Format::machine`] and [`Format::work`] of
-    /// the format.
+    /// A function that returns machine and workload, by [`Format::machine`] and [`Format::work`] of the format.
     pub(crate) build: fn(&Settings) -> Result<(Described, Described), Problem>,
-    /// Pointer to the function [`Format::watch`] of the format, with types erased.
+    /// The function [`Format::watch`] of the format. It takes a machine and a workload of any type, so that all formats
+    /// fit into one table.
     pub(crate) watch: fn(&mut Watch<'_>, &Described, &Described),
-    /// Pointer to the function [`Format::watch_rules`] of the format, with types erased.
+    /// The function [`Format::watch_rules`] of the format.
     pub(crate) watch_rules: fn(&mut Watch<'_>),
-    /// Pointer to the function [`Format::derived`] of the format, with types erased.
+    /// The function [`Format::derived`] of the format. It takes a machine of any type, so that all formats fit into one
+    /// table.
     pub(crate) derived: fn(&Described) -> Vec<(&'static str, String)>,
-    /// Pointer to the function [`Format::failures`] of the format, with types erased.
+    /// The function [`Format::failures`] of the format. It takes a machine of any type, so that all formats fit into
+    /// one table.
     pub(crate) failures: fn(&Described, &Asked) -> Option<Failures>,
 }
 

@@ -29,7 +29,7 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// Convert the TOML tree of the file, and apply the overrides in order.
+    /// Read a draft from `root`, the parsed TOML of the file, and apply the overrides in order.
     pub(crate) fn read(
         formats: &'static Formats,
         root: &Node,
@@ -93,7 +93,7 @@ impl Draft {
         }
     }
 
-    /// Convert an entry of the table `parent`: a field, a table or the sweep.
+    /// Read an entry of the table `parent`: a field, a table or the sweep.
     fn read_entry(&mut self, parent: &str, entry: &Entry, layer: Layer) -> Result<(), Problem> {
         let path = join(parent, &entry.key);
         if path == "sweep" {
@@ -135,7 +135,7 @@ impl Draft {
         self.base.put(&setting)
     }
 
-    /// Convert a table within `[sweep]`, whose keys begin with `prefix`.
+    /// Read a table within `[sweep]`, whose keys begin with `prefix`.
     fn read_sweep(&mut self, prefix: &str, node: &Node, layer: Layer) -> Result<(), Problem> {
         let Tree::Table(entries) = &node.tree else {
             return Err(Problem::new(

@@ -266,12 +266,15 @@ impl<T: Copy> Engine<T> {
 }
 
 impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
+    /// A message of this engine is one packet.
     type Message<'a> = Packet<'a, T>;
 
+    /// Return the present time.
     fn now(&self) -> Cycles {
         self.now
     }
 
+    /// Add a packet that its node generates at `time`. Panics if `time` is in the past.
     fn offer(&mut self, time: Cycles, packet: Packet<'_, T>) {
         assert!(
             time >= self.now,
@@ -281,12 +284,14 @@ impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
         self.insert(time, &packet);
     }
 
+    /// Return the number of packets that have neither arrived nor been abandoned.
     fn under_way(&self) -> u64 {
         self.under_way
     }
 }
 
 impl<T: Copy, H: Handler<Tag = T>> RunUntil<H> for Engine<T> {
+    /// Serve the events before time `limit`, or until the handler has finished.
     fn run_until(&mut self, limit: Cycles, handler: &mut H) -> Ran {
         while !handler.finished() {
             let nodes = self.nodes_agenda.first(&self.nodes_due, self.now);
@@ -312,6 +317,8 @@ impl<T: Copy, H: Handler<Tag = T>> RunUntil<H> for Engine<T> {
 }
 
 impl<T: Copy> RingEngine<T> for Engine<T> {
+    /// Create the engine at cycle 0. Fails if the rules are invalid, or need flow control with go
+    /// bits, which this engine does not simulate.
     fn new(fabric: &Fabric, rules: Rules) -> Result<Self, Error> {
         rules.check()?;
         if rules.flow_control == FlowControl::GoBits {
@@ -351,6 +358,7 @@ impl<T: Copy> RingEngine<T> for Engine<T> {
         })
     }
 
+    /// Return the counts of packets and symbols since the last reset.
     fn counters(&self) -> Counters {
         let mut counters = self.counters.clone();
         let links = counters.send_symbols.iter_mut();
@@ -363,6 +371,7 @@ impl<T: Copy> RingEngine<T> for Engine<T> {
         counters
     }
 
+    /// Set all counters of packets and symbols to 0.
     fn reset_counters(&mut self) {
         self.counters.reset();
         for received in self.received.values_mut() {

@@ -1,4 +1,5 @@
-//! Handles the driver's reports on orders: records which ADUs of the streams are moved and done.
+//! Handles the driver's reports on orders: records which application data units (ADUs) of the
+//! streams are moved and done.
 
 use super::{Manager, Task};
 use crate::control::stream::{Stage, live, live_mut};
@@ -19,8 +20,8 @@ impl Manager {
         self.settle();
     }
 
-    /// Handles the driver's report that an order ended, after its withdrawal, before the driver
-    /// carried it out.
+    /// Handles the driver's report that it ended an order, which the manager had withdrawn, without
+    /// carrying it out.
     pub fn handle_withdrawn(&mut self, now: Instant, order: OrderId) {
         self.advance(now);
         let wanted = match self.outstanding.get(&order) {
@@ -103,9 +104,9 @@ impl Manager {
         }
     }
 
-    /// With cut-through: returns whether the stored packet came from a buffer that is still being
-    /// filled. The order to store it is not among the counted orders of the buffer, so this
-    /// function adds one for `order_done` to remove.
+    /// Handles a packet that was stored (copied to network memory) while its buffer was still being
+    /// filled, as cut-through permits. Returns false if none was. Increments the number of orders
+    /// that use the buffer, which `order_done` decrements next.
     fn stored_early(&mut self, id: StreamId, slot: usize) -> bool {
         let stream = self.streams.get_mut(&id);
         let Some(buffers) = stream.and_then(|stream| stream.buffers.as_mut()) else {
@@ -211,8 +212,8 @@ impl Manager {
         self.emptied(connection, taken);
     }
 
-    /// Handles a finished application data unit (ADU) of a stream: the streams in lock step with
-    /// this one may continue.
+    /// Handles progress of stream `id` by one application data unit (ADU): marks it and the streams
+    /// in lock step with it (its group) for a check whether they may continue.
     pub(crate) fn step_moved(&mut self, id: StreamId) {
         self.dirty_streams.insert(id);
         let group = self.streams.get(&id).and_then(|stream| stream.group);
@@ -250,8 +251,8 @@ impl Manager {
         self.dirty_streams.insert(id);
     }
 
-    /// Reports the completed application data units (ADUs) of a transmit stream to the application,
-    /// in order.
+    /// Removes the completed application data units (ADUs) from the front of the ledger of a
+    /// transmit stream (its ADUs under way, in order), and reports them to the application.
     fn settle_ledger(&mut self, id: StreamId) {
         while let Some(stream) = live_mut(&mut self.streams, id) {
             let first = stream.ledger.front();
@@ -267,8 +268,8 @@ impl Manager {
         }
     }
 
-    /// Ends a stream whose application data units (ADUs) are done, or removes a stream that has
-    /// moved all its data from the execution module. Returns whether it did either.
+    /// Handles a stream that may have moved all its data. If so, it ends, or releases its buffers
+    /// and waits until its application data units (ADUs) are done. Returns false if it is not so.
     pub(crate) fn finish_moving(&mut self, id: StreamId) -> bool {
         let Some(stream) = live(&self.streams, id) else {
             return false;
@@ -276,8 +277,8 @@ impl Manager {
         let Some(connection) = self.connections.get(&stream.connection) else {
             return false;
         };
-        // Without repair the end mark may be lost. A closed connection delivers no further end
-        // mark.
+        // Whether a receiving stream may end without an end mark from the peer: the mark may be
+        // lost on a connection without repair, and a closed connection delivers none any more.
         let over = connection.gone.is_some() && connection.receive.held.is_empty();
         let unmarked = over || !connection.protocol().repairs();
         if stream.cursor.is_some() || !stream.idle() {
@@ -327,8 +328,8 @@ impl Manager {
         true
     }
 
-    /// Counts application data units (ADUs) of variable size as moved that were lost completely
-    /// before the end of the stream; their size is unknown.
+    /// Handles the end of a received stream whose last application data units (ADUs) were lost
+    /// completely: reports each of them as moved, with missing data.
     fn last_lost(&mut self, id: StreamId) {
         let Some(stream) = self.streams.get_mut(&id) else {
             return;

@@ -35,7 +35,8 @@ impl Manager {
         answer
     }
 
-    /// Handles the header of an arriving packet, and returns the answer to its offer.
+    /// Decides from the header of an arriving packet whether to accept the packet's data, and
+    /// returns the answer for the driver.
     fn judge(&mut self, id: ConnectionId, header: &Header) -> Offer {
         let known = self.connections.get(&id).filter(|one| one.gone.is_none());
         let Some(known) = known.filter(|one| one.spec.channel == header.channel) else {
@@ -240,8 +241,8 @@ impl Manager {
             let front = order.front().copied();
             let stream = front.and_then(|front| self.streams.get(&front));
             if front.is_some() && stream.is_none_or(|stream| stream.end.is_some()) {
-                // The buffers of the ended stream may still be on their way to ranks. The packets
-                // after the end mark belong to the next stream.
+                // Remove the ended stream from the order, even if its buffers are still on their
+                // way to ranks: the packets after its end mark belong to the next stream.
                 order.pop_front();
                 self.resolve = true;
                 continue;
@@ -287,15 +288,17 @@ impl Manager {
                 }
                 return self.schedule_front(Some(front));
             }
-            // The packet is an end mark. All data before it is in buffers, or lost.
+            // The packet is a mark that the stream ends here, or cuts data short. Check that its
+            // number of ADUs (application data units) fits those that have started: a protocol with
+            // repair permits no gap.
             let whole = connection.spec.protocol.repairs();
             let started = stream.started;
             let far = header.adu > started.saturating_add(ADUS_MISSING);
             let wrong =
                 header.end && (header.adu < started || far || whole && header.adu > started);
             let bytes = stream.bytes_of_adu();
-            // All started application data units (ADUs) are complete if no part of one is under
-            // way.
+            // Whether the mark lies between two application data units (ADUs), that is, no ADU has
+            // arrived in part only.
             let between = stream.cursor.is_none() && bytes == 0;
             if header.end {
                 stream.peer_adus = Some(header.adu);
@@ -316,7 +319,8 @@ impl Manager {
         }
     }
 
-    /// Schedules the first stream in the order of a connection's streams, which may have new work.
+    /// Schedules stream `front`, the first of the streams that receive from a connection, because
+    /// it may have new work. Does nothing for `None`.
     fn schedule_front(&mut self, front: Option<StreamId>) {
         if let Some(front) = front {
             self.schedule_stream(front);

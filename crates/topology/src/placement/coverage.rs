@@ -16,8 +16,8 @@ pub struct Coverage {
 impl Coverage {
     /// Return the coverage of a placement, in which `server` is the index of each PE's I/O node.
     pub(super) fn new(network: &impl Adjacency, io_nodes: &[u32], server: &[u32]) -> Self {
-        // Each PE has a server, and it is always one of the nearest I/O nodes, also in placements
-        // by codes.
+        // The I/O node that serves a PE is always one of the nearest, also in placements by codes.
+        // So its distance is the distance to the nearest I/O node.
         let hops = distance::hops_from(network, io_nodes);
         let longest = hops.iter().flatten().max().map_or(0, |&hops| hops as usize);
         let mut distance_histogram = vec![0; longest + 1];
@@ -42,12 +42,13 @@ impl Coverage {
         }
     }
 
-    /// Return the number of PEs by hops to the PE of their I/O node; entry 0 counts class I.
+    /// Return, for each number of hops, the number of PEs at this distance from the PE of their I/O
+    /// node. Entry 0 counts the PEs to which an I/O node is attached (class I).
     pub fn distance_histogram(&self) -> &[u32] {
         &self.distance_histogram
     }
 
-    /// Return the number of PEs that each I/O node serves, by index.
+    /// Return the number of PEs that each I/O node serves, in the order of the list of I/O nodes.
     pub fn served(&self) -> &[u32] {
         &self.served
     }

@@ -78,7 +78,7 @@ pub(super) struct LinkLoads<'a> {
 struct RingLoad {
     /// Traffic of all segments on the ring.
     stretches: f64,
-    /// Traffic of the segments that cross the last link of the ring.
+    /// Traffic of the segments that cross the last link in the list of the ring's links.
     around: f64,
 }
 
@@ -109,8 +109,8 @@ impl<'a> LinkLoads<'a> {
         }
     }
 
-    /// Return the load of each link. A link carries the load of the previous link, minus the flows that end and plus
-    /// the flows that start between the two. Flows that do not cross a link as send packets cross it as echoes.
+    /// Return the load of each link: that of the previous link of the ring, minus the flows that end and plus the flows
+    /// that start between the two. A packet crosses the other links of the ring as an echo.
     pub fn into_links(mut self) -> Vec<LinkUse> {
         for (ring, (nodes, all)) in (0..).zip(self.fabric.rings().iter().zip(&self.rings)) {
             let first = self.fabric.link(ring, 0) as usize;
@@ -343,8 +343,8 @@ mod tests {
         ] {
             let fabric = Fabric::new(&shape).unwrap();
             let routes = Routes::new(&fabric, Routing::DimensionOrder).unwrap();
-            // The mean is 32 links along each dimension over all ordered pairs, including those of a node and itself,
-            // which uniform traffic excludes.
+            // The mean distance is 32 + 32 links if a node may send to itself. Uniform traffic excludes this, so the
+            // sum over 16,384 destinations is divided by 16,383.
             let mean = 64.0 * 16_384.0 / 16_383.0;
             assert!(close(routes.uniform_averages().mean_links, mean));
             let waiting = routes.check_waiting();

@@ -166,11 +166,11 @@ impl Buffers {
 
 /// Traffic on its way to one destination, by the node or interface that it has reached.
 struct Traffic {
-    /// For each node, the traffic that starts at the node. All entries are 0 before and after the
-    /// visit of a destination.
+    /// For each node, the traffic that starts there. All entries are 0 before and after the traffic to one destination
+    /// is routed.
     starting: Vec<f64>,
-    /// For each link, which identifies an interface, the traffic that has left its ring there and
-    /// continues on another ring. All entries are 0 before and after the visit of a destination.
+    /// For each ring interface, by the number of its link: traffic that leaves its ring there for another ring. All
+    /// entries are 0 before and after the traffic to one destination is routed.
     arrived: Vec<f64>,
 }
 

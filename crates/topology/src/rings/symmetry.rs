@@ -18,8 +18,8 @@ impl Routes {
         self.symmetric().is_some()
     }
 
-    /// Return the arrangement of the torus if its translations map paths onto paths. This is so on tori without faults,
-    /// for every rule that is computed by arithmetic on them.
+    /// Return the grid of the torus if it is symmetric: every shift along a dimension maps paths onto paths. None if
+    /// the paths come from a table, as on tori with faults.
     pub(super) fn symmetric(&self) -> Option<&Grid> {
         match self.method() {
             Method::Arithmetic(grid) => Some(grid),
@@ -47,7 +47,8 @@ impl Routes {
         for (number, link) in (0u32..).zip(fabric.links()) {
             leaving[link.from as usize * class_count + classes[number as usize]] = number;
         }
-        // For each class of a waiting queue, the offset and class of the queues that it waits for.
+        // For each class of queues: the queues for which a queue of the class waits, as their position relative to it
+        // and their class.
         let mut waits: Vec<BTreeSet<(u32, usize)>> = vec![BTreeSet::new(); class_count];
         let mut note = |flow: Flow| {
             if let Some(from) = flow.from {

@@ -48,7 +48,7 @@ impl PathCount for u64 {
 impl PathCount for f64 {
     const NONE: Self = 0.0;
     const ONE: Self = 1.0;
-    /// Return the sum, which a floating-point number can always represent approximately.
+    /// Return the sum; never `None`, because sums of floating-point numbers need no exact range.
     fn checked_plus(self, other: Self) -> Option<Self> {
         Some(self + other)
     }
@@ -78,7 +78,7 @@ pub(super) struct Paths<'a, N> {
     /// Minimum number of remaining segments on a shortest path, by node; only with
     /// [`Rule::FewestChanges`].
     segments: &'a [u16],
-    /// Number of paths that the rule selects from, by node; not with [`Rule::Fixed`].
+    /// For each node, the number of paths to the destination among which the rule selects; empty with [`Rule::Fixed`].
     paths: &'a [N],
 }
 
@@ -181,15 +181,15 @@ impl<'a, N: PathCount> Paths<'a, N> {
     pub fn step(&self, link: u32) -> Option<&'a Link> {
         let link = &self.fabric.links()[link as usize];
         let (from, to) = (link.from as usize, link.to as usize);
-        // A ring in service leads from nodes that reach the destination to other such nodes, so
-        // UNREACHED is never incremented.
+        // On a ring in service either all nodes reach the destination or none does. If none does, the comparison below
+        // is false, as it must be: UNREACHED is not UNREACHED + 1.
         (self.fabric.is_in_service(link.ring)
             && self.distance[from] == self.distance[to].wrapping_add(1))
         .then_some(link)
     }
 
-    /// Return all first segments of shortest paths that start with link `first` and stay on its
-    /// ring.
+    /// Return the segments (stretches of a path on one ring) with which a shortest path can start, if its first link is
+    /// `first`: one hop, two hops and so on along the ring of that link.
     pub fn stretches(self, first: u32) -> impl Iterator<Item = Stretch> + 'a {
         let mut link = Some(first);
         let mut hops = 0;
@@ -206,8 +206,8 @@ impl<'a, N: PathCount> Paths<'a, N> {
         })
     }
 
-    /// Return the first segments that start with link `first` and after which the number of
-    /// remaining segments is minimal.
+    /// Return the segments (stretches of a path on one ring) that start at `node` with link `first` and begin a path
+    /// with as few segments as possible.
     pub fn best_stretches(self, node: u32, first: u32) -> impl Iterator<Item = Stretch> + 'a {
         let left = self.segments[node as usize];
         self.stretches(first)
@@ -245,7 +245,7 @@ impl<'a, N: PathCount> Paths<'a, N> {
         (fewest, count)
     }
 
-    /// Return the number of paths from a node among which the rule selects.
+    /// Return the number of paths from a node to the destination among which the rule selects.
     pub fn count(&self, node: u32) -> N {
         self.paths[node as usize]
     }
@@ -271,7 +271,8 @@ impl Paths<'_, f64> {
 }
 
 impl Paths<'_, u64> {
-    /// Append a path at random to `out`.
+    /// Choose a path from `source` to the destination at random, with equal probabilities, and append its segments to
+    /// `out`. `choose(n)` returns a random number below n.
     pub fn sample(&self, source: u32, choose: &mut impl FnMut(u32) -> u32, out: &mut Vec<Segment>) {
         let mut node = source;
         if self.rule == Rule::Fixed {

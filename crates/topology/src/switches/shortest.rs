@@ -33,7 +33,8 @@ pub struct Shortest {
 enum Source {
     /// The routes go dimension by dimension on this grid.
     Grid(Grid),
-    /// A search found the routes. The list contains the ranks of all switches in a tree; up is towards lower ranks.
+    /// A search found the routes. The list has the rank of each switch in a spanning tree; a step to a lower rank goes
+    /// up.
     Search(Vec<u32>),
 }
 
@@ -72,7 +73,8 @@ impl Shortest {
             return Err(apart);
         }
         let mut distance = vec![u32::MAX; switches as usize];
-        // The loop avoids branches: an additional entry is written, but not counted.
+        // The loop below has no branch: it always writes the next entry, and counts it only if it is valid. So the
+        // arrays need one entry more than there are switches.
         let mut queue = vec![0; switches as usize + 1];
         let mut nearer = vec![0; switches as usize + 1];
         for to in 0..switches {
@@ -105,7 +107,7 @@ impl Shortest {
         Ok(up_down::ranks(neighbors).places().to_vec())
     }
 
-    /// Compute the routes of a grid without a search.
+    /// Compute the routes of a grid without a search: they follow the dimensions of the grid.
     fn follow(&mut self, grid: &Grid) {
         let mut next = self.next.iter_mut();
         grid.pairs(|at, here, there| {
@@ -165,8 +167,8 @@ mod tests {
         assert_eq!(links, 24 * 24 * (6 + 4) / 4);
     }
 
-    /// Checks that each hop of a route on a grid leads nearer to the destination, and that [`Form::choice`] selects
-    /// among several such hops.
+    /// Checks that routes on a grid are as long as those that a search finds, and that [`Form::choice`] selects the
+    /// next switch among those that are nearer to the destination.
     #[test]
     fn routes_of_grids_equal_those_of_a_search() {
         for sizes in [

@@ -78,7 +78,8 @@ impl Tree {
         Some(descents.start + self.port(level - 1, key) / parents)
     }
 
-    /// Return the port up that a deterministic rule chooses for a key on a level.
+    /// Return the port up that a deterministic rule chooses on a level. `key` is the number of the source or of the
+    /// destination, whichever the rule uses.
     pub(super) fn port(&self, level: usize, key: u32) -> u32 {
         let level = &self.levels[level];
         key / level.lanes % level.up_ports

@@ -47,7 +47,7 @@ pub struct Tree {
 pub(super) struct Level {
     /// M_i: number of nodes below each vertex of this level.
     pub subtree: u32,
-    /// W_i: number of vertices of this level over one subtree.
+    /// W_i: number of vertices of this level that lie above the same M_i nodes.
     pub lanes: u32,
     /// Number of nodes or switches on this level.
     pub count: u32,

@@ -18,7 +18,7 @@ from isthmus.errors import IsthmusError
 
 @dataclass(frozen=True)
 class Access:
-    """An open file: its path, the ranks that open it, and the settings on which they agreed."""
+    """An open array file: its path, the ranks that open it, and the settings that they share."""
 
     path: Path
     team: Team
@@ -76,8 +76,8 @@ class Access:
         )
 
     def chunks(self, array: Described) -> Domains:
-        """Divide a file, whose library reads or writes whole chunks, into one range of chunks for
-        each aggregator.
+        """Divide a file of a library that accesses whole chunks, such as HDF5: each aggregator (a
+        rank that accesses the file) gets one range of chunks.
         """
         element = array.dtype.itemsize
         chunk = array.chunks or slab(array.shape, element, self.stripe)

@@ -158,7 +158,7 @@ def _write_elements(
     )
 
     def put(number: int, data: NDArray[np.uint8], boxes: list[Box], parts: list[Part]) -> None:
-        """Write the data of one round to a contiguous file."""
+        """Write the data of one round, as the aggregator has collected it, to a contiguous file."""
         assert writer is not None
         writer.put(number, data, block)
 
@@ -182,7 +182,9 @@ def _write_chunks(access: Access, array: Described, place: Path, held: Any, layo
     chunks = team.on_all(lambda: None if aggregator is None else form.chunks(place))
 
     def put(number: int, data: NDArray[np.uint8], boxes: list[Box], parts: list[Part]) -> None:
-        """Write the chunks of a round."""
+        """Write the chunks of one round, as the aggregator has collected them, through the
+        library.
+        """
         assert chunks is not None
         with telling_of(access.path, "cannot be written"):
             for box, part in zip(boxes, parts, strict=True):
@@ -196,7 +198,10 @@ def _write_chunks(access: Access, array: Described, place: Path, held: Any, layo
 
 
 class _PendingFile:
-    """The file without its elements; rank 0 creates it and renames it when it is complete."""
+    """An array file that is being written under a temporary name; only rank 0 uses this class.
+
+    It creates the file without elements, and renames it when all elements are written.
+    """
 
     def __init__(self, access: Access, array: Described) -> None:
         """Create the temporary file; refuse an array that the format cannot store."""
@@ -231,7 +236,15 @@ class _PendingFile:
             raise
 
     def _reserve(self, array: Described) -> Described:
-        """Extend the file to its final length."""
+        """Extend the file to its final length, and write its header.
+
+        Returns:
+            the array, with the offset of its elements in the file.
+
+        Raises:
+            IsthmusError: the disk has too little space.
+
+        """
         access, place = self._access, self._temporary.place
         volume, there = os.statvfs(place), place.stat()
         free = volume.f_bavail * volume.f_frsize + there.st_blocks * SECTOR

@@ -16,7 +16,8 @@ SHARE_OF_LIMIT = 0.5
 
 
 def packed(costs: Sequence[float], tasks: int) -> list[list[int]]:
-    """Pack positions into at most `tasks` tasks of about equal cost.
+    """Pack units of work, named by their positions in `costs`, into at most `tasks` tasks of about
+    equal cost.
 
     Each position, the most expensive first, goes to the task with the least cost so far: the
     longest task is at most 4/3 of the optimum (Graham, Bounds on multiprocessing timing anomalies,

@@ -12,8 +12,9 @@ pub(super) struct Solved {
     pub lower_bound: u32,
 }
 
-/// Minimise the number of chosen nodes such that each closed neighbourhood has one. Start with the
-/// set `start`, and open at most `nodes_max` nodes of the search tree.
+/// Search for a smallest set of nodes such that each of `neighborhoods` (a node with its
+/// neighbours) contains a node of the set. Start with the set `start`, and open at most `nodes_max`
+/// nodes of the search tree.
 pub(super) fn solve(neighborhoods: &Neighborhoods, start: &[u32], nodes_max: u64) -> Solved {
     let mut problem = Problem::new(OptimizationDirection::Minimize);
     let chosen: Vec<Variable> = (0..neighborhoods.node_count())
