@@ -245,7 +245,7 @@ def _workers_of(executor: Any) -> Any:
 
 @contextmanager
 def _user_errors(spec: RunSpec) -> Iterator[None]:
-    """Convert errors of the executor to errors of isthmus."""
+    """Raise exceptions of the executor in the block as errors of isthmus."""
     try:
         yield
     except IsthmusError:

@@ -26,7 +26,7 @@ pub enum Ready {
     At(u64),
     /// The message becomes ready `delay` cycles after the tail of message number `of` has arrived.
     After {
-        /// Number of the message whose tail must arrive first.
+        /// Number of the message whose tail must arrive before this message becomes ready.
         of: usize,
         /// Number of cycles from the arrival of that tail until this message is ready.
         delay: u64,

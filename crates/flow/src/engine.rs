@@ -23,7 +23,8 @@ enum Event {
     Timer(u64, u32),
     /// A transfer begins: the sequence number of its offer, and its slot.
     Begin(u64, FlowId),
-    /// The latency of a transfer ends: the number of the transfer, and its slot.
+    /// The latency of a transfer ends, and its bytes start to move: the number of the transfer, and
+    /// its slot.
     Move(u64, FlowId),
 }
 
@@ -396,6 +397,7 @@ fn crossed_twice(path: &[u32]) -> Option<u32> {
 impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
     type Message<'a> = Transfer<'a, T>;
 
+    /// Return the present time of the simulation in ticks.
     #[inline]
     fn now(&self) -> Cycles {
         self.now

@@ -32,7 +32,8 @@ struct Inner {
     event_bytes: usize,
     answer_bytes: usize,
     missed: u64,
-    /// Unsent news of lasting links: the latest of each kind per link, with the link's key.
+    /// Unsent news of lasting links (links that outlast their sockets): for each number of a link
+    /// and kind of news, the key of the link and the latest news.
     news: BTreeMap<(u16, bool), (String, LinkNews)>,
     /// Number of requests of the session that wait for a later answer.
     waits: u32,
@@ -216,7 +217,7 @@ mod tests {
         }
     }
 
-    /// Return the event that an ADU with this number was moved.
+    /// Return an event: the application data unit (ADU) with this number was moved.
     fn moved(adu: u64) -> Event {
         let (stream, good) = (1, true);
         Event::Moved { stream, adu, good }

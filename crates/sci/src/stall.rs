@@ -29,7 +29,7 @@ pub struct Stall {
     pub nodes: Vec<u32>,
 }
 
-/// State of an engine from which a stall is detected.
+/// Progress of an engine: the state from which it is detected whether the engine has stalled.
 pub(crate) struct Progress {
     pub now: Cycles,
     pub last_delivery: Cycles,
@@ -41,7 +41,8 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Returns the stall if no packet has been delivered for `limit` cycles.
+    /// Returns the stall if no packet has been delivered for `limit` cycles, else `None`. `nodes` is
+    /// called only for a stall and returns the nodes that take part in it.
     pub fn stalled(&self, limit: Cycles, nodes: impl FnOnce() -> Vec<u32>) -> Option<Stall> {
         let since = self.last_delivery.max(self.oldest?);
         if self.now < since + limit {

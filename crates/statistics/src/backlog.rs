@@ -19,8 +19,9 @@ const CAPACITY: usize = 512;
 pub struct Backlog {
     points: Vec<Point>,
     latest: Option<Point>,
-    /// Number of samples to skip after each stored sample. `skip_left` counts the remaining ones.
+    /// Number of samples to skip after each stored sample.
     skip: u64,
+    /// Number of samples still to skip before the next one is stored.
     skip_left: u64,
 }
 
@@ -233,7 +234,7 @@ mod tests {
     /// Checks that the growth of the backlog is per offered demand, not per time.
     #[test]
     fn growth_is_counted_per_demand() {
-        // The first 100 demands increase the backlog by 20, the next 300 by 30.
+        // After each block of 100 demands the backlog is 20, 30, 40 and 50.
         let backlog = Backlog::from_blocks(0, &[(100, 20), (100, 30), (100, 40), (100, 50)]);
         assert_eq!(backlog.offered(), 400);
         assert_eq!(backlog.growth(2).unwrap(), [30.0 / 200.0, 20.0 / 200.0]);

@@ -60,7 +60,7 @@ mod tests {
             estimate(-100.0, 2.8),
             estimate(100.0, 2.5),
         ];
-        // (2.8 / 2)^2 * 1.2 = 2.352
+        // The worst half-width is 2.8 %, the target 2 %: (2.8 / 2)^2 * 1.2 = 2.352.
         assert!((more_work(&all, 0.02).unwrap() - 2.352).abs() < 1e-12);
         assert_eq!(more_work(&all[..1], 0.02), None);
         assert_eq!(more_work(&[], 0.02), None);

@@ -22,7 +22,7 @@ pub struct Recorder {
     current_left: u64,
     segment_size: u64,
     closed: Vec<Histogram>,
-    /// Number of observations before the mark, which no segment contains any more.
+    /// Number of observations before the mark. The series contains them, the histograms do not.
     forgotten: u64,
 }
 

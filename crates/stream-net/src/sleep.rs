@@ -99,8 +99,8 @@ impl Driver {
         let deadline = [round, soon, until].into_iter().flatten().min();
         let remaining = deadline.map(|at| at.saturating_duration_since(Instant::now()));
         self.poll(remaining, &polled)?;
-        // Clear the signal only after a sleep. Without one, it stays set: the caller runs when the
-        // turn ends in any case.
+        // Clear the wake signal here, after the sleep. The returns above leave it set, because the
+        // driver works on without a sleep.
         let woken = self.wake_signal().clear();
         let now = self.now();
         if woken {
@@ -207,8 +207,8 @@ impl Driver {
             if let Some(output) = &link.output
                 && let Some(fd) = output.fd()
             {
-                // The reader of a ring signals both events, room and its departure, with a byte to
-                // the driver.
+                // Poll a ring for input, although the driver writes to it: its reader sends a byte
+                // when there is room in the ring, or when it departs.
                 let what = if output.is_ring() {
                     PollFlags::IN
                 } else {
@@ -230,8 +230,8 @@ impl Driver {
                     when(reads, PollFlags::IN) | when(writes, PollFlags::OUT)
                 }
                 Transport::Plain(plain) => {
-                    // Look up the state only if the connection receives, because that costs more
-                    // than polling its socket.
+                    // Look up the state of the connection only if it receives, because the lookup
+                    // costs more than polling a socket that is not needed.
                     let spec = plain.receives().then(|| self.connections.get(id)).flatten();
                     let reads = spec.is_none_or(|spec| plain.wants_read(&spec.expects));
                     when(reads, PollFlags::IN) | when(plain.wants_write(), PollFlags::OUT)

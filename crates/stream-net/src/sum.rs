@@ -1,5 +1,5 @@
-//! Checksums of data in pieces: SUs of links, and parts of SUs from single reads. They are combined
-//! into the checksums of packets (paper, 4.1 and 4.2).
+//! Checksums of pieces of data: striping units (SUs) from links, or parts of them from single
+//! reads. They are combined into the checksums of packets (paper, 4.1 and 4.2).
 
 use isthmus_stream::StreamId;
 use isthmus_stream::checksum::{Checksum, Partial, combine_crc32c, crc32c};
@@ -86,7 +86,7 @@ impl Sum {
 pub(crate) struct Pieces {
     /// The stream, the application data unit and the transfer unit to which the pieces belong.
     of: Option<(StreamId, u64, u64)>,
-    /// Length and checksum of each piece, by its first byte.
+    /// Length in bytes and checksum of each piece, by the position of its first byte.
     sums: BTreeMap<u64, (u64, Sum)>,
 }
 

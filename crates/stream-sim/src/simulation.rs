@@ -66,7 +66,8 @@ pub struct Figures {
     pub last_row: RowFigures,
 }
 
-/// Mean times of the transfer units of a row, in nanoseconds (Figure 16).
+/// Mean times in nanoseconds that the transfer units of one row of cells spend in each phase of
+/// their transfer to the interface (Figure 16 of the paper).
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct RowFigures {
     /// Time from the start of the reshuffling of a transfer unit to its end.

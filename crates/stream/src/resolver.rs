@@ -44,8 +44,9 @@ impl View<'_> {
         free
     }
 
-    /// Reports each reason for which a stream cannot be scheduled yet: its connection, order,
-    /// sequencing.
+    /// Calls `report` for each condition for which a stream waits: its connection is not open,
+    /// another stream is before it on the connection, or a stream that it must follow has not
+    /// ended.
     pub fn waits_for_order(&self, id: StreamId, report: &mut dyn FnMut(Wait)) {
         let Some(stream) = self.streams.get(&id) else {
             return;
@@ -62,8 +63,8 @@ impl View<'_> {
             }
         }
         for other in &stream.after {
-            // A followed stream without a status record was done: its failure would have ended this
-            // one.
+            // Wait only for streams that have not ended. An ended one was successful: its failure
+            // would also have ended this stream.
             if live(self.streams, *other).is_some() {
                 report(Wait::After(*other));
             }
@@ -235,7 +236,8 @@ impl View<'_> {
     }
 }
 
-/// A wait of one stream for another: sequencing, or order on a connection.
+/// One hop in a chain of waits: a stream waits for another one, because it must follow it or comes
+/// after it on the same connection.
 #[derive(Clone, Copy, Debug)]
 struct Hop {
     from: StreamId,

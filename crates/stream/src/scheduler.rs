@@ -25,7 +25,8 @@ pub(crate) struct Need {
     pub permanent: bool,
 }
 
-/// The resources of one direction, and the streams that wait for them.
+/// The staging memory and the engines for streams of one direction (transmit or receive), and the
+/// streams that wait for them.
 #[derive(Debug, Default)]
 pub(crate) struct Scheduler {
     pub staging_total: u64,
@@ -154,8 +155,8 @@ impl Scheduler {
         Next::Taken(stream)
     }
 
-    /// Returns whether a stream waits for the resources of an active stream of `app`:
-    /// `Some(permanent)` says whether the waiting stream is permanent.
+    /// Looks for a waiting stream that could use the resources of an active stream of `app`.
+    /// Returns whether the waiting stream is permanent, or `None` if no stream waits.
     pub fn waiter(
         &self,
         app: AppId,

@@ -161,12 +161,13 @@ def by_ranks(
     tell: Tell,
     rates: Rates | None = None,
 ) -> Trial | None:
-    """Move synthetic data between the ranks of MPI; return the result on rank 0.
+    """Move synthetic data between the ranks of MPI; return the result on rank 0, `None` on others.
 
-    Without `rates`, those of `form`, or of all candidate forms, are measured first.
+    Without `rates`, the rates of the exchange form `form` are measured first; if `form` is `None`,
+    those of all forms.
 
     Raises:
-        IsthmusError: on all ranks alike.
+        IsthmusError: the ranks cannot do this redistribution. All ranks raise the same error.
 
     """
     from mpi4py import MPI

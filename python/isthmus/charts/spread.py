@@ -70,7 +70,8 @@ def thinned(edges: list[float], shares: list[float]) -> list[tuple[float, float]
     if len(pairs) <= EDGES:
         return pairs
     kept = [pairs[0]]
-    # Choose half of the steps by the fall of the share, and half by the fall of its logarithm.
+    # Keep a step if the share has fallen enough since the last kept step: by a fixed amount, or by
+    # this factor. Each of the two rules keeps at most half of `EDGES` steps.
     factor = (max(shares[-1], min(s for s in shares if s > 0)) / shares[0]) ** (2 / EDGES)
     for pair in pairs[1:-1]:
         last = kept[-1][1]

@@ -132,8 +132,9 @@ def _os_error_message(error: OSError) -> str:
 
 @contextmanager
 def _interrupts_handled() -> Iterator[None]:
-    """Restore a Ctrl-C that Python has converted to another error, as before 3.12 during the
-    creation of a class.
+    """Raise `KeyboardInterrupt` instead of any error in the block that a Ctrl-C caused.
+
+    Before 3.12, Python replaces a Ctrl-C during the creation of a class by another error.
     """
     try:
         yield

@@ -91,7 +91,7 @@ def _nodes(
             handletextpad=0.1,
             columnspacing=1.0,
         )
-        # Move the caption below the legend, which takes its position.
+        # Move the caption down, because the legend is drawn in its usual position.
         ax.xaxis.labelpad = 8 + 14 * -(-len(handles) // 3)
 
 

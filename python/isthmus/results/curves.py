@@ -30,7 +30,9 @@ def model_label(view: View) -> str:
 
 
 def load_bound(view: View, series: Series) -> float | None:
-    """Return the load at which a series saturates by analysis; None if no point comes near it."""
+    """Return the load at which the analysis predicts saturation of a series; None if the loads of
+    all its points are below it.
+    """
     for point in series.points:
         at = point.measure("accepted")
         if at and at.analytic is not None and point.load is not None and at.analytic < point.load:

@@ -137,8 +137,8 @@ class Sweep:
         return {**of_run, **of_result(self.run), **found, **of_run}
 
     def _overrides_from(self, place: Sequence[int]) -> list[str]:
-        """Return overrides for all values of each axis, with those of one point first, because the
-        core reports the first point.
+        """Return overrides that set each axis to all of its values, those of the point at `place`
+        first: the core reports only the first point.
         """
         axes = zip(self.values.items(), place, strict=True)
         return [_override(key, [*of[at:], *of[:at]]) for (key, of), at in axes]

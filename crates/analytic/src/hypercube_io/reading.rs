@@ -27,7 +27,8 @@ pub enum Uniform {
 pub enum ClassOneWait {
     /// No part of the wait. The paper: "n_IO service time calculations fully characterize the I/O network".
     Omitted,
-    /// Half of the wait: replies, which are half of the messages, continue to channels D; forwards do not.
+    /// Half of the wait. Half of the messages on the I/O links are replies and continue to channels D; the other half
+    /// are forwarded requests and do not.
     Half,
     /// The whole wait: D is "subsequently traversed".
     Full,
@@ -40,7 +41,7 @@ pub enum ClassOneWait {
 pub enum Interface {
     /// Messages do not wait at these lanes, as the paper assumes "for high k, m, n and r".
     NoWait,
-    /// Each kind of channel is a queue with its number of lanes.
+    /// Messages wait at these lanes. The lanes of each kind of channel are the servers of one queue.
     Queued,
 }
 
@@ -138,12 +139,13 @@ impl Reading {
         }
     }
 
-    /// Return the reading with every factor computed from the traffic instead of approximated: rates and path lengths
-    /// are counted, every channel is a queue, each message class adds the waits of its own path, M/G/b.
+    /// Return the reading that computes every factor from the traffic instead of approximating it. Rates and path
+    /// lengths are counted over pairs of nodes, every channel is an M/G/b queue, and each class of messages waits only
+    /// on its own path.
     ///
-    /// Inside the PE cube the waits vary: short messages that wait behind a block for a D channel hold the links behind
-    /// them for far longer than their length. In the I/O cube, where all relevant worms are long, the lengths alone set
-    /// C^2. Carrying the variance of waits along there, too, would count part of them twice and saturate too early.
+    /// In the PE cube the service times include the varying waits for later channels: a short message behind a block
+    /// holds its links for far longer than its length. In the I/O cube C^2 follows from the message lengths alone,
+    /// because all relevant messages are long. With the variance of waits the model would saturate there too early.
     pub const fn counted() -> Self {
         Self {
             io_rate: Uniform::Counted,

@@ -175,7 +175,8 @@ mod tests {
             let torus = torus(&PAPER, nodes).unwrap();
             assert!(close(torus, general));
             assert!(close(torus, single_ring(&PAPER) * f64::from(nodes + 1)));
-            // Longer echoes make Table 2 lower than the bound, which it approaches for large N.
+            // The formula of Table 2 stays below the bound and approaches it for large N, because it
+            // counts more links for echoes.
             assert!(counter_rotating(&PAPER, nodes).unwrap() < counter_rotating_bound(&PAPER));
         }
         let large = counter_rotating(&PAPER, 60_000).unwrap();

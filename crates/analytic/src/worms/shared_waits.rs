@@ -71,7 +71,8 @@ mod tests {
         };
         let expected = (rate * share).powi(2) * probability * block.powi(3) / 24.0;
         assert!((shared.wait(rate, 2, 0.0).1.mean / expected - 1.0).abs() < 0.01);
-        // With three lanes, one more worm must arrive first.
+        // With three lanes, a worm waits only if two others have arrived before it, so the mean wait is
+        // shorter.
         let (probability, three) = shared.wait(rate, 3, 0.0);
         assert!(probability > 0.0 && three.mean < expected * rate * share * block);
     }

@@ -93,7 +93,8 @@ pub(super) fn overlay(built: &Built, traffic: &TrafficSpec) -> Overlay {
         .and_then(|queueing| solve(built, &queueing).ok())
         .unwrap_or_default();
     if traffic.outstanding != Outstanding::Unlimited {
-        // A limit on demands in flight changes latencies and may itself cause saturation; channel loads stay valid.
+        // Drop the latencies: the model ignores the limit on demands in flight, which changes them. The channel
+        // loads stay valid.
         overlay.measures.clear();
         (overlay.saturation, overlay.bottleneck) = (None, None);
     }
@@ -338,7 +339,8 @@ fn measures(
             put(format!("{}.router", class.name()), latency.router);
         }
     }
-    // Response times add software, devices and the flits behind the headers.
+    // Add the response times. They exceed the header latencies by the times of the software, of the devices, and
+    // of the flits behind the header.
     let startup = machine.startup() as f64;
     let misses = 1.0 - spec.device.cache_hit_rate;
     let traffic = &queueing.model.traffic;

@@ -141,8 +141,8 @@ impl JobRoutes {
         }
     }
 
-    /// Add the buffers behind the links to the queueing network of the model. Return the largest ratio of the load of
-    /// a link to the load that the buffer behind it sustains.
+    /// Add to the queueing model the buffers into which the links send. Return the largest ratio, over all links, of
+    /// the load of a link to the load that its buffer sustains.
     pub fn buffers(
         &mut self,
         fabric: &impl Fabric,

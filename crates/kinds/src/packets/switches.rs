@@ -143,8 +143,8 @@ impl<S: Switches> Fabric for S {
         }
     }
 
-    /// Return the links between two vertices, given the first of these links; or all links out of a group or into
-    /// it.
+    /// Return a bundle by its number: the parallel links between two vertices if it is the number of the first of
+    /// them; for numbers above those of all links, all links out of a group or into it.
     fn bundle(&self, first: u32) -> Bundle {
         let wiring = self.routed().wiring();
         if let Some(cut) = first.checked_sub(wiring.link_count()) {
@@ -184,8 +184,8 @@ fn followed_choices<S: Switches>(switches: &S) -> Option<[u32; 2]> {
     (switches.choices()).filter(|choices| *choices == [1, 1] || is_few(choices))
 }
 
-/// Return the minimum share of the packets from `from` to `to` that leaves the group of `from`, and that enters each
-/// other group. Packets are spread evenly over the classes of channels.
+/// Return the minimum shares of the packets from node `from` to the nodes `to` that cross cuts: the links out of the
+/// group of `from`, and the links into each other group. Packets are spread evenly over the classes of channels.
 fn cuts<S: Switches>(switches: &S, from: u32, to: &[u32]) -> Vec<Crossed> {
     let wiring = switches.routed().wiring();
     let nodes = wiring.node_count();
@@ -216,8 +216,8 @@ fn cuts<S: Switches>(switches: &S, from: u32, to: &[u32]) -> Vec<Crossed> {
     shares.into_iter().map(crossed).collect()
 }
 
-/// Return whether a cut (all links between a group of switches and the rest) has the links out of the group; else it
-/// has the links into the group.
+/// Return whether the cut with this number consists of the links out of a group of switches (true), or of those into
+/// the group (false).
 fn is_out(cut: u32) -> bool {
     cut.is_multiple_of(2)
 }

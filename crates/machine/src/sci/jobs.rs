@@ -39,7 +39,7 @@ struct Tag {
     kind: TagKind,
 }
 
-/// Kind of a packet, or of a timer of a message.
+/// Kind of event to which a tag belongs: a packet of a message, or a timer of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TagKind {
     /// Packet: the first request of a message.
@@ -473,8 +473,8 @@ impl<O: Observer> Handler for Driver<'_, O> {
 
     const REMINDED: bool = true;
 
-    /// Handle the handover of a packet to its interface: after the first request of a message, its process
-    /// may continue.
+    /// Handle the event that a packet was generated and handed to its interface. If it is the first request
+    /// of a message, the process that sends the message may continue.
     fn generated(&mut self, _: u32, time: Cycles, tag: Tag, offers: &mut Offers<Tag>) {
         if tag.kind != TagKind::First {
             return;

@@ -29,9 +29,9 @@ const PREFETCH_EVENTS_MIN: usize = 4;
 /// above the indices of all links of a route.
 pub(super) const ROUTE_CHOICE: u32 = 1 << 17;
 
-/// Return the argument `link` of the random function [`tie`] for a random choice that the network
-/// makes at a link. It differs from the argument for the choice among equal links, except in a
-/// plain network, which makes only one of the two choices.
+/// Return the number to pass as `link` to the random function [`tie`] for the routing choice at a
+/// link. It differs from `link` itself, which the choice among equal links uses, so that the two
+/// choices are independent. A plain network makes only one of them, so there it is `link`.
 pub(super) fn network_choice<W: Routes>(link: u32) -> u32 {
     match W::PLAIN {
         true => link,
@@ -43,7 +43,7 @@ pub(super) fn network_choice<W: Routes>(link: u32) -> u32 {
 /// frees them.
 pub(super) trait SwitchingMethod: Clone + Debug + Sized {
     /// Whether packets occupy lanes (virtual channels) for longer than the transmitters of links.
-    /// If so, the engine counts the ticks of lanes separately.
+    /// If so, the engine records how long lanes are occupied, besides how long transmitters are.
     const LANES: bool;
 
     /// Return when the next packet of a message can start on one of these links of its node, or
@@ -115,8 +115,8 @@ pub(super) struct Core<T, W, H> {
     pub(super) links: Links,
     /// Packet headers that wait, by group of links. A group has the number of its first link.
     pub(super) groups: Vec<Group>,
-    /// Packets whose headers are served when the tick ends, unless other headers request the same
-    /// links.
+    /// Packets that get links at the end of this tick, because the header of no other packet waited
+    /// for these links. A packet waits, too, if another one requests them by then.
     pub(super) requesting: Vec<PacketId>,
     /// Groups of links, and output buffers, to check when the tick ends. An output buffer is stored
     /// as its link plus [`MARK`](super::outputs::MARK).
@@ -130,7 +130,8 @@ pub(super) struct Core<T, W, H> {
     reminders: Vec<VecDeque<(Cycles, T)>>,
     /// Messages and reminders that the handler offers in answer to a report.
     offers: Offers<T>,
-    /// Propagation delay of each link; empty if the network is plain.
+    /// Propagation delay of each link in ticks; empty if the network is plain, that is, without
+    /// such delays.
     lengths: Vec<Cycles>,
     /// Whether the network is so large that prefetching saves time.
     pub(super) large: bool,
@@ -142,7 +143,8 @@ impl<T: Copy, W: Routes, S: SwitchingMethod> LocalView for Core<T, W, S> {
         S::occupied(self, link)
     }
 
-    /// Return the load of the packets that wait for the run of links that starts with `first`.
+    /// Return the load of the packets that wait for any of the equivalent links of which `first` is
+    /// the first.
     fn waiting(&self, first: u32) -> u64 {
         let waiting = self.groups[first as usize].waiting.iter();
         waiting
@@ -164,8 +166,9 @@ impl<T: Copy, W: Routes, S: SwitchingMethod> Core<T, W, S> {
         let ends = (0..count).map(|link| routes.end(link));
         let links = Links::new(ends, &groups, lanes, S::LANES);
         let large = count >= LARGE;
-        // The events that follow from a packet lie a few packet lengths ahead. Slots of the queue
-        // may be longer where few events happen at a time.
+        // Choose the time span of the event queue, in packet lengths: most events that a packet
+        // causes happen within a few of them. A small network has few events per tick, so the span
+        // may be longer.
         let lengths = if large { 4 } else { 16 };
         let packet = rules.byte * rules.wire_bytes(u64::from(rules.payload));
         let longest = (0..count).map(|link| routes.length(link)).max();

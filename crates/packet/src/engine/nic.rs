@@ -27,11 +27,13 @@ pub(super) struct Nic {
     next_number: u32,
     /// Whether an attempt to inject is due at the end of this tick.
     pub dirty: bool,
-    /// Busy ticks of the DMA engine, packets sent, bytes of data received and packets received: see
-    /// [`Counters`](crate::Counters).
+    /// Number of ticks in which the DMA engine was busy.
     pub dma: u64,
+    /// Number of packets sent.
     pub sent: u64,
+    /// Number of bytes of data received.
     pub bytes: u64,
+    /// Number of packets received.
     pub received: u64,
     /// Messages by queue. The first message of a queue is being sent or will be sent next.
     queues: Vec<VecDeque<MessageId>>,
@@ -138,7 +140,8 @@ impl<T: Copy, W: Routes, S: SwitchingMethod> Core<T, W, S> {
         let packets = &self.rules;
         let state = &mut self.messages[message];
         state.data = true;
-        // The packets of the data go in the direction opposite to the request.
+        // Reset the routing state for the data packets, which go from the receiver of the request
+        // back to its sender.
         state.state = self
             .routes
             .initial_state(state.message.to, state.message.from);

@@ -247,8 +247,8 @@ impl Routes for Dragonfly {
         most.min(self.shape.groups())
     }
 
-    /// Return each link out of a router as a run of its own, with the number of ports of the
-    /// router.
+    /// Return the runs (sets of equivalent links) of the network, each with the number of ports of
+    /// its router. In a dragonfly each link is a run by itself.
     fn runs(&self) -> impl Iterator<Item = (Run, u32)> {
         let nodes = self.node_count();
         let switches = nodes..nodes + self.wiring.switch_count();
@@ -359,7 +359,8 @@ mod tests {
             assert_eq!(at.vertex, header.to);
             seen(so_far);
         } else {
-            // Try random numbers that together select every link of any run of a few links.
+            // Try evenly spaced random numbers, which together select each of up to four parallel
+            // links.
             let mut tried = Vec::new();
             for random in (0..4).map(|part| part << 62) {
                 let mut header = header;

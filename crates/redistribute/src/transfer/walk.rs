@@ -8,16 +8,18 @@ use std::ops::Range;
 /// another, in the order of their destinations.
 #[derive(Clone, Debug)]
 pub(super) struct Walk {
-    /// Size in bytes of the unit of copying: an element, or all dimensions that are whole on both sides.
+    /// Number of bytes that are copied as one piece: one element, or a block of elements that is
+    /// contiguous in both arrays.
     unit: usize,
-    /// Dimensions of the section, the slowest first.
+    /// Dimensions of the section, in descending order of their strides in the destination array.
     dims: Vec<DimWalk>,
-    /// Index of the dimension along which the destination is cut into tiles.
+    /// Index in `dims` of the dimension with the largest stride in the destination array, among
+    /// those with several indices. The destination is cut into tiles along it.
     slowest: usize,
 }
 
-/// One dimension of a walk through the runs of a section: its families of indices, and its strides
-/// in both arrays.
+/// One dimension of a walk through a section of an array: the regular sets of indices that belong
+/// to the section, and the strides of the dimension in both arrays.
 #[derive(Clone, Debug)]
 struct DimWalk {
     families: Vec<Family>,
@@ -216,8 +218,8 @@ fn last_of(family: &Family) -> (u64, u64) {
     (first.from + from + len - 1, first.to + to + len - 1)
 }
 
-/// Return a family of the same indices, with runs that are contiguous on both sides merged into
-/// one.
+/// Return a family of the same indices in which consecutive runs without gaps between them in both
+/// arrays are merged.
 fn contiguous(family: &Family) -> Family {
     let mut joined = *family;
     let is_dense = |by: At, len: u64| by.from == len && by.to == len;

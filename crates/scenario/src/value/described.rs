@@ -61,6 +61,8 @@ impl fmt::Debug for Described {
 mod tests {
     use super::*;
 
+    /// Checks that type-erased values are compared and printed like plain values, and are equal only
+    /// if their types are equal.
     #[test]
     fn erased_values_are_compared_and_printed_like_values_of_their_type() {
         let one = Described::new(1u32);

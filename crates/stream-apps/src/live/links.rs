@@ -1,4 +1,5 @@
-//! Writers of the cells' data to the links, at a limited rate if one is set.
+//! Writers of the data of the cells (processors) to the links to an interface, at a limited rate if
+//! one is set.
 
 use super::cells::Cells;
 use crate::error::Error;
@@ -12,7 +13,7 @@ use std::time::{Duration, Instant};
 pub enum Adu {
     /// Large blocks: the bytes in the order of the application data unit.
     Large(Arc<Vec<u8>>),
-    /// Small blocks, each of which is a striping unit.
+    /// Small blocks: the bytes divided among the cells (processors); each block is sent alone.
     Small(Arc<Cells>),
 }
 

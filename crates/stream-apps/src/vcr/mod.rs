@@ -207,7 +207,7 @@ impl Vcr {
         self.ranks.failure().or(ended)
     }
 
-    /// Return the progress so far.
+    /// Return the numbers of frames that the screens have shown so far, and of those that were late or dropped.
     #[must_use]
     pub fn figures(&self) -> Figures {
         let progress = self.interface.progress(&self.streams);

@@ -153,7 +153,8 @@ pub(crate) struct Link {
     pub grace: Duration,
     /// The state of a resumable link. None if the link ends with its socket.
     pub resumable: Option<Resumable>,
-    /// While the link is cut: the end of its grace period.
+    /// If the link is cut: the time at which its rank counts as lost unless the link is restored.
+    /// `None` otherwise.
     pub cut_until: Option<Instant>,
     pub cut: bool,
 }

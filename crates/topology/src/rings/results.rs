@@ -83,6 +83,6 @@ impl std::error::Error for WaitCycle {}
 pub(super) struct AllPairs {
     /// Averages over uniform traffic between all live nodes.
     pub averages: Averages,
-    /// Whether queues can wait for one another in a cycle.
+    /// `Ok` if queues never wait for one another in a cycle; otherwise such a cycle.
     pub waiting: Result<(), WaitCycle>,
 }

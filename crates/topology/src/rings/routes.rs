@@ -52,7 +52,8 @@ pub(super) enum Method {
     Arithmetic(Grid),
     /// All paths are found in a table of all pairs of nodes.
     Table(Table),
-    /// Dimension order by arithmetic if its path is intact, otherwise the table.
+    /// The path in dimension order is computed by arithmetic. If it contains a fault, the path is
+    /// taken from the table instead.
     Mixed(Grid, Table),
 }
 
@@ -178,8 +179,8 @@ impl Routes {
             }
             Method::Mixed(grid, table) => {
                 let works = |ring| self.fabric.is_in_service(ring);
-                // Random choices on a path that turns out to be broken do not affect the choices
-                // after it.
+                // Take the path in dimension order. If it turns out to be broken, take one from the
+                // table instead, with new random choices.
                 let whole = grid.dimension_order(source, destination, works, choose, out);
                 if whole.is_none() {
                     out.clear();
