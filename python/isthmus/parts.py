@@ -284,7 +284,7 @@ def run_part(spec: RunSpec, part: Part) -> Done:
         )
     try:
         experiment = _cached_experiment(spec)
-        # Reading the scenario once must not count for the duration of points.
+        # Start the clock only now: reading the scenario above does not count for the points.
         began = _now()
         entries, report = experiment.compute(part)
         took_s = min(now - then for now, then in zip(_now(), began, strict=True))

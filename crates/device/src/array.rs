@@ -33,7 +33,8 @@ pub(crate) struct Array {
 }
 
 impl Array {
-    /// Return an idle array. It chooses first disks with stream 0; disk i uses stream i + 1.
+    /// Return an idle array. `stream` returns random streams by number: the first disk of each request is chosen with
+    /// stream 0, and disk i uses stream i + 1.
     pub(crate) fn new(
         striping: Striping,
         disk: Disk,

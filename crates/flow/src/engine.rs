@@ -395,6 +395,7 @@ fn crossed_twice(path: &[u32]) -> Option<u32> {
 }
 
 impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
+    /// Type of the messages that are offered to this engine.
     type Message<'a> = Transfer<'a, T>;
 
     /// Return the present time of the simulation in ticks.
@@ -415,12 +416,14 @@ impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
     }
 
     #[inline]
+    /// Returns the number of transfers that were offered and have not ended.
     fn under_way(&self) -> u64 {
         self.under_way
     }
 }
 
 impl<T: Copy, H: Handler<Tag = T>> RunUntil<H> for Engine<T> {
+    /// Runs all events before the time `limit`, or until the handler has finished.
     fn run_until(&mut self, limit: Cycles, handler: &mut H) -> Ran {
         while !handler.finished() {
             let coming = self.future.peek();

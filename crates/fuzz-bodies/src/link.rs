@@ -129,7 +129,8 @@ impl World {
             frame.offset,
             su.bytes as usize,
         ));
-        // If the socket is full, the frame is cut in the middle.
+        // If the socket is full, the frame is cut in the middle, and the rest of the bytes on the
+        // link are no frames any more.
         self.tainted |= !rank.write(&bytes);
         *written += 1;
     }

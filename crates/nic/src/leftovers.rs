@@ -60,8 +60,10 @@ impl WriteJournal {
 }
 
 impl Drop for WriteJournal {
+    /// Removes the journal of the daemon that ends, unless it names an unfinished file.
     fn drop(&mut self) {
-        // Keep a journal that names a file, because its writer hangs. The next daemon removes both.
+        // Remove the journal only if it names no file. Otherwise a thread still hangs while it
+        // writes that file; the next daemon removes the file and the journal.
         if Journal::paths(&self.file).is_ok_and(|paths| paths.is_empty()) {
             let _ = unlinkat(&self.directory, &self.name, AtFlags::empty());
         }

@@ -5,7 +5,7 @@ use isthmus_wire::{Error, Result, Signal};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Maximum number of queued events of a session. `MAX_EVENT_BYTES` is the maximum of their bytes.
+/// Maximum number of queued events of a session.
 const MAX_EVENTS: usize = 4096;
 /// Maximum size of all queued events of a session, in bytes.
 const MAX_EVENT_BYTES: usize = LINE_BYTES;

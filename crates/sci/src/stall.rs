@@ -41,8 +41,8 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Returns the stall if no packet has been delivered for `limit` cycles, else `None`. `nodes` is
-    /// called only for a stall and returns the nodes that take part in it.
+    /// Returns the stall if no packet has been delivered for `limit` cycles, else `None`. `nodes`
+    /// returns the nodes that take part in a stall, and is called only for a stall.
     pub fn stalled(&self, limit: Cycles, nodes: impl FnOnce() -> Vec<u32>) -> Option<Stall> {
         let since = self.last_delivery.max(self.oldest?);
         if self.now < since + limit {

@@ -114,7 +114,7 @@ impl Driver {
         Ok(woken)
     }
 
-    /// Returns the set of links and connections to poll that contains only the busy ones.
+    /// Returns the links and connections to poll while any are busy: only the busy ones.
     fn busy(&self) -> Polled {
         Polled {
             links: self.busy_links.ids(),
@@ -122,7 +122,7 @@ impl Driver {
         }
     }
 
-    /// Returns the set of links and connections to poll that contains all of them.
+    /// Returns all links and connections as the set to poll.
     pub(crate) fn all_polled(&self) -> Polled {
         Polled {
             links: self.links.keys().copied().collect(),
@@ -130,7 +130,8 @@ impl Driver {
         }
     }
 
-    /// Polls these descriptors for at most `most`. The following rounds try the ready ones.
+    /// Polls the descriptors of these links and connections for at most the time `most`. Marks the
+    /// ready ones as busy, so that the driver serves them next.
     pub(crate) fn poll(&mut self, most: Option<Duration>, polled: &Polled) -> Result<()> {
         let timeout = most.and_then(|most| Timespec::try_from(most).ok());
         let wake = self.wake_signal();

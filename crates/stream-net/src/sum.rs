@@ -118,8 +118,8 @@ impl Pieces {
         self.sums.insert(at, (bytes, sum));
     }
 
-    /// Returns the checksum of bytes `at .. at + bytes`, if pieces with the same kind of checksum
-    /// cover exactly these.
+    /// Returns the checksum of bytes `at .. at + bytes`; `None` unless pieces with this kind of
+    /// checksum cover exactly these bytes.
     pub fn of(&self, checksum: Checksum, at: u64, bytes: u64) -> Option<Sum> {
         let mut next = at;
         let mut whole = Sum::new(checksum);

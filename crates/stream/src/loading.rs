@@ -1,5 +1,5 @@
-//! The execution module on receive: loads packets into buffers, and skips the gaps that lost
-//! packets leave.
+//! Loading of received packets into the buffers of streams. The gaps that lost packets leave are
+//! skipped.
 
 use crate::control::stream::{Stage, live};
 use crate::control::{Manager, Task};

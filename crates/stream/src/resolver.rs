@@ -91,7 +91,8 @@ impl View<'_> {
             return;
         }
         let members = stream.group.and_then(|group| self.groups.get(&group));
-        // The stream itself is a member of the group; it is never ahead of itself.
+        // The stream itself is also a member of the group: it must have finished the application
+        // data units that it started, like the other members.
         for other in members.into_iter().flatten() {
             let adu = live(self.streams, *other).map(Stream::finished);
             if let Some(adu) = adu.filter(|adu| *adu < stream.started) {
@@ -245,8 +246,8 @@ struct Hop {
     behind: Option<ConnectionId>,
 }
 
-/// Describes a cycle of waits for a message. Each hop begins in the group in which the previous one
-/// ended.
+/// Returns the text of an error message that describes a cycle of waits. Each hop begins in the
+/// lock step group in which the previous one ended.
 fn describe_cycle(hops: &[Hop]) -> String {
     let mut words = Vec::new();
     for (at, hop) in hops.iter().enumerate() {

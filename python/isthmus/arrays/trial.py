@@ -105,7 +105,9 @@ def afford(task: Description, bound: int | None, *, buffers: bool) -> None:
 def by_threads(
     task: Description, *, threads: int, repeat: int, tell: Tell, rates: Rates | None = None
 ) -> Trial:
-    """Move synthetic data in this process; measure the rates first if none are given.
+    """Move synthetic data between layouts with threads of this process, and check the result.
+
+    Without `rates`, the copy rates of this machine are measured first.
 
     Raises:
         RunFailedError: an element is wrong afterwards.

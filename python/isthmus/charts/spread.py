@@ -203,5 +203,5 @@ def _node_spec(view: View, series: Series, point: PointResult, top: float) -> Sp
 
 
 def _job_numbers(point: PointResult) -> dict[str, int]:
-    """Return the colour number of each job by name, whether it is active or not."""
+    """Return the number of each job, by name, which selects its colour; inactive jobs have one."""
     return {job.name: colour_number(n + 1) for n, job in enumerate(point.jobs)}

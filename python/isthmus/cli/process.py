@@ -219,8 +219,8 @@ def _quit(status: int) -> NoReturn:
 
 
 def _flushed() -> bool:
-    """Return whether all output was flushed; otherwise Python would retry at exit and print an
-    error.
+    """Flush standard output and standard error. Return false if that failed: then Python would
+    retry at exit and print an error.
     """
     from isthmus.cli.streams import OutputError
 

@@ -32,8 +32,10 @@ def write_study(
     *,
     plots: tuple[str, ...] = (),
 ) -> None:
-    """Write the numbers, then tables and page unless they exist. Plots are written as files
-    (``png``, ``svg``) only if requested.
+    """Write the results of a study to a folder: first the numbers, then the tables and the page.
+
+    Tables and page of the same results are not written again. The plots are written as files only
+    in the formats `plots` (``png``, ``svg``).
     """
     tell("writing", 0, 0)
     found = outcomes(study, results.run)

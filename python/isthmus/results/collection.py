@@ -69,7 +69,7 @@ class Results:
 
     @classmethod
     def of_core(cls, data: Bytes, *, canonical: str = "") -> Results:
-        """Read a result from the Rust core without checks, as it cannot have changed since."""
+        """Return the results in JSON that the Rust core has just written; it is not checked."""
         if len(data) < LARGE:
             return cls(RunResult.of_core(data), canonical=canonical, data=data)
         from concurrent.futures import ThreadPoolExecutor

@@ -76,7 +76,10 @@ def mean_of(name: str) -> Pick:
 
 
 def model_of(name: str, *, anywhere: bool = False) -> Pick:
-    """Return a function that picks the model's value, within its domain or `anywhere`."""
+    """Return a function that picks the model's value of a measure at a point.
+
+    Where the model is not valid there is no value, unless `anywhere` is true.
+    """
 
     def pick(point: PointResult) -> Number:
         """Return the model's value at a point."""

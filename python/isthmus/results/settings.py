@@ -47,7 +47,7 @@ class Setting:
 
 
 Settings = dict[str, Setting]
-"""Settings by key, in the order of the reference."""
+"""Settings by key, in the order in which the reference of scenario files lists them."""
 
 
 @dataclass(frozen=True)
@@ -123,8 +123,8 @@ class Sweep:
         try:
             answer = self._ask_core([self._overrides_for(place) for place in self.places])
         except IsthmusError:
-            # The core refuses settings without effect at the remaining points. So query each point
-            # together with all other values of the axes.
+            # The core refuses a setting that has no effect at any point of a query. So query each
+            # point together with all other points of the sweep.
             answer = self._ask_core([self._overrides_from(place) for place in self.places])
         if answer["digest"] != self.run.digest:
             raise _foreign_scenario_error()

@@ -32,7 +32,8 @@ pub enum ClassOneWait {
     Half,
     /// The whole wait: D is "subsequently traversed".
     Full,
-    /// The wait on the path of each message class: forwards never cross D, and replies cross it if they have to.
+    /// The wait on the path of each message class: forwarded requests never cross D, and replies cross it if their path
+    /// leads into the PE cube.
     ByPath,
 }
 

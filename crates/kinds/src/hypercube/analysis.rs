@@ -300,8 +300,8 @@ fn model(
     })
 }
 
-/// Return the moments of the number of blocks of one request. The model does not cover files above the split size,
-/// which are several requests at once.
+/// Return the moments of the number of blocks of the file that one request reads or writes. Return an error for files
+/// that are split into several requests, which the model does not cover.
 fn file_parts(traffic: &TrafficSpec) -> Result<Moments, Error> {
     if traffic.file_blocks_max > traffic.file_blocks_split {
         return Err(Error::Contradiction("files that are broken up"));
@@ -397,7 +397,8 @@ pub(super) fn utilisation(machine: &Machine, solution: &Solution) -> BTreeMap<St
     );
     let mut sums: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
     for used in &solution.channels {
-        // The router of a class I PE (one with an I/O node) has one link out and one in for each dimension.
+        // Determine the kind of the channel in results, and the number of such channels; of links, the number in each
+        // dimension. A class I PE (one with an I/O node) has one link out and one in per dimension.
         let (kind, count) = match used.channel.kind {
             ChannelKind::PeInject => (Kind::PeInject, pes),
             ChannelKind::PeEject => (Kind::PeEject, pes),

@@ -53,7 +53,7 @@ pub(super) struct JobRoutes {
 }
 
 impl JobRoutes {
-    /// Follow the routes of all messages of these jobs.
+    /// Return the routes of all messages of these jobs, found by following each route link by link.
     pub fn of(
         fabric: &impl Fabric,
         delay_of: impl Fn(u32) -> Time,

@@ -34,7 +34,8 @@ pub trait Switches: Debug + Send + Sync + 'static {
         None
     }
 
-    /// Return the number of random choices; see [`Fabric::choices`].
+    /// Return the numbers of outcomes of the random choices of routes, as [`Fabric::choices`] does. By default both are
+    /// 1: nothing is chosen at random.
     fn choices(&self) -> Option<[u32; 2]> {
         Some([1, 1])
     }
@@ -108,7 +109,8 @@ impl<S: Switches> Fabric for S {
         self.routed().routes().longest_route() - 1
     }
 
-    /// Return the number of random choices of a route at injection and at a link, or `None` if routes depend on load.
+    /// Return two numbers of equally likely outcomes: of the random choice of a route at injection, and of that at a
+    /// link. Return `None` if routes depend on the load.
     fn choices(&self) -> Option<[u32; 2]> {
         self.choices()
     }
@@ -123,8 +125,9 @@ impl<S: Switches> Fabric for S {
         self.longest_delay()
     }
 
-    /// Return the bundles that packets cross. If routes depend on queues or are too many to follow, return the links
-    /// of nodes and, for each group and direction, one bundle of links between groups.
+    /// Return the bundles of links that packets from node `from` to the nodes `to` cross, with the share of the packets
+    /// that cross each. If routes depend on queues or are too many to follow, these are only the links of nodes and,
+    /// for each group and direction, one bundle of all links between groups.
     fn shares(&self, from: u32, to: &[u32]) -> Vec<Crossed> {
         let routes = &**self.routed().routes();
         match followed_choices(self) {
@@ -175,7 +178,8 @@ impl<S: Switches> Fabric for S {
     }
 }
 
-/// Return the numbers of random choices of routes if all routes can be followed: known in advance and not too many.
+/// Return the numbers of outcomes of the random choices of routes ([`Fabric::choices`]) if the model can follow all
+/// routes; `None` if routes depend on the load or are too many.
 fn followed_choices<S: Switches>(switches: &S) -> Option<[u32; 2]> {
     let nodes = u64::from(switches.routed().wiring().node_count());
     let is_few = |[first, next]: &[u32; 2]| {

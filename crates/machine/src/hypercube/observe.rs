@@ -79,7 +79,7 @@ impl Operation {
         Self::Gather,
     ];
 
-    /// Return the name of a kind of I/O demand in results.
+    /// Return the name that this type of I/O operation has in results.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Read => "read",

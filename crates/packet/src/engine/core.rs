@@ -25,8 +25,9 @@ const LARGE: u32 = 4_096;
 /// Minimum number of events in a slot of the queue for which the engine prefetches their data.
 const PREFETCH_EVENTS_MIN: usize = 4;
 
-/// The argument `link` of the random function [`tie`] for the choice of a route at injection. It is
-/// above the indices of all links of a route.
+/// The number to pass as `link` to the random function [`tie`] for the choice of a route at
+/// injection. It differs from the numbers for the choices at links, so that the choices are
+/// independent.
 pub(super) const ROUTE_CHOICE: u32 = 1 << 17;
 
 /// Return the number to pass as `link` to the random function [`tie`] for the routing choice at a
@@ -65,8 +66,8 @@ pub(super) trait SwitchingMethod: Clone + Debug + Sized {
         now: Cycles,
     ) -> Cycles;
 
-    /// Handle the request of a header for its next links. `alone`: no other event happens in this
-    /// tick.
+    /// Handle the arrival of a packet's header at a switch, where it requests its next links.
+    /// `alone`: no other event happens in this tick.
     fn arrive<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
         packet: PacketId,
@@ -421,7 +422,8 @@ impl<T: Copy, W: Routes, S: SwitchingMethod> Core<T, W, S> {
         self.requesting.is_empty() && self.dirty_groups.is_empty() && self.dirty_nics.is_empty()
     }
 
-    /// Return whether a link with this end leads to a node rather than a switch.
+    /// Return whether a link with this end is the last of a route: it leads to a node, not to a
+    /// switch.
     #[inline]
     pub(super) fn is_last(&self, end: End) -> bool {
         (end.vertex as usize) < self.nics.len()

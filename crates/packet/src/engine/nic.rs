@@ -19,7 +19,7 @@ pub(super) struct Nic {
     pub ready: Cycles,
     /// Time of the next attempt to inject; `NEVER` if none is scheduled.
     pub wake: Cycles,
-    /// Messages whose packets are being sent. The first message has the present turn.
+    /// Messages that send their packets in turn (round-robin). The turn is that of the first one.
     pub turns: VecDeque<MessageId>,
     /// Number of packets that the first message of `turns` may still send in this turn.
     slice_left: u32,
@@ -74,7 +74,7 @@ impl Nic {
         self.ready ^ self.scheduled.len() as u64
     }
 
-    /// Return the message of this node that is generated next.
+    /// Return the message of this node that is generated next; `None` if none is scheduled.
     #[inline]
     pub fn next_scheduled(&self) -> Option<MessageId> {
         self.scheduled.front().map(|&(_, message)| message)

@@ -41,8 +41,8 @@ struct Output {
 pub(super) struct OutputBuffers {
     rules: Outputs,
     outputs: Vec<Output>,
-    /// Space of the output buffers that becomes free at known times; the first such time of each
-    /// buffer is stored with the buffer.
+    /// Further times at which space of output buffers becomes free. The first such time of each
+    /// buffer is in the buffer's own entry of `outputs`.
     overflow: Overflow,
 }
 

@@ -66,8 +66,8 @@ impl Walk {
             slowest: slowest.unwrap_or(0),
         };
         walk.merge_dims();
-        // Limit `slowest` to the dimensions that are left: if it was merged into the unit of
-        // copying, it had index 0.
+        // Keep `slowest` a valid index: `merge_dims` may have removed dimensions from the end of
+        // `dims`.
         walk.slowest = walk.slowest.min(walk.dims.len().saturating_sub(1));
         walk
     }
@@ -121,8 +121,8 @@ impl Walk {
             .map_or(0..0, |(first, last)| first..last + 1)
     }
 
-    /// Return pairs of a size in bytes and the number of runs of this size that are contiguous on
-    /// both sides.
+    /// Return the sizes in bytes of the runs that are contiguous in both arrays, each with the
+    /// number of runs of this size.
     pub fn runs(&self) -> Vec<(u64, u64)> {
         let Some((last, slower)) = self.dims.split_last() else {
             return Vec::new();

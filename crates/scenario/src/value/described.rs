@@ -74,6 +74,7 @@ mod tests {
         assert_eq!((one.as_::<u32>(), one.as_::<u64>()), (Some(&1), None));
     }
 
+    /// Checks that a downcast of a `u32` value to `u64` panics.
     #[test]
     #[should_panic(expected = "1 is no u64")]
     fn a_value_of_another_type_panics() {

@@ -220,7 +220,7 @@ fn format() -> Format {
     }
 }
 
-/// Open a connection to the sink and register the stream.
+/// Open the connection to the receiver of the triangles (the sink), and register the stream on it.
 fn submit(interface: &Interface) -> Result<StreamId, Error> {
     let app = interface.app;
     let spec = ConnectionSpec::new("raw:given:sink", Protocol::Stream, 0);

@@ -28,7 +28,8 @@ pub(crate) use work::Clock;
 
 /// Number of cameras, and of images, forwarders, links and screens.
 pub const CAMERAS: u32 = 4;
-/// Storage ranks of a camera: number of parts of a field (every second line), and of fields of a frame.
+/// Numbers whose product is the number of storage ranks of a camera: the parts into which each field is split, and the
+/// fields (every second line) of a frame.
 pub const STORES: [u32; 2] = [4, 2];
 /// Number of rebuilders of each camera: 26 in total.
 pub const REBUILDERS: [u32; CAMERAS as usize] = [7, 7, 6, 6];

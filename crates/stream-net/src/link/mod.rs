@@ -141,7 +141,8 @@ impl Progress {
 pub(crate) struct Link {
     pub input: Option<Input>,
     pub output: Option<Output>,
-    /// The incarnation of the link, unique in the driver.
+    /// A number that no other link of the driver has or had. It distinguishes this link from earlier
+    /// ones with the same identifier.
     pub incarnation: u64,
     /// Pending fetches in the order in which the driver polled them.
     pub fetches: VecDeque<PendingFetch>,
@@ -160,8 +161,8 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// Returns whether no data can be read before an order arrives, because no fetch exists for the
-    /// first striping unit.
+    /// Returns whether the link is blocked: its first unread striping unit can only be read after
+    /// the manager orders it, and nothing else needs to be done on the link.
     pub fn is_blocked(&self) -> bool {
         let input = self.input.as_ref().is_some_and(Input::is_blocked);
         let output = self.output.as_ref();

@@ -44,7 +44,8 @@ impl Drawing {
         });
     }
 
-    /// Draws the data of the queued packets on the screen. Returns whether there were any.
+    /// Draws the data of the queued packets on the screen, and adds the orders of these packets to
+    /// `over`, the completed ones. Returns whether there were any packets.
     ///
     /// # Errors
     /// The reason for which the screen refuses the bytes.

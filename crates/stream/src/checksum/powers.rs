@@ -94,7 +94,8 @@ fn before_a_block(sum: u32) -> u32 {
 /// second.
 #[must_use]
 pub fn combine_crc32c(first: u32, second: u32, second_bytes: u64) -> u32 {
-    // A first checksum of 0 stays 0 behind further data, so the result is the second checksum.
+    // Return early for a first checksum of 0: zeros appended to its piece do not change it, so it
+    // does not contribute to the result.
     if first == 0 {
         return second;
     }

@@ -37,20 +37,20 @@ pub(crate) struct Buffer {
     /// Number of orders under way that use this buffer.
     pub left: u64,
     /// Transmit with cut-through: number of contiguous bytes of the transfer unit (TU) in the
-    /// buffer, from its start. Receive: number of bytes of the TU that arrived or are lost. `void`
-    /// says whether any are lost.
+    /// buffer, from its start. Receive: number of bytes of the TU that arrived or are lost.
     pub covered: u64,
+    /// Receive: whether any bytes of the TU are lost.
     pub void: bool,
     /// Receive: all packets below this sequence number are loaded into this buffer or an earlier
     /// one.
     pub taken: u64,
-    /// With cut-through: lengths of the striping units (SUs) in the buffer that follow a gap, by
-    /// first byte in the transfer unit (TU).
+    /// With cut-through: lengths in bytes of the striping units (SUs) in the buffer that are beyond
+    /// a gap, by the position of their first byte in the transfer unit (TU).
     pub beyond: BTreeMap<u64, u64>,
     /// With cut-through: number of packets of the transfer unit (TU) for which the order to store
-    /// them was issued before the buffer was full. `storing` is the number of those orders under
-    /// way.
+    /// them in network memory was issued early, before the buffer was full.
     pub early: usize,
+    /// With cut-through: number of these early orders that are not complete.
     pub storing: u64,
 }
 

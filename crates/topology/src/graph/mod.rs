@@ -204,7 +204,7 @@ impl Graph {
         self.graph.raw_nodes().iter().map(|node| &node.weight)
     }
 
-    /// Return the index of the node with this name.
+    /// Return the index of the node with this name; `None` if there is none.
     pub fn find(&self, name: &str) -> Option<u32> {
         self.index.get(name).copied()
     }
