@@ -74,7 +74,7 @@ class Endpoint:
             made = socket.create_connection((host.strip("[]"), int(port)), self.timeout)
             if context is None:
                 return made
-            # A certificate names an IPv6 address without its zone.
+            # Remove brackets and zone of an IPv6 address, because certificates contain neither.
             name = host.strip("[]").partition("%")[0]
             return context.wrap_socket(made, server_hostname=name)
         except OSError as error:

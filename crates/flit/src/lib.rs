@@ -73,7 +73,7 @@ struct Flit {
 struct Lane {
     worm: Option<usize>,
     buffer: VecDeque<Flit>,
-    /// The last cycle in which a flit crossed the lane.
+    /// The last cycle in which a flit crossed the lane; `None` before the first.
     crossed: Option<u64>,
 }
 

@@ -33,7 +33,7 @@ pub struct Stall {
 pub(crate) struct Progress {
     pub now: Cycles,
     pub last_delivery: Cycles,
-    /// Last cycle in which an own packet started to leave an interface.
+    /// Last cycle in which an interface started to send a packet of its own node.
     pub last_start: Cycles,
     /// Cycle of the generation of the oldest packet in flight; `None` if there is none.
     pub oldest: Option<Cycles>,
@@ -72,8 +72,8 @@ pub(crate) struct Waiting {
     /// For each full input queue (see [`Waiting::input`]), the output queue for which its first
     /// packet waits, if that queue is full.
     pub inputs: Vec<Option<u32>>,
-    /// For each full output queue without a good echo in flight, the input queues to which its
-    /// packets go.
+    /// For each full output queue, the input queues to which its packets go. `None` if an echo in
+    /// flight will free a slot of the queue, because it reports that a packet was accepted.
     pub outputs: Vec<Option<Vec<u32>>>,
 }
 
@@ -168,7 +168,8 @@ mod tests {
         waiting.outputs[0] = Some(vec![2, 3]);
         assert_eq!(waiting.wedged(&fabric), []);
         assert_eq!(waiting.stalled(&fabric), [0, 1]);
-        // A good echo on its way will free a slot of output queue 1, so nothing is stuck.
+        // An echo that reports an accepted packet will free a slot of output queue 1, so nothing is
+        // stuck.
         waiting.outputs[0] = Some(vec![2]);
         waiting.outputs[1] = None;
         assert_eq!(waiting.wedged(&fabric), []);

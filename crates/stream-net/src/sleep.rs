@@ -56,8 +56,8 @@ impl Driver {
     }
 
     /// Sleeps until a descriptor is ready, or until the deadline. While a link or connection is
-    /// busy, it polls only the busy ones, until the next full round: a poll of a hundred idle
-    /// sockets takes a tenth of the time of a packet of 1 MiB.
+    /// busy, it polls only the busy ones, and all of them only at intervals (in full rounds): a
+    /// poll of a hundred idle sockets takes a tenth of the time of a packet of 1 MiB.
     ///
     /// # Returns
     /// Whether the driver was woken.
@@ -70,8 +70,9 @@ impl Driver {
                 continue;
             };
             if let Some(input) = link.input.as_mut().filter(|input| input.waits_for_bytes()) {
-                // While data of a stream is under way, its next small SUs are collected until the
-                // peer answers (Nagle, RFC 896). A single one is sent at once.
+                // Let the next small striping units (SUs) of a stream collect in the link until the
+                // peer has confirmed earlier data of the stream (Nagle, RFC 896). Without such data
+                // an SU is sent at once.
                 let state = input
                     .small_stream()
                     .and_then(|stream| self.streams.get(&stream));

@@ -84,7 +84,8 @@ impl Sum {
 /// The checksums of the pieces of a transfer unit in a buffer.
 #[derive(Debug, Default)]
 pub(crate) struct Pieces {
-    /// The stream, the application data unit and the transfer unit to which the pieces belong.
+    /// The stream, the application data unit and the transfer unit to which the pieces belong;
+    /// `None` before the first transfer unit.
     of: Option<(StreamId, u64, u64)>,
     /// Length in bytes and checksum of each piece, by the position of its first byte.
     sums: BTreeMap<u64, (u64, Sum)>,

@@ -54,7 +54,7 @@ pub struct Figures {
     pub elapsed_ns: Cycles,
     /// Throughput of data in MB/s.
     pub mb_per_s: f64,
-    /// Processor cycles of a cell per word of data.
+    /// Number of processor cycles that a cell (a processor of the machine) needs per word of data.
     pub cycles_per_word: f64,
     /// Fraction of the time in which the processor of the interface was idle, 0 to 1.
     pub idle: f64,

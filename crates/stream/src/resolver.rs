@@ -1,5 +1,5 @@
-//! The dependence resolver (paper, 5.3.2): decides which streams may begin their next ADU, and
-//! refuses cyclic dependences.
+//! The dependence resolver (paper, 5.3.2): decides which streams may begin their next application
+//! data unit (ADU), and refuses cyclic dependences.
 //!
 //! - Streams of one connection and direction keep the order of registration: a stream begins when
 //!   the previous one has moved all its data into network memory, or ended.
@@ -7,8 +7,8 @@
 //! - *Synchronisation*: in a lock step group no member begins ADU `n` before all have finished ADU
 //!   `n - 1`. Completed members hold nobody back.
 //! - A stream is first scheduled when its connection is open and there is enough data: on transmit
-//!   the SUs of its next TU on all links, on receive a packet. The same condition applies to each
-//!   swap-in and to each ADU.
+//!   the striping units of its next transfer unit on all links, on receive a packet. The same
+//!   condition applies to each ADU, and each time that the stream is scheduled again.
 
 use crate::control::stream::{Group, Stream, live};
 use crate::error::{Error, Result};
@@ -122,7 +122,7 @@ impl View<'_> {
         }
     }
 
-    /// Reports that a receive stream waits for its next packet, if it does.
+    /// Calls `report` if a receive stream waits for its next packet.
     fn waits_for_packets(&self, stream: &Stream, report: &mut dyn FnMut(Wait)) {
         let all = |adus: Option<u64>| adus.is_some_and(|adus| stream.started >= adus);
         if all(stream.peer_adus) || all(stream.adus) {

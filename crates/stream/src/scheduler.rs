@@ -113,9 +113,9 @@ impl Scheduler {
         self.by_app.get(&app).copied().unwrap_or(0)
     }
 
-    /// Returns the next stream to start according to the scheduler's rules. `ready` says whether a
-    /// stream's next application data unit (ADU) can begin, `limit` returns the staging memory
-    /// limit of an application.
+    /// Returns the next stream to start according to the scheduler's rules, `None` if no stream is
+    /// ready. `ready` says whether a stream's next application data unit (ADU) can begin, `limit`
+    /// returns the staging memory limit of an application.
     fn head(
         &self,
         ready: impl Fn(StreamId) -> bool,
@@ -137,7 +137,7 @@ impl Scheduler {
         first.map(|(_, found)| *found)
     }
 
-    /// Starts the next stream if its resources are free.
+    /// Starts the next stream if its resources are free. The arguments are those of `head`.
     pub fn next(&mut self, ready: impl Fn(StreamId) -> bool, limit: impl Fn(AppId) -> u64) -> Next {
         let Some((stream, need)) = self.head(ready, limit) else {
             return Next::Nobody;

@@ -639,9 +639,7 @@ class Layout:
 
 
 def _call(function: Callable[..., Any], *given: Any) -> Any:
-    """Call a function of the core; an argument of the wrong type raises an error for the user as
-    well.
-    """
+    """Call a function of the Rust core. Arguments of wrong types also raise `IsthmusError`."""
     try:
         return ask(function, *given)
     except (TypeError, OverflowError) as error:

@@ -1,4 +1,4 @@
-"""A fat tree on paper: nodes in a row below the switches of each level, links by utilisation."""
+"""Drawings of fat trees: nodes in a row below the switches, links coloured by utilisation."""
 
 from __future__ import annotations
 

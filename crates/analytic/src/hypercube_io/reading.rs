@@ -1,4 +1,5 @@
-//! Readings of the model: choices that section 6 of the hypercube paper leaves open, and their results.
+//! Readings (interpretations) of the analytic model: choices that section 6 of the hypercube paper leaves open, and
+//! their results.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,8 +11,8 @@ pub use crate::staged::{Blocking, ManyLanes, Variation};
 pub enum Uniform {
     /// Probability 1/2 for each dimension, as printed in the paper (lambda_g / 2).
     Half,
-    /// 1/2 (2^n - 1)/2^n: the paper's rate of messages that move at all, taken literally although its destinations
-    /// never equal their sources.
+    /// 1/2 (2^n - 1)/2^n: probability 1/2, only for the share of messages that move to another node. The paper states
+    /// this share, although the destinations of its messages never equal their sources.
     HalfMoving,
     /// 1/2 2^n/(2^n - 1): the destination is uniform over the nodes other than the source.
     OtherNodes,
@@ -30,7 +31,7 @@ pub enum ClassOneWait {
     /// Half of the wait. Half of the messages on the I/O links are replies and continue to channels D; the other half
     /// are forwarded requests and do not.
     Half,
-    /// The whole wait: D is "subsequently traversed".
+    /// The whole wait, because the paper says that D is "subsequently traversed".
     Full,
     /// The wait on the path of each message class: forwarded requests never cross D, and replies cross it if their path
     /// leads into the PE cube.
@@ -95,8 +96,8 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Return section 6 word for word: every factor 1/2, C^2 of the I/O links rounded to 1 as printed, no wait for D in
-    /// the service time of the I/O links, no blocking within the PE cube.
+    /// Return the reading that follows section 6 word for word: every factor 1/2, C^2 of the I/O links rounded to 1 as
+    /// printed, no wait for D in the service time of the I/O links, no blocking within the PE cube.
     pub const fn literal() -> Self {
         Self {
             io_rate: Uniform::Half,
@@ -112,7 +113,8 @@ impl Reading {
         }
     }
 
-    /// Return the reading under which b = 1 saturates at the 11.3 per ms of Table 2.
+    /// Return the reading under which the model with b = 1 lane per I/O link saturates at 11.3 messages per ms and PE,
+    /// the value in Table 2.
     pub const fn table_2_one_lane() -> Self {
         Self {
             io_rate: Uniform::HalfMoving,
@@ -122,7 +124,8 @@ impl Reading {
         }
     }
 
-    /// Return the reading under which b = 2 saturates at the 23.7 per ms of Table 2.
+    /// Return the reading under which the model with b = 2 lanes per I/O link saturates at 23.7 messages per ms and PE,
+    /// the value in Table 2.
     pub const fn table_2_two_lanes() -> Self {
         Self {
             io_rate: Uniform::OtherNodes,
@@ -132,7 +135,8 @@ impl Reading {
         }
     }
 
-    /// Return the reading under which the control cube's bound is the 26.3 per ms of section 6.
+    /// Return the reading under which the upper bound of the rate of the control cube (without I/O links, b = 0) is
+    /// 26.3 messages per ms and PE, the value in section 6.
     pub const fn control_bound() -> Self {
         Self {
             io_rate: Uniform::OtherNodes,

@@ -36,8 +36,8 @@ pub fn peak(
     ))
 }
 
-/// Return the throughput of `links` simultaneous packets, each of which uses its links one after
-/// the other.
+/// Return the throughput in GB/s if `links` packets move at the same time, each over one link after
+/// the other. A packet crosses `send_links` links, and its echo `echo_links`.
 fn store_and_forward(protocol: &Protocol, links: f64, send_links: f64, echo_links: f64) -> f64 {
     let symbols = protocol.send_slot() * send_links + protocol.echo_slot() * echo_links;
     links * f64::from(protocol.payload_bytes) / (symbols * protocol.symbol_ns)

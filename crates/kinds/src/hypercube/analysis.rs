@@ -190,8 +190,8 @@ fn solve(built: &Built, queueing: &Queueing) -> Result<Overlay, Error> {
     Ok(overlay)
 }
 
-/// Return the header latencies of each message class, from the routes of a machine, if a PE sends `rate` messages
-/// per cycle.
+/// Walk along the routes of a machine, and return the mean header latencies of each message class, if a PE sends `rate`
+/// messages per cycle.
 fn walked(routes: &Routes, rate: f64) -> Vec<Header> {
     let each = routes.headers(rate).into_iter();
     each.map(|found| Header {

@@ -89,8 +89,8 @@ pub(crate) fn device(
     capacity.remarks.extend(full.remark);
 }
 
-/// Return a remark if the limit on messages in flight slows the nodes of a job. `node` is the word for such a node.
-/// A message takes `alone_us` microseconds on an idle machine. Without the limit a node could send `most` GB/s.
+/// Return a remark if the limit on messages in flight slows the nodes of a job, else `None`. The remark calls them
+/// `node`. A message takes `alone_us` microseconds on an idle machine. Without the limit a node could send `most` GB/s.
 pub(crate) fn held_back(
     asks: &PredictableJob<'_>,
     node: &str,

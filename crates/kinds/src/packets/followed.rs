@@ -44,7 +44,7 @@ pub(super) struct JobRoutes {
     pub network: Network,
     /// Message rates per ns by route, for each class of messages.
     routes: Vec<Routes>,
-    /// Message rates per ns by route, for each class of messages and each client.
+    /// For each class of messages, and then for each client by its number: message rates per ns by route.
     clients: Vec<BTreeMap<u32, Routes>>,
     /// Packets per ns that a sending node receives, as a mean over the messages of each class.
     received: Vec<f64>,

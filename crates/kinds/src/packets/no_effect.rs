@@ -14,7 +14,8 @@ fn reads(traffic: &JobsTraffic) -> bool {
     jobs.any(|job| job.active && matches!(&job.traffic, Traffic::Io(io) if io.read_ratio > 0.0))
 }
 
-/// Return whether nodes send requests, or servers answer writes to devices (answers have the length of requests).
+/// Return whether any packets have the length of requests: those with which nodes request reads, or those with which
+/// servers answer writes to devices.
 pub(super) fn requests(traffic: &JobsTraffic, nodes: u32) -> bool {
     reads(traffic) || (traffic.storage.is_some() && behind::is_used(traffic, nodes))
 }

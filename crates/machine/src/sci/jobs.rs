@@ -197,8 +197,8 @@ impl Replication for JobsSimulation {
         self.state.messages.len() as u64
     }
 
-    /// Run until cycle `until`, the collapse of the fabric, or the end by the observer. Return whether any
-    /// message is under way.
+    /// Run until cycle `until`, until the fabric collapses, or until the observer has finished. Return whether
+    /// any message is under way.
     fn run_until<O: Observer>(&mut self, observer: &mut O, until: Cycles) -> bool {
         while self.rings.stall().is_none()
             && !observer.finished()
@@ -215,7 +215,7 @@ impl Replication for JobsSimulation {
         self.under_way() > 0
     }
 
-    /// Return the phases and messages of jobs that have started and not ended.
+    /// Return the open phases and messages of jobs: those that have started and not ended.
     fn open(&self) -> Open {
         self.state.jobs.open(self.now())
     }

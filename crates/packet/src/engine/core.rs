@@ -88,7 +88,7 @@ pub(super) trait SwitchingMethod: Clone + Debug + Sized {
     fn occupied<T: Copy, W: Routes>(core: &Core<T, W, Self>, link: u32) -> u64;
 
     /// Return the contribution of a waiting packet to the load [`LocalView::waiting`]: 1, or its
-    /// bytes.
+    /// number of bytes, depending on the switching method.
     fn weight(packet: &Packet) -> u64;
 
     /// Read the state of the next links of a packet, so that the processor caches it. The result
@@ -307,8 +307,8 @@ impl<T: Copy, W: Routes, S: SwitchingMethod> Core<T, W, S> {
         Ran::at_limit(!self.queue.is_empty(), self.under_way())
     }
 
-    /// Read the data of the events of a slot. In a large tree these data are no longer in the
-    /// processor caches. Reading them together overlaps the waits for memory.
+    /// Read the data of all events of a slot of the event queue. In a large network these data are
+    /// no longer in the processor caches. Reading them together overlaps the waits for memory.
     fn prefetch_slot(&self, upcoming: &[(Cycles, Event)]) {
         let mut read = 0;
         for (_, event) in upcoming {

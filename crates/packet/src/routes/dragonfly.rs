@@ -68,8 +68,8 @@ struct GlobalLink {
 const NONE: u16 = u16::MAX;
 
 impl Dragonfly {
-    /// Build the tables. The propagation delay of a link is `local` ticks within a group and
-    /// `global` ticks between groups.
+    /// Build a dragonfly of this shape. The propagation delay of a link is `local` ticks within a
+    /// group and `global` ticks between groups.
     pub fn new(
         shape: &topology::Dragonfly,
         routing: Routing,

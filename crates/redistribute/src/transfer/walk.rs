@@ -72,8 +72,8 @@ impl Walk {
         walk
     }
 
-    /// Merge the fastest dimensions into the unit of copying, as long as each dimension has one run
-    /// without gaps in source and destination.
+    /// Merge the dimensions with the smallest strides into `unit`, as long as the indices of each
+    /// form one run without gaps in source and destination.
     fn merge_dims(&mut self) {
         while self.dims.len() > 1 {
             let [.., next, last] = self.dims.as_slice() else {
@@ -110,8 +110,8 @@ impl Walk {
         ends
     }
 
-    /// Return the range of indices in the destination array, along the slowest dimension, that the
-    /// walk writes.
+    /// Return the range of indices in the destination array that the walk writes, along the slowest
+    /// dimension (that with the largest stride).
     pub fn index_range(&self) -> Range<u64> {
         let families = || self.dims[self.slowest].families.iter();
         let first = families().map(|family| family.first.to).min();
@@ -153,8 +153,9 @@ impl Walk {
         self.visit_dim(0, Some(slowest), (0, 0), emit);
     }
 
-    /// Visit the runs of dimension `number` and of all faster ones, and call `emit` with them. `at`
-    /// is the position in source and destination, and `clip` the range of the slowest dimension.
+    /// Visit the runs of dimension `number` and of all dimensions with smaller strides, and call
+    /// `emit` with them. `at` is the position in source and destination, and `clip` the range of
+    /// indices of the dimension with the largest stride.
     fn visit_dim(
         &self,
         number: usize,

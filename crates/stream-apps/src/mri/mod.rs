@@ -88,7 +88,7 @@ struct Sums {
 #[derive(Debug, Default)]
 struct ReceivedTriangles {
     triangles: u64,
-    /// Sum of the hashes of all triangles, which serves as a checksum.
+    /// Fingerprint of the received triangles: the sum of their hashes.
     print: u64,
     images: u64,
     /// Rank and number of the previous triangle.

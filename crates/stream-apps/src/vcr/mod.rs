@@ -33,7 +33,7 @@ pub const CAMERAS: u32 = 4;
 pub const STORES: [u32; 2] = [4, 2];
 /// Number of rebuilders of each camera: 26 in total.
 pub const REBUILDERS: [u32; CAMERAS as usize] = [7, 7, 6, 6];
-/// Maximum number of bytes of a transfer unit. A frame is not a multiple of it.
+/// Maximum number of bytes of a transfer unit. The last transfer unit of a frame is shorter.
 const TU_BYTES: u64 = 64 << 10;
 /// Size in bytes of a link: a ring buffer in shared memory between a rank and the interface.
 const RING_BYTES: u64 = 1 << 20;
@@ -53,7 +53,7 @@ pub struct Spec {
     pub rate_per_s: f64,
     /// Files of frames, assigned to the cameras in turn. Without files, the cameras see a pattern.
     pub films: Vec<PathBuf>,
-    /// The address of the page that shows the screens.
+    /// The network address of the web page that shows the screens.
     pub address: SocketAddr,
 }
 
@@ -110,7 +110,7 @@ pub struct Figures {
     pub in_step: [u64; 2],
     /// Number of bytes of the frames shown.
     pub bytes: u64,
-    /// Number of viewers of the page.
+    /// Number of viewers of the web page that shows the screens.
     pub viewers: usize,
     /// Number of frames that viewers missed because they had not confirmed earlier frames.
     pub missed: u64,
@@ -193,7 +193,7 @@ impl Vcr {
         )
     }
 
-    /// Return the address of the page that shows the screens.
+    /// Return the network address of the web page that shows the screens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.page.address()

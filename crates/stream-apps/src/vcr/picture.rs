@@ -86,8 +86,9 @@ impl Picture {
     }
 }
 
-/// Return the range of pixels of a line that the ball covers. The ball moves around once in 120
-/// frames. Each camera sees it somewhat further to the right.
+/// Return the range of pixels of line `y` that the ball covers, `None` if it does not cover the
+/// line. The ball moves around once in 120 frames. Each camera sees it somewhat further to the
+/// right.
 fn ball(geometry: &Geometry, (camera, frame): (u32, u64), y: u32) -> Option<(u32, u32)> {
     let (width, height) = (f64::from(geometry.width), f64::from(geometry.height));
     let turn = (frame % 120) as f64 / 120.0 * std::f64::consts::TAU;

@@ -88,7 +88,8 @@ pub(crate) enum LinkEvent {
     Offered(StreamId, u64),
     /// The rank abandons the stream.
     Abandoned(StreamId),
-    /// The rank is out of step with the stream, for this reason.
+    /// The rank is out of step with the stream: its data is not what the stream expects, for this
+    /// reason.
     OutOfStep(StreamId, String),
     /// The rank at the other end is gone, for this reason.
     Gone(String),
@@ -96,7 +97,7 @@ pub(crate) enum LinkEvent {
     Garbled(String),
 }
 
-/// The state of a running stream that a link reads when it receives data of the stream.
+/// The properties of a running stream that a link needs to receive data of the stream.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LiveStream {
     pub checksum: Checksum,
@@ -141,8 +142,8 @@ impl Progress {
 pub(crate) struct Link {
     pub input: Option<Input>,
     pub output: Option<Output>,
-    /// A number that no other link of the driver has or had. It distinguishes this link from earlier
-    /// ones with the same identifier.
+    /// A number that no other link of the driver has or had. It distinguishes this link from
+    /// earlier ones with the same identifier.
     pub incarnation: u64,
     /// Pending fetches in the order in which the driver polled them.
     pub fetches: VecDeque<PendingFetch>,

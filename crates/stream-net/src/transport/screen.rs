@@ -1,5 +1,5 @@
-//! The transport that draws the bytes of ADUs on a screen of a frame buffer, each byte once, in
-//! order.
+//! The transport that draws the bytes of application data units (ADUs) on a screen of a frame
+//! buffer, each byte once, in order.
 
 use crate::memory::Memory;
 use crate::screen::Screen;

@@ -174,8 +174,8 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// Find a shortest path of working links that can be added to the routes without a risk of
-    /// deadlock, and return the dimensions that it crosses. Of several such paths, choose the one with
-    /// the fewest new channel dependencies.
+    /// deadlock, and return the dimensions that it crosses; `None` if none is found. Of several such
+    /// paths, choose the one with the fewest new channel dependencies.
     fn detour(&mut self, node: u32, replaced: u32) -> Option<Vec<u32>> {
         let hops = replaced.count_ones() as usize;
         for hops in (hops..=hops + EXTRA_HOPS_MAX).step_by(2) {

@@ -14,7 +14,8 @@ pub struct LinkUse {
     /// Mean number of send packets that enter the ring at this interface, from the client or from
     /// another ring.
     pub starts: f64,
-    /// Mean number of send packets that enter the ring at this interface from the client.
+    /// Mean number of send packets that enter the ring at this interface from its client (the node
+    /// itself).
     pub entries: f64,
     /// Mean number of send packets that leave the ring at this interface, for the client or for
     /// another ring.
