@@ -294,7 +294,7 @@ impl<T: Copy> Engine<T> {
         self.changed = changed;
     }
 
-    /// Handle an event that is not the end of a transfer: a timer, the begin of a transfer, or the
+    /// Serves an event that is not the end of a transfer: a timer, the start of a transfer, or the
     /// end of its latency.
     #[inline]
     fn serve<H: Handler<Tag = T>>(&mut self, event: Event, handler: &mut H) {
@@ -398,7 +398,7 @@ impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
     /// Type of the messages that are offered to this engine.
     type Message<'a> = Transfer<'a, T>;
 
-    /// Return the present time of the simulation in ticks.
+    /// Returns the present time of the simulation in ticks.
     #[inline]
     fn now(&self) -> Cycles {
         self.now

@@ -106,7 +106,7 @@ pub(crate) fn clean(directory: &OwnedFd, roots: &Roots) -> Result<Vec<String>> {
         let Some((journal, found)) = own_and_locked(directory, name.as_ref()) else {
             continue;
         };
-        // A journal that other users can write was not created by a daemon.
+        // Skip a journal that other users can write, because no daemon created it.
         let Some(paths) = Journal::paths(&journal)
             .ok()
             .filter(|_| found.st_mode & 0o077 == 0)

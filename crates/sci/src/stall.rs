@@ -69,11 +69,11 @@ impl Progress {
 /// none of which has accepted its packet yet. The largest set of queues that are stuck under this
 /// rule can never move again: each queue of the set waits for another queue of the set.
 pub(crate) struct Waiting {
-    /// For each full input queue (see [`Waiting::input`]), the output queue for which its first
-    /// packet waits, if that queue is full.
+    /// For each input queue (numbered by [`Waiting::input`]), the output queue for which its first
+    /// packet waits. `None` unless both queues are full.
     pub inputs: Vec<Option<u32>>,
-    /// For each full output queue, the input queues to which its packets go. `None` if an echo in
-    /// flight will free a slot of the queue, because it reports that a packet was accepted.
+    /// For each output queue, the input queues to which its packets go. `None` if the queue is not
+    /// full, or if an echo in flight will free a slot of it: the echo reports an accepted packet.
     pub outputs: Vec<Option<Vec<u32>>>,
 }
 
@@ -115,7 +115,7 @@ impl Waiting {
 
     /// Returns the input queues for which input queue `input` waits. Its first packet waits for a
     /// full output queue; the result is the input queues to which the packets of that output queue
-    /// go.
+    /// go. `None` if the input queue does not wait in this way.
     fn targets(&self, input: usize) -> Option<&[u32]> {
         self.outputs[self.inputs[input]? as usize].as_deref()
     }

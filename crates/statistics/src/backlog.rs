@@ -64,8 +64,8 @@ impl Backlog {
                 index += 1;
                 index % 2 == 1
             });
-            // Halving dropped the last of an even number of samples, so the next stored sample
-            // follows after the old interval.
+            // Store the next sample after the old interval, because halving has dropped the last of
+            // an even number of samples.
             self.skip_left = self.skip;
             self.skip = 2 * self.skip + 1;
         } else {
@@ -210,8 +210,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Checks that the stored samples are evenly spaced, include the first and the last, and
-        /// have the growth of all samples.
+        /// Checks that the stored samples are evenly spaced and include the first and the last, and
+        /// that the growth computed from them is that of all samples.
         #[test]
         fn samples_are_thinned_evenly(count in 1u64..20_000) {
             let mut backlog = Backlog::default();

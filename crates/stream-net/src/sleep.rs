@@ -190,8 +190,8 @@ impl Driver {
             }
         };
         let when = |yes: bool, flags: PollFlags| if yes { flags } else { PollFlags::empty() };
-        // If the driver only writes to ranks, and nothing is queued, only this poll detects that
-        // the ranks leave.
+        // Poll a link for the departure of its ranks even if the driver only writes to them and
+        // nothing is queued: nothing else would detect it.
         let watched = |link: &Link| {
             let output = link.output.as_ref();
             link.input.is_none() && output.is_some_and(Output::is_ring)

@@ -1,5 +1,5 @@
-//! Rows of cells, and the states of their transfer units (TUs): being reshuffled, waiting to be
-//! sent, and being sent.
+//! Rows of cells (the processors of a machine), and the states of their transfer units (TUs): being
+//! reshuffled, waiting to be sent, and being sent.
 
 use crate::shuffle::Message;
 use isthmus_kernel::Cycles;

@@ -429,7 +429,7 @@ class Layout:
         return self._core.fingerprint()
 
     def refuse_missing(self, what: str) -> None:
-        """Refuse a partial layout that leaves elements out.
+        """Refuse a partial layout that leaves elements out; the error calls the layout `what`.
 
         Raises:
             IsthmusError: an element is on no rank; the message names the first.

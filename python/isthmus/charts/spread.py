@@ -1,4 +1,4 @@
-"""Distributions: latencies over messages, load over nodes."""
+"""Charts of distributions: of latencies over messages, and of the accepted load over nodes."""
 
 from __future__ import annotations
 

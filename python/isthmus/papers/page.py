@@ -1,4 +1,4 @@
-"""Output of a paper's run: its figures, and one page with them and the verdicts."""
+"""Output of the runs that reproduce a paper: its figures, and one page with all verdicts."""
 
 from __future__ import annotations
 

@@ -30,8 +30,8 @@ def model_label(view: View) -> str:
 
 
 def load_bound(view: View, series: Series) -> float | None:
-    """Return the load at which the analysis predicts saturation of a series; None if the loads of
-    all its points are below it.
+    """Return the load at which the analysis predicts saturation of a series; None if it predicts
+    none at the loads of the series.
     """
     for point in series.points:
         at = point.measure("accepted")

@@ -66,7 +66,7 @@ def columns(texts: Sequence[Sequence[str | None]]) -> list[Column]:
 
 
 def of_result(run: RunResult) -> Settings:
-    """Return the settings that a result without a scenario has: axes, seed and `quick`."""
+    """Return the settings that a result contains without its scenario: axes, seed and `quick`."""
     found = {
         axis.key: Setting(axis.key, [p.values[i].text for p in run.points], load=i == run.load_axis)
         for i, axis in enumerate(run.axes)

@@ -1,4 +1,5 @@
-//! Networks of switches as packet networks, from their wiring and routes.
+//! Packet networks of switches: everything that follows from their wiring and their routes, such as the kinds of links
+//! and the loads of links.
 
 use super::loads::RANDOM_ROUTES_MAX;
 use super::{Bundle, Crossed, Fabric, Link, estimate, flaw, routed};

@@ -70,7 +70,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// All kinds of I/O demands, in the order in which results list them.
+    /// All types of I/O operations, in the order in which results list them.
     pub const ALL: [Self; 5] = [
         Self::Read,
         Self::Write,

@@ -1,4 +1,4 @@
-//! The event loop and the parts common to both switching methods.
+//! The event loop of the packet engine, and the parts that its two switching methods share.
 
 use super::event::{Event, Kind};
 use super::group::{Group, TieBreak};
@@ -25,14 +25,15 @@ const LARGE: u32 = 4_096;
 /// Minimum number of events in a slot of the queue for which the engine prefetches their data.
 const PREFETCH_EVENTS_MIN: usize = 4;
 
-/// The number to pass as `link` to the random function [`tie`] for the choice of a route at
+/// The number to pass to the random function [`tie`] for the choice of a packet's route at
 /// injection. It differs from the numbers for the choices at links, so that the choices are
 /// independent.
 pub(super) const ROUTE_CHOICE: u32 = 1 << 17;
 
-/// Return the number to pass as `link` to the random function [`tie`] for the routing choice at a
-/// link. It differs from `link` itself, which the choice among equal links uses, so that the two
-/// choices are independent. A plain network makes only one of them, so there it is `link`.
+/// Return the number to pass to the random function [`tie`] for the routing choice at link number
+/// `link` of a packet's route. It differs from `link`, which is passed for the choice among equal
+/// links, so that the choices are independent. A plain network makes only one of the two choices,
+/// with `link` itself.
 pub(super) fn network_choice<W: Routes>(link: u32) -> u32 {
     match W::PLAIN {
         true => link,
@@ -131,8 +132,8 @@ pub(super) struct Core<T, W, H> {
     reminders: Vec<VecDeque<(Cycles, T)>>,
     /// Messages and reminders that the handler offers in answer to a report.
     offers: Offers<T>,
-    /// Propagation delay of each link in ticks; empty if the network is plain, that is, without
-    /// such delays.
+    /// Propagation delay of each link in ticks; empty in a plain network, whose links have no delay
+    /// (see [`Routes::PLAIN`]).
     lengths: Vec<Cycles>,
     /// Whether the network is so large that prefetching saves time.
     pub(super) large: bool,

@@ -199,7 +199,7 @@ impl<T: Copy, W: Routes, S: SwitchingMethod> Core<T, W, S> {
             match free {
                 Some(free) if free.max(ready) <= now => self.inject_now(header, run, message, now),
                 Some(free) => return self.schedule_injection(node, free.max(ready)),
-                // The event that frees a link schedules an injection of this node.
+                // Schedule nothing: the event that frees a link schedules an injection.
                 None => return,
             }
         }

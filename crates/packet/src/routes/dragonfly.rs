@@ -28,8 +28,8 @@ pub enum Routing {
 
 /// Network with dragonfly topology, and the routing method of its packets.
 ///
-/// A packet leaves its group at the current router, if that has a link to the next group; otherwise
-/// at the router of any of those links. The class of channels is the number of groups that the
+/// A packet leaves its group over a link of its current router to the next group, if there is one;
+/// otherwise over such a link of another router of the group. The class of channels is the number of groups that the
 /// packet has left. It rises along every route, within a group after the global link to it, so that
 /// no cycle of waiting can close (section 4.2). The state of a header is the group to pass through.
 #[derive(Debug, Clone)]
@@ -81,7 +81,7 @@ impl Dragonfly {
         let nodes = shape.node_count();
         let mut table = vec![GlobalLink::default(); (groups * groups * links) as usize];
         let index = |a: u32, b: u32, link: u32| ((a * groups + b) * links + link) as usize;
-        // The cables between groups have the highest numbers of all cables.
+        // Find the cables between groups, which have the highest numbers of all cables.
         let cables = wiring.link_count() / 2;
         let mut cable = (cables - groups * (groups - 1) / 2 * links) as usize;
         for a in 0..groups {
@@ -247,7 +247,7 @@ impl Routes for Dragonfly {
         most.min(self.shape.groups())
     }
 
-    /// Return the runs (sets of equivalent links) of the network, each with the number of ports of
+    /// Return the runs (sets of equivalent links) out of routers, each with the number of ports of
     /// its router. In a dragonfly each link is a run by itself.
     fn runs(&self) -> impl Iterator<Item = (Run, u32)> {
         let nodes = self.node_count();

@@ -52,8 +52,8 @@ impl Walk {
             })
             .collect();
         along.sort_by_key(|dim| std::cmp::Reverse(dim.to));
-        // Skip dimensions with a single index in the search for the slowest one: they may have the
-        // same stride as the only dimension with several indices.
+        // Find the slowest dimension, that with the largest stride. Skip dimensions with a single
+        // index: they may have the same stride as the only dimension with several indices.
         let stays = |family: &Family| family.len == 1 && family.runs() == 1 && family.first.to == 0;
         let widest = along.first().map_or(0, |dim| dim.to);
         let slowest = along
@@ -205,7 +205,8 @@ impl Walk {
     }
 }
 
-/// Return the position of the last index of a family in the source and in the destination.
+/// Return the position of the last index of a family (a regular set of indices) in the source and
+/// in the destination.
 fn last_of(family: &Family) -> (u64, u64) {
     let Family {
         len,
@@ -219,8 +220,8 @@ fn last_of(family: &Family) -> (u64, u64) {
     (first.from + from + len - 1, first.to + to + len - 1)
 }
 
-/// Return a family of the same indices in which consecutive runs without gaps between them in both
-/// arrays are merged.
+/// Return a family (a regular set) of the same indices in which consecutive runs are merged if
+/// there are no gaps between them in both arrays.
 fn contiguous(family: &Family) -> Family {
     let mut joined = *family;
     let is_dense = |by: At, len: u64| by.from == len && by.to == len;
@@ -235,8 +236,8 @@ fn contiguous(family: &Family) -> Family {
     joined
 }
 
-/// Call `emit` with the runs of a family whose destinations are within `clip`; the destinations are
-/// relative to the start of `clip`.
+/// Call `emit` with the runs of a family (a regular set of indices) whose destinations are within
+/// `clip`. The destinations are relative to the start of `clip`.
 fn each_runs(family: &Family, clip: Option<(u64, u64)>, emit: &mut impl FnMut(EvenRuns)) {
     let (inner, outer) = (family.inner, family.outer);
     let whole = |from: u64, to: u64, count: u64| EvenRuns {

@@ -71,7 +71,8 @@ impl Picture {
                 Ok(())
             }
             Self::Film(file, path, frames) => {
-                // Both fields are read with one system call, instead of one call for each line.
+                // Read the lines of both fields with one system call, and keep those of one field.
+                // One call for each line would be slower.
                 let lines = into.len() / line;
                 let mut both = vec![0; (2 * lines - 1) * line];
                 let at = frame % frames * geometry.frame_bytes() + u64::from(first) * line as u64;

@@ -145,7 +145,7 @@ pub(crate) struct Link {
     /// A number that no other link of the driver has or had. It distinguishes this link from
     /// earlier ones with the same identifier.
     pub incarnation: u64,
-    /// Pending fetches in the order in which the driver polled them.
+    /// Pending orders to fetch striping units, in the order in which the manager issued them.
     pub fetches: VecDeque<PendingFetch>,
     /// Striping units for ranks that are not attached yet: order, frame header, buffer, and
     /// position of the first byte in the buffer.

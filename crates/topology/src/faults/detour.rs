@@ -51,8 +51,8 @@ struct Search<'a> {
     /// close a cycle together with others of that detour.
     excluded: DependencySet,
     excluded_links: Vec<usize>,
-    /// For each link, its index in the layer that the search is building. The entry is out of date if
-    /// `layer_of` of the link is an earlier layer.
+    /// For each link, its index in the layer (the steps at one number of hops) that the search is
+    /// building. The entry is out of date if `layer_of` of the link is an earlier layer.
     index: Vec<u32>,
     layer_of: Vec<u64>,
     layer_count: u64,

@@ -118,7 +118,8 @@ impl Graph {
         Ok(index)
     }
 
-    /// Add edges with their line numbers. The time is proportional to the number of edges, in any order.
+    /// Add edges, each with its line number in the file. They may be in any order; the time is proportional to their
+    /// number.
     pub(super) fn add_edges(
         &mut self,
         edges: impl IntoIterator<Item = (u32, u32, Edge, usize)>,

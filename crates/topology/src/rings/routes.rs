@@ -47,8 +47,8 @@ pub struct Routes {
 /// How the paths of packets are found: from coordinates, from a table of all pairs, or from both.
 #[derive(Debug, Clone)]
 pub(super) enum Method {
-    /// All paths are computed by arithmetic: for all rules on tori of lines, and for dimension
-    /// order on all tori.
+    /// All paths are computed by arithmetic: for all rules on tori whose rings run along the lines
+    /// of nodes, and for dimension order on all tori.
     Arithmetic(Grid),
     /// All paths are found in a table of all pairs of nodes.
     Table(Table),
@@ -111,7 +111,7 @@ impl Routes {
         self.routing
     }
 
-    /// Return a text that describes the rule and its change by faults.
+    /// Return a text that describes the routing rule, and how faults change it.
     pub fn description(&self) -> String {
         let rule = match (self.routing, &self.method) {
             (Routing::DimensionOrder, Method::Mixed(..)) => {
