@@ -38,7 +38,9 @@ class Endpoint:
     """Seconds within which the daemon must answer."""
 
     def wrong(self, problem: object, right: str) -> IsthmusError:
-        """Return an error about the address of the control interface."""
+        """Return the error that the address of the control interface is wrong; `right` says how to
+        correct it.
+        """
         return IsthmusError(f"{self.address}: {problem}; {right}")
 
     def connect(self) -> socket.socket:
@@ -72,7 +74,7 @@ class Endpoint:
             made = socket.create_connection((host.strip("[]"), int(port)), self.timeout)
             if context is None:
                 return made
-            # A certificate names an IPv6 address without its zone.
+            # Remove brackets and zone of an IPv6 address, because certificates contain neither.
             name = host.strip("[]").partition("%")[0]
             return context.wrap_socket(made, server_hostname=name)
         except OSError as error:
@@ -180,8 +182,8 @@ class Control:
         return found
 
     def _reply(self) -> dict[str, Any]:
-        """Return the next reply; the daemon sends no events to a session that does not subscribe to
-        them.
+        """Read and return the next reply. Every line of the daemon is a reply, because this session
+        does not subscribe to events.
         """
         line = self._lines.readline(LINE_BYTES + 1)
         if not line.endswith(b"\n"):

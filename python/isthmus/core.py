@@ -1,4 +1,4 @@
-"""Calls into the core; its errors become `IsthmusError`."""
+"""Calls of functions of the Rust core, whose errors become `IsthmusError`."""
 
 from __future__ import annotations
 

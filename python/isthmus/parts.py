@@ -31,7 +31,7 @@ about 5 ms of processor time, half of it on the worker.
 LEAST_S = 0.001
 """Minimum assumed duration of a point in seconds."""
 RECENT = 16
-"""Number of recent tasks that estimate the duration of a point."""
+"""Number of recent tasks from which the duration of a point is estimated."""
 AHEAD = 4
 """Number of queued tasks for each worker thread."""
 UNSHARED_S = 1.0
@@ -222,8 +222,8 @@ class Waiting:
 
     def _task_size(self, threads: int | None) -> int:
         """Return the number of points in the next task."""
-        # Single points until an estimate exists. Towards the end, tasks shrink to occupy all
-        # threads.
+        # Return single points until the duration of a point is known. Towards the end, return fewer
+        # points, so that tasks for all threads remain.
         if threads is None or not self._has_estimate:
             return 1
         fits = TASK_S / max(*self._recent, LEAST_S)
@@ -245,7 +245,7 @@ def _workers_of(executor: Any) -> Any:
 
 @contextmanager
 def _user_errors(spec: RunSpec) -> Iterator[None]:
-    """Convert errors of the executor to errors of isthmus."""
+    """Raise exceptions of the executor in the block as errors of isthmus."""
     try:
         yield
     except IsthmusError:
@@ -284,12 +284,12 @@ def run_part(spec: RunSpec, part: Part) -> Done:
         )
     try:
         experiment = _cached_experiment(spec)
-        # Reading the scenario once must not count for the duration of points.
+        # Start the clock only now: reading the scenario above does not count for the points.
         began = _now()
         entries, report = experiment.compute(part)
         took_s = min(now - then for now, then in zip(_now(), began, strict=True))
     except BaseException:
-        # A stopped experiment cannot be reused.
+        # Remove the experiment from the cache, because a stopped one cannot be reused.
         _of_thread.prepared = None
         raise
     failed = [reason for _, reason in json.loads(report)["failed"]]

@@ -33,7 +33,7 @@ class Shown:
     missed: int
     """Number of frames that were dropped for slow viewers."""
     waits: tuple[str, ...] = ()
-    """Reasons why video streams stalled last."""
+    """Reasons for the last stall of each video stream, as text."""
 
     @property
     def rate(self) -> float:
@@ -77,7 +77,7 @@ class Vcr:
         films: Sequence[Path] = (),
         address: str = "127.0.0.1:0",
     ) -> None:
-        """Check the arguments, open the page and start to play."""
+        """Check the arguments, open the web page of the screens and start to play the films."""
         import json
 
         from isthmus import _core
@@ -98,7 +98,7 @@ class Vcr:
         return f"http://{ask(self._vcr.address)}/"
 
     def shown(self) -> Shown:
-        """Return the progress of the VCR."""
+        """Return the numbers of frames that the screens have shown so far and that were dropped."""
         return _shown(ask(self._vcr.figures))
 
     def failure(self) -> str | None:

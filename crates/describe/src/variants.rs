@@ -48,7 +48,8 @@ pub(crate) fn of_enum(name: &Ident, data: &DataEnum) -> Result<TokenStream> {
                 #(#rows)*
             }
 
-            // Reads the word of the selector and the values of the fields of its variant.
+            // Reads the field `selector` of a scenario, whose word names the variant, and then the fields of
+            // that variant.
             fn read(settings: &::isthmus_scenario::format::Settings, path: &str, selector: &str) -> Self {
                 match settings.text(selector).as_str() {
                     #(#reads)*

@@ -33,7 +33,8 @@ pub(crate) struct Array {
 }
 
 impl Array {
-    /// Return an idle array. It chooses first disks with stream 0; disk i uses stream i + 1.
+    /// Return an idle array. `stream` returns random streams by number: the first disk of each request is chosen with
+    /// stream 0, and disk i uses stream i + 1.
     pub(crate) fn new(
         striping: Striping,
         disk: Disk,
@@ -90,7 +91,7 @@ impl Striping {
         let row = disks - parity;
         let rows = data.div_ceil(row);
         let units = data + parity * rows;
-        // The last data unit is short. If it is alone in its row, the parity units of the row are short, too.
+        // If the last data unit, which is short, is alone in its row, the parity units of the row are short, too.
         let alone = data == (rows - 1) * row + 1;
         let short_from = units - 1 - parity;
         let short_to = if alone { units } else { short_from + 1 };
@@ -108,7 +109,7 @@ impl Striping {
 pub(crate) struct ArrayWork {
     /// Number of disks that a request uses on average.
     pub disks: f64,
-    /// Total number of bytes on all disks, including parity.
+    /// Number of bytes that a request moves on all disks together, including parity.
     pub bytes: f64,
 }
 

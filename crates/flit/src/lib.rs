@@ -26,7 +26,7 @@ pub enum Ready {
     At(u64),
     /// The message becomes ready `delay` cycles after the tail of message number `of` has arrived.
     After {
-        /// Number of the message whose tail must arrive first.
+        /// Number of the message whose tail must arrive before this message becomes ready.
         of: usize,
         /// Number of cycles from the arrival of that tail until this message is ready.
         delay: u64,
@@ -73,7 +73,7 @@ struct Flit {
 struct Lane {
     worm: Option<usize>,
     buffer: VecDeque<Flit>,
-    /// The last cycle in which a flit crossed the lane.
+    /// The last cycle in which a flit crossed the lane; `None` before the first.
     crossed: Option<u64>,
 }
 

@@ -23,7 +23,8 @@ enum Event {
     Timer(u64, u32),
     /// A transfer begins: the sequence number of its offer, and its slot.
     Begin(u64, FlowId),
-    /// The latency of a transfer ends: the number of the transfer, and its slot.
+    /// The latency of a transfer ends, and its bytes start to move: the number of the transfer, and
+    /// its slot.
     Move(u64, FlowId),
 }
 
@@ -293,7 +294,7 @@ impl<T: Copy> Engine<T> {
         self.changed = changed;
     }
 
-    /// Handle an event that is not the end of a transfer: a timer, the begin of a transfer, or the
+    /// Serves an event that is not the end of a transfer: a timer, the start of a transfer, or the
     /// end of its latency.
     #[inline]
     fn serve<H: Handler<Tag = T>>(&mut self, event: Event, handler: &mut H) {
@@ -394,8 +395,10 @@ fn crossed_twice(path: &[u32]) -> Option<u32> {
 }
 
 impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
+    /// Type of the messages that are offered to this engine.
     type Message<'a> = Transfer<'a, T>;
 
+    /// Returns the present time of the simulation in ticks.
     #[inline]
     fn now(&self) -> Cycles {
         self.now
@@ -413,12 +416,14 @@ impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
     }
 
     #[inline]
+    /// Returns the number of transfers that were offered and have not ended.
     fn under_way(&self) -> u64 {
         self.under_way
     }
 }
 
 impl<T: Copy, H: Handler<Tag = T>> RunUntil<H> for Engine<T> {
+    /// Runs all events before the time `limit`, or until the handler has finished.
     fn run_until(&mut self, limit: Cycles, handler: &mut H) -> Ran {
         while !handler.finished() {
             let coming = self.future.peek();

@@ -36,7 +36,7 @@ pub struct Page {
     thread: Option<JoinHandle<()>>,
 }
 
-/// The state that the threads of the page share.
+/// The state that the threads of the web page's server share.
 #[derive(Debug, Default)]
 struct Shared {
     over: AtomicBool,
@@ -109,7 +109,7 @@ impl Shared {
         locked.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Return whether the web page is being dropped.
+    /// Return whether the web page is over: it is being dropped, and its threads must end.
     fn over(&self) -> bool {
         self.over.load(Ordering::Acquire)
     }

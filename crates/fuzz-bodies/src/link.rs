@@ -105,7 +105,8 @@ impl World {
         let (rank, other) = End::pair();
         let grace = Duration::from_secs(3600 * u64::from(grace));
         let ends = Ends::socket(other.into()).grace(grace);
-        // A link that still has its ends refuses new ones, which are then closed.
+        // Keep the rank's end only if the driver accepts the other end: it refuses new ends of a
+        // link that still has its old ones.
         if self.driver.attach(LinkId(at as u16 + 1), ends).is_ok() {
             self.ranks[at] = Some(rank);
         }
@@ -128,7 +129,8 @@ impl World {
             frame.offset,
             su.bytes as usize,
         ));
-        // If the socket is full, the frame is cut in the middle.
+        // If the socket is full, the frame is cut in the middle, and the rest of the bytes on the
+        // link are no frames any more.
         self.tainted |= !rank.write(&bytes);
         *written += 1;
     }

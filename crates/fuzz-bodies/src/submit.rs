@@ -23,7 +23,7 @@ pub fn submit(data: &[u8]) {
             break;
         }
         let stream = StreamId(near(&mut draw, 12) as u32);
-        // The driver may refuse a call, which is no error of the test.
+        // Make a random call, and ignore its result: the driver may refuse the call.
         match draw.below(12) {
             0 | 1 => {
                 let mut spec = connection_spec(&mut draw);

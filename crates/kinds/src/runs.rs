@@ -4,9 +4,9 @@
 use isthmus_scenario::format::Default::Value;
 use isthmus_scenario::format::{AnyType, Field, Measures};
 
-/// Return a field of `[stop]` or `[search]` with the default that hypercubes and SCI fabrics share. `of` and `measures`
-/// are default and type of `stop.of`. `load` is the type of `search.from` and `search.to`; `from` and `to` are
-/// examples.
+/// Return the field `row` of `[stop]` or `[search]` with the default that hypercubes and SCI fabrics share. The other
+/// arguments differ between the two: `of` and `measures` are the default and the type of `stop.of`; `load` is the type
+/// of `search.from` and `search.to`, for which `from` and `to` are examples.
 pub(crate) fn own(
     row: Field,
     of: &'static str,

@@ -60,8 +60,10 @@ impl WriteJournal {
 }
 
 impl Drop for WriteJournal {
+    /// Removes the journal of the daemon that ends, unless it names an unfinished file.
     fn drop(&mut self) {
-        // Keep a journal that names a file, because its writer hangs. The next daemon removes both.
+        // Remove the journal only if it names no file. Otherwise a thread still hangs while it
+        // writes that file; the next daemon removes the file and the journal.
         if Journal::paths(&self.file).is_ok_and(|paths| paths.is_empty()) {
             let _ = unlinkat(&self.directory, &self.name, AtFlags::empty());
         }
@@ -104,7 +106,7 @@ pub(crate) fn clean(directory: &OwnedFd, roots: &Roots) -> Result<Vec<String>> {
         let Some((journal, found)) = own_and_locked(directory, name.as_ref()) else {
             continue;
         };
-        // A journal that other users can write was not created by a daemon.
+        // Skip a journal that other users can write, because no daemon created it.
         let Some(paths) = Journal::paths(&journal)
             .ok()
             .filter(|_| found.st_mode & 0o077 == 0)

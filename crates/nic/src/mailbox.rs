@@ -5,7 +5,7 @@ use isthmus_wire::{Error, Result, Signal};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Maximum number of queued events of a session. `MAX_EVENT_BYTES` is the maximum of their bytes.
+/// Maximum number of queued events of a session.
 const MAX_EVENTS: usize = 4096;
 /// Maximum size of all queued events of a session, in bytes.
 const MAX_EVENT_BYTES: usize = LINE_BYTES;
@@ -32,7 +32,8 @@ struct Inner {
     event_bytes: usize,
     answer_bytes: usize,
     missed: u64,
-    /// Unsent news of lasting links: the latest of each kind per link, with the link's key.
+    /// Unsent news of lasting links (links that outlast their sockets): for each number of a link
+    /// and kind of news, the key of the link and the latest news.
     news: BTreeMap<(u16, bool), (String, LinkNews)>,
     /// Number of requests of the session that wait for a later answer.
     waits: u32,
@@ -216,7 +217,7 @@ mod tests {
         }
     }
 
-    /// Return the event that an ADU with this number was moved.
+    /// Return an event: the application data unit (ADU) with this number was moved.
     fn moved(adu: u64) -> Event {
         let (stream, good) = (1, true);
         Event::Moved { stream, adu, good }

@@ -14,12 +14,14 @@ use std::marker::PhantomData;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// The reason for which a question cannot be answered: one line with the field and the correction.
+/// The reason why a question (a JSON request from Python) cannot be answered: one line with the
+/// field and the correction.
 #[derive(Debug)]
 pub(crate) struct Refusal(String);
 
 impl Refusal {
-    /// Convert an error that already names its position in the question.
+    /// Convert an error to a refusal. Its text must already name the position of the error in the
+    /// question.
     pub(crate) fn of(error: impl fmt::Display) -> Self {
         Self(error.to_string())
     }
@@ -72,7 +74,7 @@ pub(crate) fn read<Q: DeserializeOwned>(text: &str) -> Result<Q, Refusal> {
     })
 }
 
-/// The part of a question that contains the text of a scenario.
+/// The part of a question (a JSON request from Python) that contains the text of a scenario.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Given {
@@ -98,7 +100,8 @@ impl Given {
     }
 }
 
-/// A whole number in a question: a count of parts, or the number of one part.
+/// A whole number in a question (a JSON request from Python): a count of parts of a machine, or the
+/// number of one part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Whole(pub u32);
 
@@ -134,7 +137,7 @@ impl<'de> Deserialize<'de> for Whole {
     }
 }
 
-/// A link in a question, by the numbers of the nodes at its two ends.
+/// A link in a question (a JSON request from Python), by the numbers of the nodes at its two ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Link(pub u32, pub u32);
 
@@ -152,7 +155,8 @@ impl<'de> Deserialize<'de> for Link {
     }
 }
 
-/// A node in a question, by its number or, in an imported graph, its name.
+/// A node in a question (a JSON request from Python): its number or, in an imported graph, its
+/// name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum NodeRef {
     Number(u32),
@@ -194,7 +198,7 @@ impl<'de> Deserialize<'de> for NodeRef {
     }
 }
 
-/// A quantity in a question, as text with its unit.
+/// A quantity in a question (a JSON request from Python), which is text with a unit there.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Quantity<T>(pub T);
 

@@ -19,7 +19,8 @@ const MOST: usize = 253;
 /// The contents of a received message.
 #[derive(Debug)]
 pub struct Received {
-    /// Number of bytes at the start of the caller's buffer. 0 if the peer has closed the socket.
+    /// Number of received bytes, which are at the start of the caller's buffer. 0 if the peer has
+    /// closed the socket.
     pub bytes: usize,
     /// The descriptors in the message, with the close-on-exec flag.
     pub descriptors: Vec<OwnedFd>,

@@ -5,7 +5,8 @@ use crate::words::{
     AWAKE, Corrupt, FURTHEST, Memory, Ordering, Word, awake, must_wake, sleeps, split, within,
 };
 
-/// The writing side of a ring, without system calls. None of its calls waits; the caller does.
+/// The writing side of a ring, without system calls. Its functions return at once if the ring is
+/// full; the caller must wait for room.
 #[derive(Debug)]
 pub struct Writer<M> {
     memory: M,
@@ -70,7 +71,8 @@ impl<M: Memory> Writer<M> {
     /// read them before they are published.
     ///
     /// # Returns
-    /// The number of copied bytes. Only the room of the last check is filled.
+    /// The number of copied bytes. It is less than the length of `bytes` if the ring had less free
+    /// room when the position of the reader was last checked.
     pub fn put(&mut self, at: usize, bytes: &[u8]) -> usize {
         let room = usize::try_from(self.room()).unwrap_or(usize::MAX);
         let bytes = &bytes[..bytes.len().min(room.saturating_sub(at))];

@@ -29,11 +29,11 @@ pub struct Stall {
     pub nodes: Vec<u32>,
 }
 
-/// State of an engine from which a stall is detected.
+/// Progress of an engine: the state from which it is detected whether the engine has stalled.
 pub(crate) struct Progress {
     pub now: Cycles,
     pub last_delivery: Cycles,
-    /// Last cycle in which an own packet started to leave an interface.
+    /// Last cycle in which an interface started to send a packet of its own node.
     pub last_start: Cycles,
     /// Cycle of the generation of the oldest packet in flight; `None` if there is none.
     pub oldest: Option<Cycles>,
@@ -41,7 +41,8 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Returns the stall if no packet has been delivered for `limit` cycles.
+    /// Returns the stall if no packet has been delivered for `limit` cycles, else `None`. `nodes`
+    /// returns the nodes that take part in a stall, and is called only for a stall.
     pub fn stalled(&self, limit: Cycles, nodes: impl FnOnce() -> Vec<u32>) -> Option<Stall> {
         let since = self.last_delivery.max(self.oldest?);
         if self.now < since + limit {
@@ -68,11 +69,11 @@ impl Progress {
 /// none of which has accepted its packet yet. The largest set of queues that are stuck under this
 /// rule can never move again: each queue of the set waits for another queue of the set.
 pub(crate) struct Waiting {
-    /// For each full input queue (see [`Waiting::input`]), the output queue for which its first
-    /// packet waits, if that queue is full.
+    /// For each input queue (numbered by [`Waiting::input`]), the output queue for which its first
+    /// packet waits. `None` unless both queues are full.
     pub inputs: Vec<Option<u32>>,
-    /// For each full output queue without a good echo in flight, the input queues to which its
-    /// packets go.
+    /// For each output queue, the input queues to which its packets go. `None` if the queue is not
+    /// full, or if an echo in flight will free a slot of it: the echo reports an accepted packet.
     pub outputs: Vec<Option<Vec<u32>>>,
 }
 
@@ -114,7 +115,7 @@ impl Waiting {
 
     /// Returns the input queues for which input queue `input` waits. Its first packet waits for a
     /// full output queue; the result is the input queues to which the packets of that output queue
-    /// go.
+    /// go. `None` if the input queue does not wait in this way.
     fn targets(&self, input: usize) -> Option<&[u32]> {
         self.outputs[self.inputs[input]? as usize].as_deref()
     }
@@ -167,7 +168,8 @@ mod tests {
         waiting.outputs[0] = Some(vec![2, 3]);
         assert_eq!(waiting.wedged(&fabric), []);
         assert_eq!(waiting.stalled(&fabric), [0, 1]);
-        // A good echo on its way will free a slot of output queue 1, so nothing is stuck.
+        // An echo that reports an accepted packet will free a slot of output queue 1, so nothing is
+        // stuck.
         waiting.outputs[0] = Some(vec![2]);
         waiting.outputs[1] = None;
         assert_eq!(waiting.wedged(&fabric), []);

@@ -19,8 +19,9 @@ const CAPACITY: usize = 512;
 pub struct Backlog {
     points: Vec<Point>,
     latest: Option<Point>,
-    /// Number of samples to skip after each stored sample. `skip_left` counts the remaining ones.
+    /// Number of samples to skip after each stored sample.
     skip: u64,
+    /// Number of samples still to skip before the next one is stored.
     skip_left: u64,
 }
 
@@ -63,8 +64,8 @@ impl Backlog {
                 index += 1;
                 index % 2 == 1
             });
-            // Halving dropped the last of an even number of samples, so the next stored sample
-            // follows after the old interval.
+            // Store the next sample after the old interval, because halving has dropped the last of
+            // an even number of samples.
             self.skip_left = self.skip;
             self.skip = 2 * self.skip + 1;
         } else {
@@ -209,8 +210,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Checks that the stored samples are evenly spaced, include the first and the last, and
-        /// have the growth of all samples.
+        /// Checks that the stored samples are evenly spaced and include the first and the last, and
+        /// that the growth computed from them is that of all samples.
         #[test]
         fn samples_are_thinned_evenly(count in 1u64..20_000) {
             let mut backlog = Backlog::default();
@@ -233,7 +234,7 @@ mod tests {
     /// Checks that the growth of the backlog is per offered demand, not per time.
     #[test]
     fn growth_is_counted_per_demand() {
-        // The first 100 demands increase the backlog by 20, the next 300 by 30.
+        // After each block of 100 demands the backlog is 20, 30, 40 and 50.
         let backlog = Backlog::from_blocks(0, &[(100, 20), (100, 30), (100, 40), (100, 50)]);
         assert_eq!(backlog.offered(), 400);
         assert_eq!(backlog.growth(2).unwrap(), [30.0 / 200.0, 20.0 / 200.0]);

@@ -26,7 +26,7 @@ const CUBE_ROOT_FROM: f64 = 100.0;
 pub struct Events {
     /// Number of events in all replications.
     pub number: u64,
-    /// Mean rate over replications if exactly one event occurred in all of them together.
+    /// The mean rate that corresponds to one event in all replications together.
     pub one: f64,
 }
 

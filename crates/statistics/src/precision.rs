@@ -15,8 +15,8 @@ const RESERVE: f64 = 1.2;
 /// Return the factor by which to increase the work (number of replications, or their length) if the
 /// half-width of some estimate exceeds `relative` times its absolute mean; `None` if none does.
 ///
-/// This is a sequential stopping rule with few looks, for half-widths that fall like 1 /
-/// sqrt(work). A rule with many looks tends to stop when the spread happens to be underestimated,
+/// This is a sequential stopping rule with few looks (evaluations), for half-widths that fall like
+/// 1 / sqrt(work). A rule with many looks tends to stop when the spread happens to be underestimated,
 /// and so its coverage is lower than stated. Therefore the work grows by at least 1.5 times between
 /// looks, and by 1.2 times more than seems necessary. That gives three to four looks, and fewer
 /// than ten samples never meet a target. The work grows by at most 2.5 times: half-widths of short
@@ -60,7 +60,7 @@ mod tests {
             estimate(-100.0, 2.8),
             estimate(100.0, 2.5),
         ];
-        // (2.8 / 2)^2 * 1.2 = 2.352
+        // The worst half-width is 2.8 %, the target 2 %: (2.8 / 2)^2 * 1.2 = 2.352.
         assert!((more_work(&all, 0.02).unwrap() - 2.352).abs() < 1e-12);
         assert_eq!(more_work(&all[..1], 0.02), None);
         assert_eq!(more_work(&[], 0.02), None);

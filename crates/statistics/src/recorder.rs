@@ -22,7 +22,8 @@ pub struct Recorder {
     current_left: u64,
     segment_size: u64,
     closed: Vec<Histogram>,
-    /// Number of observations before the mark, which no segment contains any more.
+    /// Number of observations before the marked end of the warm-up; 0 if none was marked. The
+    /// series contains them, the histograms do not.
     forgotten: u64,
 }
 

@@ -56,8 +56,8 @@ impl Driver {
     }
 
     /// Sleeps until a descriptor is ready, or until the deadline. While a link or connection is
-    /// busy, it polls only the busy ones, until the next full round: a poll of a hundred idle
-    /// sockets takes a tenth of the time of a packet of 1 MiB.
+    /// busy, it polls only the busy ones, and all of them only at intervals (in full rounds): a
+    /// poll of a hundred idle sockets takes a tenth of the time of a packet of 1 MiB.
     ///
     /// # Returns
     /// Whether the driver was woken.
@@ -70,8 +70,9 @@ impl Driver {
                 continue;
             };
             if let Some(input) = link.input.as_mut().filter(|input| input.waits_for_bytes()) {
-                // While data of a stream is under way, its next small SUs are collected until the
-                // peer answers (Nagle, RFC 896). A single one is sent at once.
+                // Let the next small striping units (SUs) of a stream collect in the link until the
+                // peer has confirmed earlier data of the stream (Nagle, RFC 896). Without such data
+                // an SU is sent at once.
                 let state = input
                     .small_stream()
                     .and_then(|stream| self.streams.get(&stream));
@@ -99,8 +100,8 @@ impl Driver {
         let deadline = [round, soon, until].into_iter().flatten().min();
         let remaining = deadline.map(|at| at.saturating_duration_since(Instant::now()));
         self.poll(remaining, &polled)?;
-        // Clear the signal only after a sleep. Without one, it stays set: the caller runs when the
-        // turn ends in any case.
+        // Clear the wake signal here, after the sleep. The returns above leave it set, because the
+        // driver works on without a sleep.
         let woken = self.wake_signal().clear();
         let now = self.now();
         if woken {
@@ -114,7 +115,7 @@ impl Driver {
         Ok(woken)
     }
 
-    /// Returns the set of links and connections to poll that contains only the busy ones.
+    /// Returns the links and connections to poll while any are busy: only the busy ones.
     fn busy(&self) -> Polled {
         Polled {
             links: self.busy_links.ids(),
@@ -122,7 +123,7 @@ impl Driver {
         }
     }
 
-    /// Returns the set of links and connections to poll that contains all of them.
+    /// Returns all links and connections as the set to poll.
     pub(crate) fn all_polled(&self) -> Polled {
         Polled {
             links: self.links.keys().copied().collect(),
@@ -130,7 +131,8 @@ impl Driver {
         }
     }
 
-    /// Polls these descriptors for at most `most`. The following rounds try the ready ones.
+    /// Polls the descriptors of these links and connections for at most the time `most`. Marks the
+    /// ready ones as busy, so that the driver serves them next.
     pub(crate) fn poll(&mut self, most: Option<Duration>, polled: &Polled) -> Result<()> {
         let timeout = most.and_then(|most| Timespec::try_from(most).ok());
         let wake = self.wake_signal();
@@ -188,8 +190,8 @@ impl Driver {
             }
         };
         let when = |yes: bool, flags: PollFlags| if yes { flags } else { PollFlags::empty() };
-        // If the driver only writes to ranks, and nothing is queued, only this poll detects that
-        // the ranks leave.
+        // Poll a link for the departure of its ranks even if the driver only writes to them and
+        // nothing is queued: nothing else would detect it.
         let watched = |link: &Link| {
             let output = link.output.as_ref();
             link.input.is_none() && output.is_some_and(Output::is_ring)
@@ -207,8 +209,8 @@ impl Driver {
             if let Some(output) = &link.output
                 && let Some(fd) = output.fd()
             {
-                // The reader of a ring signals both events, room and its departure, with a byte to
-                // the driver.
+                // Poll a ring for input, although the driver writes to it: its reader sends a byte
+                // when there is room in the ring, or when it departs.
                 let what = if output.is_ring() {
                     PollFlags::IN
                 } else {
@@ -230,8 +232,8 @@ impl Driver {
                     when(reads, PollFlags::IN) | when(writes, PollFlags::OUT)
                 }
                 Transport::Plain(plain) => {
-                    // Look up the state only if the connection receives, because that costs more
-                    // than polling its socket.
+                    // Look up the state of the connection only if it receives, because the lookup
+                    // costs more than polling a socket that is not needed.
                     let spec = plain.receives().then(|| self.connections.get(id)).flatten();
                     let reads = spec.is_none_or(|spec| plain.wants_read(&spec.expects));
                     when(reads, PollFlags::IN) | when(plain.wants_write(), PollFlags::OUT)

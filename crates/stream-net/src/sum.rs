@@ -1,5 +1,5 @@
-//! Checksums of data in pieces: SUs of links, and parts of SUs from single reads. They are combined
-//! into the checksums of packets (paper, 4.1 and 4.2).
+//! Checksums of pieces of data: striping units (SUs) from links, or parts of them from single
+//! reads. They are combined into the checksums of packets (paper, 4.1 and 4.2).
 
 use isthmus_stream::StreamId;
 use isthmus_stream::checksum::{Checksum, Partial, combine_crc32c, crc32c};
@@ -84,9 +84,10 @@ impl Sum {
 /// The checksums of the pieces of a transfer unit in a buffer.
 #[derive(Debug, Default)]
 pub(crate) struct Pieces {
-    /// The stream, the application data unit and the transfer unit to which the pieces belong.
+    /// The stream, the application data unit and the transfer unit to which the pieces belong;
+    /// `None` before the first transfer unit.
     of: Option<(StreamId, u64, u64)>,
-    /// Length and checksum of each piece, by its first byte.
+    /// Length in bytes and checksum of each piece, by the position of its first byte.
     sums: BTreeMap<u64, (u64, Sum)>,
 }
 
@@ -118,8 +119,8 @@ impl Pieces {
         self.sums.insert(at, (bytes, sum));
     }
 
-    /// Returns the checksum of bytes `at .. at + bytes`, if pieces with the same kind of checksum
-    /// cover exactly these.
+    /// Returns the checksum of bytes `at .. at + bytes`; `None` unless pieces with this kind of
+    /// checksum cover exactly these bytes.
     pub fn of(&self, checksum: Checksum, at: u64, bytes: u64) -> Option<Sum> {
         let mut next = at;
         let mut whole = Sum::new(checksum);

@@ -1,5 +1,5 @@
-//! Rows of cells, and the states of their transfer units (TUs): being reshuffled, waiting to be
-//! sent, and being sent.
+//! Rows of cells (the processors of a machine), and the states of their transfer units (TUs): being
+//! reshuffled, waiting to be sent, and being sent.
 
 use crate::shuffle::Message;
 use isthmus_kernel::Cycles;
@@ -27,19 +27,21 @@ pub(crate) struct Row {
     pub per_adu: u64,
     /// Number of transfer units of the row in the whole run.
     pub total: u64,
-    /// Number of transfer units whose reshuffling is complete. `sent` counts those that the
-    /// interface has received.
+    /// Number of transfer units that are ready to be sent or sent: their reshuffling is complete.
     pub ready: u64,
+    /// Number of transfer units that the interface has received.
     pub sent: u64,
-    /// Time at which the reshuffling of the next transfer unit started; `None` before that.
+    /// Time at which the current reshuffling of a transfer unit started; `None` if none is being
+    /// reshuffled.
     began: Option<Cycles>,
-    /// Messages of the transfer unit that is being reshuffled: for each column, the number that its
-    /// cell has started. `left` counts the messages of all cells that have not arrived.
+    /// Index of the next message of each column's cell, among its messages that reshuffle a
+    /// transfer unit.
     next: Vec<usize>,
+    /// Number of messages that have not arrived yet, of all that reshuffle a transfer unit.
     left: usize,
-    /// Times at which the ready, unsent transfer units became ready, oldest first. `sending` is the
-    /// time at which the transfer of the oldest started.
+    /// Times at which the ready, unsent transfer units became ready, oldest first.
     readied: std::collections::VecDeque<Cycles>,
+    /// Time at which the transfer of the oldest unsent transfer unit started; `None` before that.
     sending: Option<Cycles>,
     /// Striping units (SUs) that wait until their transfer unit (TU) is ready: the number of the TU
     /// in the row, and the number of the SU.

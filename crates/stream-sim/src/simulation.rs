@@ -54,7 +54,7 @@ pub struct Figures {
     pub elapsed_ns: Cycles,
     /// Throughput of data in MB/s.
     pub mb_per_s: f64,
-    /// Processor cycles of a cell per word of data.
+    /// Number of processor cycles that a cell (a processor of the machine) needs per word of data.
     pub cycles_per_word: f64,
     /// Fraction of the time in which the processor of the interface was idle, 0 to 1.
     pub idle: f64,
@@ -66,7 +66,8 @@ pub struct Figures {
     pub last_row: RowFigures,
 }
 
-/// Mean times of the transfer units of a row, in nanoseconds (Figure 16).
+/// Mean times in nanoseconds that the transfer units of one row of cells spend in each phase of
+/// their transfer to the interface (Figure 16 of the paper).
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct RowFigures {
     /// Time from the start of the reshuffling of a transfer unit to its end.

@@ -1,5 +1,5 @@
-//! The execution module on receive: loads packets into buffers, and skips the gaps that lost
-//! packets leave.
+//! Loading of received packets into the buffers of streams. The gaps that lost packets leave are
+//! skipped.
 
 use crate::control::stream::{Stage, live};
 use crate::control::{Manager, Task};
@@ -187,8 +187,8 @@ impl Manager {
         full
     }
 
-    /// Adds `more` to the number of buffers that contain undelivered data, on the stream's
-    /// connection.
+    /// Increases by `more` the number of buffers of the stream's connection that contain
+    /// undelivered data.
     pub(crate) fn buffered(&mut self, id: StreamId, more: u64) {
         let connection = self.streams.get(&id).map(|stream| stream.connection);
         if let Some(connection) = connection.and_then(|id| self.connections.get_mut(&id)) {
@@ -196,8 +196,8 @@ impl Manager {
         }
     }
 
-    /// Handles a buffer of a receive stream that was emptied to the links: all packets below the
-    /// number `taken` are delivered.
+    /// Handles the event that a buffer of a receive stream was emptied: its data was written to the
+    /// links. All packets below the sequence number `taken` are then delivered.
     pub(crate) fn emptied(&mut self, id: ConnectionId, taken: u64) {
         let Some(connection) = self.connections.get_mut(&id) else {
             return;

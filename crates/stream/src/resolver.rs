@@ -1,5 +1,5 @@
-//! The dependence resolver (paper, 5.3.2): decides which streams may begin their next ADU, and
-//! refuses cyclic dependences.
+//! The dependence resolver (paper, 5.3.2): decides which streams may begin their next application
+//! data unit (ADU), and refuses cyclic dependences.
 //!
 //! - Streams of one connection and direction keep the order of registration: a stream begins when
 //!   the previous one has moved all its data into network memory, or ended.
@@ -7,8 +7,8 @@
 //! - *Synchronisation*: in a lock step group no member begins ADU `n` before all have finished ADU
 //!   `n - 1`. Completed members hold nobody back.
 //! - A stream is first scheduled when its connection is open and there is enough data: on transmit
-//!   the SUs of its next TU on all links, on receive a packet. The same condition applies to each
-//!   swap-in and to each ADU.
+//!   the striping units of its next transfer unit on all links, on receive a packet. The same
+//!   condition applies to each ADU, and each time that the stream is scheduled again.
 
 use crate::control::stream::{Group, Stream, live};
 use crate::error::{Error, Result};
@@ -44,8 +44,9 @@ impl View<'_> {
         free
     }
 
-    /// Reports each reason for which a stream cannot be scheduled yet: its connection, order,
-    /// sequencing.
+    /// Calls `report` for each condition for which a stream waits: its connection is not open,
+    /// another stream is before it on the connection, or a stream that it must follow has not
+    /// ended.
     pub fn waits_for_order(&self, id: StreamId, report: &mut dyn FnMut(Wait)) {
         let Some(stream) = self.streams.get(&id) else {
             return;
@@ -62,8 +63,8 @@ impl View<'_> {
             }
         }
         for other in &stream.after {
-            // A followed stream without a status record was done: its failure would have ended this
-            // one.
+            // Wait only for streams that have not ended. An ended one was successful: its failure
+            // would also have ended this stream.
             if live(self.streams, *other).is_some() {
                 report(Wait::After(*other));
             }
@@ -90,7 +91,8 @@ impl View<'_> {
             return;
         }
         let members = stream.group.and_then(|group| self.groups.get(&group));
-        // The stream itself is a member of the group; it is never ahead of itself.
+        // The stream itself is also a member of the group: it must have finished the application
+        // data units that it started, like the other members.
         for other in members.into_iter().flatten() {
             let adu = live(self.streams, *other).map(Stream::finished);
             if let Some(adu) = adu.filter(|adu| *adu < stream.started) {
@@ -120,7 +122,7 @@ impl View<'_> {
         }
     }
 
-    /// Reports that a receive stream waits for its next packet, if it does.
+    /// Calls `report` if a receive stream waits for its next packet.
     fn waits_for_packets(&self, stream: &Stream, report: &mut dyn FnMut(Wait)) {
         let all = |adus: Option<u64>| adus.is_some_and(|adus| stream.started >= adus);
         if all(stream.peer_adus) || all(stream.adus) {
@@ -235,7 +237,8 @@ impl View<'_> {
     }
 }
 
-/// A wait of one stream for another: sequencing, or order on a connection.
+/// One hop in a chain of waits: a stream waits for another one, because it must follow it or comes
+/// after it on the same connection.
 #[derive(Clone, Copy, Debug)]
 struct Hop {
     from: StreamId,
@@ -243,8 +246,8 @@ struct Hop {
     behind: Option<ConnectionId>,
 }
 
-/// Describes a cycle of waits for a message. Each hop begins in the group in which the previous one
-/// ended.
+/// Returns the text of an error message that describes a cycle of waits. Each hop begins in the
+/// lock step group in which the previous one ended.
 fn describe_cycle(hops: &[Hop]) -> String {
     let mut words = Vec::new();
     for (at, hop) in hops.iter().enumerate() {

@@ -1,17 +1,17 @@
 //! The resource scheduler (paper, 5.3.2): assigns staging memory and link engines of one direction
 //! to streams.
 //!
-//! The rules, in full; the naive reference of the tests restates them:
+//! These are all rules; the tests compare the scheduler with a naive implementation of them:
 //! - An active stream holds all resources that it needs.
 //! - Among ready permanent streams, the one that was registered first is next. While it does not
 //!   fit, no other stream starts.
 //! - Otherwise the first ready stream of the queue is next. While it does not fit, no other stream
 //!   starts, so that small streams do not starve a large one. A stream whose application has
 //!   reached its limit of staging memory is skipped, so that it blocks no other.
-//! - An active stream that is not permanent leaves for the tail of the queue at the end of an ADU
-//!   if another ready stream waits and one of these holds: its quantum is used, its own next ADU
-//!   cannot begin, or the waiting stream is permanent. If no stream waits, it continues with a new
-//!   quantum. A skipped stream waits only for the active streams of its own application.
+//! - An active stream that is not permanent goes to the end of the queue after an application data
+//!   unit (ADU) if another ready stream waits and one of these holds: its quantum is used, its own
+//!   next ADU cannot begin, or the waiting stream is permanent. If no stream waits, it continues
+//!   with a new quantum. A skipped stream waits only for the active streams of its own application.
 
 use crate::ids::{AppId, StreamId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +25,8 @@ pub(crate) struct Need {
     pub permanent: bool,
 }
 
-/// The resources of one direction, and the streams that wait for them.
+/// The staging memory and the engines for streams of one direction (transmit or receive), and the
+/// streams that wait for them.
 #[derive(Debug, Default)]
 pub(crate) struct Scheduler {
     pub staging_total: u64,
@@ -112,9 +113,9 @@ impl Scheduler {
         self.by_app.get(&app).copied().unwrap_or(0)
     }
 
-    /// Returns the next stream to start according to the scheduler's rules. `ready` says whether a
-    /// stream's next application data unit (ADU) can begin, `limit` returns the staging memory
-    /// limit of an application.
+    /// Returns the next stream to start according to the scheduler's rules, `None` if no stream is
+    /// ready. `ready` says whether a stream's next application data unit (ADU) can begin, `limit`
+    /// returns the staging memory limit of an application.
     fn head(
         &self,
         ready: impl Fn(StreamId) -> bool,
@@ -136,7 +137,9 @@ impl Scheduler {
         first.map(|(_, found)| *found)
     }
 
-    /// Starts the next stream if its resources are free.
+    /// Starts the next stream if its resources are free. `ready` says whether a stream's next
+    /// application data unit (ADU) can begin, `limit` returns the staging memory limit of an
+    /// application.
     pub fn next(&mut self, ready: impl Fn(StreamId) -> bool, limit: impl Fn(AppId) -> u64) -> Next {
         let Some((stream, need)) = self.head(ready, limit) else {
             return Next::Nobody;
@@ -154,8 +157,8 @@ impl Scheduler {
         Next::Taken(stream)
     }
 
-    /// Returns whether a stream waits for the resources of an active stream of `app`:
-    /// `Some(permanent)` says whether the waiting stream is permanent.
+    /// Looks for a waiting stream that could use the resources of an active stream of `app`.
+    /// Returns whether the waiting stream is permanent, or `None` if no stream waits.
     pub fn waiter(
         &self,
         app: AppId,

@@ -156,7 +156,8 @@ mod tests {
                 }
             }
             for vertex in 0..9 {
-                // If parallel links are adjacent, removing adjacent repetitions leaves each neighbour once.
+                // Check that parallel links are adjacent in the list: removing adjacent repetitions must leave
+                // each neighbour once.
                 let mut targets: Vec<u32> = wiring.out_of(vertex).map(|l| wiring.target(l)).collect();
                 targets.dedup();
                 let count = targets.len();

@@ -5,7 +5,7 @@
 //! | `socket`, `unacknowledged` | a stream socket that never blocks; bytes that its peer has not acknowledged |
 //! | `transport`, `tls` | such a socket with or without TLS, in either role |
 //! | `relay` | a thread that joins a TLS connection to a plain socket |
-//! | [`address`], `listen`, `connect` | addresses in words; where a server listens; where a client connects |
+//! | [`address`], `listen`, `connect` | addresses as text; where a server listens; where a client connects |
 //! | `deadline`, `signal`, `random` | waiting for a descriptor, and the timeout of a call; waking a thread; random keys |
 //!
 //! No module depends on a protocol. Linux only: this crate is empty elsewhere.

@@ -186,7 +186,9 @@ class Layout:
 
     @classmethod
     def coarse(cls, shape: Sequence[int], side: int) -> Layout:
-        """Assign one block to each of ``side * side`` processes: line 2 of Table 1."""
+        """Assign one block to each of ``side * side`` processes: line 2 of Table 1 of Steenkiste's
+        paper.
+        """
         extents = whole_numbers("shape", shape, 1 << 64)
         return cls.block(extents, [side] * len(extents))
 
@@ -194,7 +196,7 @@ class Layout:
     def fine(cls, shape: Sequence[int], side: int, factor: int) -> Layout:
         """Assign `factor` blocks along each dimension to each of ``side * side`` processes.
 
-        The result is block-cyclic: line 3 of Table 1.
+        The result is block-cyclic: line 3 of Table 1 of Steenkiste's paper.
         """
         whole_numbers("side", [side], 1 << 32, 1)
         whole_numbers("factor", [factor], 1 << 32, 1)
@@ -269,7 +271,8 @@ class Layout:
         ``BLACS_GRIDINIT`` with ``'R'``. Local arrays are stored column by column: new arrays of
         this layout have that order (`order`), unless a call sets another.
         """
-        # The second number is a BLACS context, which is -1 outside of the grid.
+        # Replace the second number by 0, because it may be negative: it is the BLACS context, which
+        # is -1 on processes outside of the grid.
         given = items("descriptor", descriptor)
         descriptor = whole_numbers("descriptor", [*given[:1], 0, *given[2:]], 1 << 64)
         if len(given) != 9 or descriptor[0] != 1:
@@ -426,7 +429,7 @@ class Layout:
         return self._core.fingerprint()
 
     def refuse_missing(self, what: str) -> None:
-        """Refuse a partial layout that leaves elements out.
+        """Refuse a partial layout that leaves elements out; the error calls the layout `what`.
 
         Raises:
             IsthmusError: an element is on no rank; the message names the first.
@@ -636,9 +639,7 @@ class Layout:
 
 
 def _call(function: Callable[..., Any], *given: Any) -> Any:
-    """Call a function of the core; an argument of the wrong type raises an error for the user as
-    well.
-    """
+    """Call a function of the Rust core. Arguments of wrong types also raise `IsthmusError`."""
     try:
         return ask(function, *given)
     except (TypeError, OverflowError) as error:
@@ -697,7 +698,7 @@ def _expand(runs: tuple[int, int, int, int, int]) -> NDArray[np.int64]:
     if count == 0:
         return np.empty(0, np.int64)
     firsts = start + stride * np.arange(count, dtype=np.int64)
-    # A single run may be given with a length beyond the array: then only `last` counts.
+    # Ignore the length of a single run, which may end beyond the array: `last` is its length.
     whole = np.arange(length if count > 1 else 0, dtype=np.int64)
     end = firsts[-1] + np.arange(last, dtype=np.int64)
     return np.concatenate([(firsts[:-1, None] + whole).ravel(), end])

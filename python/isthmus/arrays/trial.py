@@ -105,7 +105,9 @@ def afford(task: Description, bound: int | None, *, buffers: bool) -> None:
 def by_threads(
     task: Description, *, threads: int, repeat: int, tell: Tell, rates: Rates | None = None
 ) -> Trial:
-    """Move synthetic data in this process; measure the rates first if none are given.
+    """Move synthetic data between layouts with threads of this process, and check the result.
+
+    Without `rates`, the copy rates of this machine are measured first.
 
     Raises:
         RunFailedError: an element is wrong afterwards.
@@ -161,12 +163,13 @@ def by_ranks(
     tell: Tell,
     rates: Rates | None = None,
 ) -> Trial | None:
-    """Move synthetic data between the ranks of MPI; return the result on rank 0.
+    """Move synthetic data between the ranks of MPI; return the result on rank 0, `None` on others.
 
-    Without `rates`, those of `form`, or of all candidate forms, are measured first.
+    Without `rates`, the rates of the exchange form `form` are measured first; if `form` is `None`,
+    those of all forms.
 
     Raises:
-        IsthmusError: on all ranks alike.
+        IsthmusError: the ranks cannot do this redistribution. All ranks raise the same error.
 
     """
     from mpi4py import MPI

@@ -1,4 +1,4 @@
-"""Distributions: latencies over messages, load over nodes."""
+"""Charts of distributions: of latencies over messages, and of the accepted load over nodes."""
 
 from __future__ import annotations
 
@@ -70,7 +70,8 @@ def thinned(edges: list[float], shares: list[float]) -> list[tuple[float, float]
     if len(pairs) <= EDGES:
         return pairs
     kept = [pairs[0]]
-    # Choose half of the steps by the fall of the share, and half by the fall of its logarithm.
+    # Keep a step if the share has fallen enough since the last kept step: by a fixed amount, or by
+    # this factor. Each of the two rules keeps at most half of `EDGES` steps.
     factor = (max(shares[-1], min(s for s in shares if s > 0)) / shares[0]) ** (2 / EDGES)
     for pair in pairs[1:-1]:
         last = kept[-1][1]
@@ -202,5 +203,5 @@ def _node_spec(view: View, series: Series, point: PointResult, top: float) -> Sp
 
 
 def _job_numbers(point: PointResult) -> dict[str, int]:
-    """Return the colour number of each job by name, whether it is active or not."""
+    """Return the number of each job, by name, which selects its colour; inactive jobs have one."""
     return {job.name: colour_number(n + 1) for n, job in enumerate(point.jobs)}

@@ -139,7 +139,7 @@ def _rings(data: dict[str, Any]) -> str:
 
 
 def _distances(shares: list[float]) -> str:
-    """Return the share of packets by path length, in equal ranges if there are many lengths."""
+    """Return the shares of packets by path length as text, in equal ranges if there are many."""
     found = [links for links, share in enumerate(shares) if share]
     if not found:
         return "links of a packet's path: none"

@@ -83,7 +83,7 @@ def command(
     text, name = read_scenario(file)
     question = {"scenario": text, "file": name, "overrides": overrides(changes)}
     if out is not None:
-        # Check the file first, so that no measurement is lost.
+        # Check before the measurement that the output file can be written, or its results are lost.
         kept(out)
         ready_folder(out.absolute().parent)
     with voice().progress() as watch:

@@ -1,4 +1,4 @@
-"""``isthmus nic mri``: the paper's medical imaging."""
+"""``isthmus nic mri``: runs the medical imaging application of Steenkiste's paper."""
 
 from __future__ import annotations
 

@@ -39,13 +39,14 @@ def _configure_process() -> None:
     # SIGHUP means that the terminal has closed; under nohup the command continues.
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         signal.signal(signal.SIGHUP, _terminated)
-    # Results of many points are millions of objects without reference cycles. Frequent garbage
-    # collection would take longer than reading and plotting them.
+    # Collect garbage rarely. Results of many points are millions of objects without reference
+    # cycles, and frequent garbage collection would take longer than reading and plotting them.
     gc.set_threshold(100_000, 20, 100)
-    # Matrix products are not used, and numpy's threads for them spin after the import: 0.1 s of
-    # processor time in each process.
+    # Limit numpy's threads for matrix products to one. Matrix products are not used, and after the
+    # import more threads would waste 0.1 s of processor time in each process.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # Python would print and drop a Ctrl-C that arrives in a destructor.
+    # Set a handler of exceptions in destructors: by default, Python prints and drops a Ctrl-C that
+    # arrives in a destructor.
     sys.unraisablehook = _unraisable
 
 
@@ -132,13 +133,14 @@ def _os_error_message(error: OSError) -> str:
 
 @contextmanager
 def _interrupts_handled() -> Iterator[None]:
-    """Restore a Ctrl-C that Python has converted to another error, as before 3.12 during the
-    creation of a class.
+    """Raise `KeyboardInterrupt` instead of any error in the block that a Ctrl-C caused.
+
+    Before 3.12, Python replaces a Ctrl-C during the creation of a class by another error.
     """
     try:
         yield
     except Exception as error:
-        # The chain of causes may contain a cycle.
+        # Remember the visited causes, because the chain of causes may contain a cycle.
         seen: list[BaseException] = []
         cause: BaseException | None = error
         while cause is not None and not any(cause is each for each in seen):
@@ -157,7 +159,7 @@ def _internal_error_message(error: Exception) -> str:
         traceback.print_exception(error)
     frames = traceback.extract_tb(error.__traceback__)
     if isinstance(error, NameError) and frames and "polars" in frames[-1].filename:
-        # polars only warns if its library could not be loaded.
+        # This NameError means that polars could not load its library, about which it only warned.
         return f"polars could not be loaded: {NO_MEMORY}, or install polars again"
     place = f" ({os.path.basename(frames[-1].filename)}:{frames[-1].lineno})" if frames else ""  # noqa: PTH119
     text = f"{type(error).__name__}: {error}".rstrip(": ")
@@ -218,8 +220,8 @@ def _quit(status: int) -> NoReturn:
 
 
 def _flushed() -> bool:
-    """Return whether all output was flushed; otherwise Python would retry at exit and print an
-    error.
+    """Flush standard output and standard error. Return false if that failed: then Python would
+    retry at exit and print an error.
     """
     from isthmus.cli.streams import OutputError
 

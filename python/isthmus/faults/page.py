@@ -1,4 +1,4 @@
-"""The output of a study: tables, plots and one page."""
+"""The output of a study of failures (``isthmus faults``): tables, plots and one HTML page."""
 
 from __future__ import annotations
 
@@ -32,8 +32,10 @@ def write_study(
     *,
     plots: tuple[str, ...] = (),
 ) -> None:
-    """Write the numbers, then tables and page unless they exist. Plots are written as files
-    (``png``, ``svg``) only if requested.
+    """Write the results of a study to a folder: first the numbers, then the tables and the page.
+
+    Tables and page of the same results are not written again. The plots are written as files only
+    in the formats `plots` (``png``, ``svg``).
     """
     tell("writing", 0, 0)
     found = outcomes(study, results.run)
@@ -60,7 +62,7 @@ def write_study(
 
 
 def inputs_of(study: Study, results: Results) -> str:
-    """Return a digest of the page's inputs; empty if the numbers are not available as text."""
+    """Return a digest of all inputs of the page; a page with this digest is up to date."""
     return output_key(results, study.as_json())
 
 
@@ -125,7 +127,7 @@ def read_study(folder: Path) -> Study | None:
 
 
 def loads(results: Results) -> tuple[str, str]:
-    """Return the lowest and the highest load of the run, in words."""
+    """Return the lowest and the highest load of the run, as text with the unit."""
     run = results.run
     values = [p.load for p in run.points if p.load is not None]
     low, high = min(values, default=None), max(values, default=None)
@@ -152,7 +154,9 @@ def conclusions(study: Study, by_kind: Sequence[Summary]) -> list[str]:
 
 
 def remarks(study: Study, by_kind: Sequence[Summary]) -> list[str]:
-    """Return remarks on fabrics and failures that affect the shares."""
+    """Return sentences that say how to read the shares of a fabric in the table, if it had faults
+    before, did not saturate, or has fewer pairs of failures than requested.
+    """
     sentences = []
     for position, site in enumerate(study.sites):
         kinds = [s for s in by_kind if s.site == position]

@@ -1,4 +1,4 @@
-"""Tables of the study: a row for each fabric and kind of failure, and one for each case."""
+"""Tables of a study of failures: a row for each fabric and kind of failure, and for each case."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DIGITS = 12
 
 
 def summary_rows(study: Study, rows: Sequence[Summary]) -> list[dict[str, Any]]:
-    """Return a row for each fabric and kind of failure, with shares of 1 and latencies in µs."""
+    """Return a row for each fabric and kind of failure; shares are 0 to 1, latencies in µs."""
     return [
         {
             "fabric": study.sites[s.site].label,

@@ -1,4 +1,4 @@
-"""Output of a paper's run: its figures, and one page with them and the verdicts."""
+"""Output of the runs that reproduce a paper: its figures, and one page with all verdicts."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _page(
     outcomes: Sequence[Outcome],
     runs: Mapping[str, Results],
 ) -> str:
-    """Return the page of a paper: figures and verdicts."""
+    """Return the HTML page of a paper, with its figures and the verdicts on its claims."""
     from isthmus.report.page import render_page
 
     charts = {f.name: chart_of(f, runs[f.scenario].run) for f in drawn}

@@ -43,7 +43,7 @@ class Tolerance:
 
 @dataclass(frozen=True)
 class Class:
-    """A class of tolerance: a tolerance with a reason, to which rows refer by name."""
+    """A class of tolerance: a tolerance with a reason, to which table rows refer by its name."""
 
     name: str
     value: str
@@ -74,11 +74,12 @@ def read(path: Path) -> dict[str, Class]:
 
 
 def named(cell: str, classes: dict[str, Class]) -> Class:
-    """Return the class that a cell names; a cell with a value becomes a class without name and
-    reason.
+    """Return the tolerance class that a table cell names.
+
+    If a paper has no classes, or the cell is empty, the cell is the value of a class without name.
 
     Raises:
-        IsthmusError: there is no such class.
+        IsthmusError: there is no class of this name.
 
     """
     if not classes or not cell:

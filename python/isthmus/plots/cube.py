@@ -1,4 +1,4 @@
-"""Hypercubes on paper: the PE network above, the I/O network below."""
+"""Drawings of hypercubes: the network between PEs above, the network between I/O nodes below."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Links of a machine on paper, kind by kind, for large machines and kinds without a picture."""
+"""Charts of the links of a machine by kind, for large machines and machines without a drawing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Accepted load of each node, which shows whether a busy fabric is shared fairly."""
+"""Plot of the accepted load of each node, which shows whether nodes share a busy fabric fairly."""
 
 from __future__ import annotations
 

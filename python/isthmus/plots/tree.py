@@ -1,4 +1,4 @@
-"""A fat tree on paper: nodes in a row below the switches of each level, links by utilisation."""
+"""Drawings of fat trees: nodes in a row below the switches, links coloured by utilisation."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _nodes(
             handletextpad=0.1,
             columnspacing=1.0,
         )
-        # Move the caption below the legend, which takes its position.
+        # Move the caption down, because the legend is drawn in its usual position.
         ax.xaxis.labelpad = 8 + 14 * -(-len(handles) // 3)
 
 

@@ -62,14 +62,14 @@ class Results:
 
     @classmethod
     def from_json(cls, text: str, *, canonical: str = "") -> Results:
-        """Read the JSON of the result schema."""
+        """Return the results in a JSON text that has the form of the result schema."""
         arguments.text("text", text, '{"schema": ...}')
         data = text.encode()
         return cls(RunResult.from_json(data), canonical=canonical, data=data)
 
     @classmethod
     def of_core(cls, data: Bytes, *, canonical: str = "") -> Results:
-        """Read a result from the Rust core without checks, as it cannot have changed since."""
+        """Return the results in JSON that the Rust core has just written; it is not checked."""
         if len(data) < LARGE:
             return cls(RunResult.of_core(data), canonical=canonical, data=data)
         from concurrent.futures import ThreadPoolExecutor
@@ -102,7 +102,7 @@ class Results:
                 "give the folder that `isthmus run` wrote"
             ) from error
         try:
-            # Check that all bytes are UTF-8, as the parser skips packed fields.
+            # Check that all bytes are UTF-8, because the parser below does not read all of them.
             data.isascii() or data.decode()
         except UnicodeDecodeError as error:
             raise IsthmusError(
@@ -129,7 +129,7 @@ class Results:
 
     @property
     def content(self) -> Bytes:
-        """`data` as any bytes-like object, without a copy."""
+        """The result as JSON, like `data`, but in any bytes-like object, to avoid a copy."""
         if self._data is None:
             self._data = self.run.to_json()
         return self._data

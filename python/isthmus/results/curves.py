@@ -30,7 +30,9 @@ def model_label(view: View) -> str:
 
 
 def load_bound(view: View, series: Series) -> float | None:
-    """Return the load at which a series saturates by analysis; None if no point comes near it."""
+    """Return the load at which the analysis predicts saturation of a series; None if it predicts
+    none at the loads of the series.
+    """
     for point in series.points:
         at = point.measure("accepted")
         if at and at.analytic is not None and point.load is not None and at.analytic < point.load:
@@ -74,7 +76,10 @@ def mean_of(name: str) -> Pick:
 
 
 def model_of(name: str, *, anywhere: bool = False) -> Pick:
-    """Return a function that picks the model's value, within its domain or `anywhere`."""
+    """Return a function that picks the model's value of a measure at a point.
+
+    Where the model is not valid there is no value, unless `anywhere` is true.
+    """
 
     def pick(point: PointResult) -> Number:
         """Return the model's value at a point."""

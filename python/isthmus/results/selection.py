@@ -79,10 +79,10 @@ def chosen(settings: Settings, where: Mapping[str, Any], points: Sequence[int]) 
 
 
 def chosen_searches(run: RunResult, where: Mapping[str, Any]) -> list[SearchResult]:
-    """Return the searches with these values of the axes, for a result without points.
+    """Return the searches whose axes have these values.
 
     Raises:
-        IsthmusError: as `chosen`.
+        IsthmusError: an axis does not exist, or no search has such a value.
 
     """
     texts = [[v.text if v else None for v in search.values] for search in run.searches]

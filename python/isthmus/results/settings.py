@@ -47,7 +47,7 @@ class Setting:
 
 
 Settings = dict[str, Setting]
-"""Settings by key, in the order of the reference."""
+"""Settings by key, in the order in which the reference of scenario files lists them."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def columns(texts: Sequence[Sequence[str | None]]) -> list[Column]:
 
 
 def of_result(run: RunResult) -> Settings:
-    """Return the settings that a result without a scenario has: axes, seed and `quick`."""
+    """Return the settings that a result contains without its scenario: axes, seed and `quick`."""
     found = {
         axis.key: Setting(axis.key, [p.values[i].text for p in run.points], load=i == run.load_axis)
         for i, axis in enumerate(run.axes)
@@ -123,8 +123,8 @@ class Sweep:
         try:
             answer = self._ask_core([self._overrides_for(place) for place in self.places])
         except IsthmusError:
-            # The core refuses settings without effect at the remaining points. So query each point
-            # together with all other values of the axes.
+            # The core refuses a setting that has no effect at any point of a query. So query each
+            # point together with all other points of the sweep.
             answer = self._ask_core([self._overrides_from(place) for place in self.places])
         if answer["digest"] != self.run.digest:
             raise _foreign_scenario_error()
@@ -137,8 +137,8 @@ class Sweep:
         return {**of_run, **of_result(self.run), **found, **of_run}
 
     def _overrides_from(self, place: Sequence[int]) -> list[str]:
-        """Return overrides for all values of each axis, with those of one point first, because the
-        core reports the first point.
+        """Return overrides that set each axis to all of its values, those of the point at `place`
+        first: the core reports only the first point.
         """
         axes = zip(self.values.items(), place, strict=True)
         return [_override(key, [*of[at:], *of[:at]]) for (key, of), at in axes]

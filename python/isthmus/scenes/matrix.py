@@ -26,7 +26,9 @@ def headline(felt: JobSlowdown) -> str:
 
 
 def below(felt: JobSlowdown) -> str:
-    """Return the second line of a matrix cell: tail slowdown, or interval of an unknown change."""
+    """Return the second line of text of a matrix cell: the slowdown of the tail latencies, or the
+    interval of the mean slowdown if that cannot be distinguished from no change.
+    """
     if felt.mean.direction == "unknown":
         return slower(felt.mean).removeprefix("unknown (").removesuffix(")")
     return tail_text(felt)

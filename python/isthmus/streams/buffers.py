@@ -127,7 +127,7 @@ class Holds:
                     self._frozen.append((begin, end, array))
                 else:
                     free.append(array)
-            # numpy lets a view become writable only after its base array.
+            # Make base arrays writable before their views: numpy allows no other order.
             for array in sorted(free, key=lambda array: array.base is not None):
                 with suppress(ValueError):
                     array.flags.writeable = True

@@ -8,11 +8,11 @@ use crate::growth;
 pub use crate::growth::STEP;
 
 /// Largest relative increase of the latency of PE-PE messages and requests for which the model is valid, if the load
-/// increases by [`STEP`].
+/// increases by the share [`STEP`] of itself.
 pub const GROWTH_MAX: f64 = 0.26;
 
-/// Largest relative increase of the latency of whole reads, writes, forwards and replies for which the model is valid,
-/// if the load increases by [`STEP`].
+/// Largest relative increase of the latency of whole reads and writes, forwarded requests and replies for which the
+/// model is valid, if the load increases by the share [`STEP`] of itself.
 pub const IO_GROWTH_MAX: f64 = 0.30;
 
 /// Prefixes of the names of latencies of short messages that start at PEs.

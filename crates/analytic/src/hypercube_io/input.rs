@@ -26,8 +26,9 @@ pub struct Traffic {
     pub reply: Moments,
     /// Length of a write in flits: request and data are one message.
     pub write: Moments,
-    /// Number of replies per read request. Each reply from a remote I/O node has a forward of its
-    /// own. The number is 1 unless the blocks of a file are spread over the I/O nodes.
+    /// Number of replies per read request. For each reply from a remote I/O node, one request is
+    /// forwarded to that node. The number is 1 unless the blocks of a file are spread over the I/O
+    /// nodes.
     pub replies_per_read: f64,
 }
 
@@ -36,7 +37,7 @@ pub struct Traffic {
 pub struct HypercubeIo {
     /// Dimension of the PE hypercube, 1 to 20.
     pub dimension: u32,
-    /// Number of I/O nodes, which is the number of class I PEs.
+    /// Number of I/O nodes.
     pub io_nodes: u32,
     /// Positions of the PEs relative to the I/O nodes that serve them.
     pub serving: Serving,

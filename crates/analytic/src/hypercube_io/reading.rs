@@ -1,4 +1,5 @@
-//! Readings of the model: choices that section 6 of the hypercube paper leaves open, and their results.
+//! Readings (interpretations) of the analytic model: choices that section 6 of the hypercube paper leaves open, and
+//! their results.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,8 +11,8 @@ pub use crate::staged::{Blocking, ManyLanes, Variation};
 pub enum Uniform {
     /// Probability 1/2 for each dimension, as printed in the paper (lambda_g / 2).
     Half,
-    /// 1/2 (2^n - 1)/2^n: the paper's rate of messages that move at all, taken literally although its destinations
-    /// never equal their sources.
+    /// 1/2 (2^n - 1)/2^n: probability 1/2, only for the share of messages that move to another node. The paper states
+    /// this share, although the destinations of its messages never equal their sources.
     HalfMoving,
     /// 1/2 2^n/(2^n - 1): the destination is uniform over the nodes other than the source.
     OtherNodes,
@@ -27,11 +28,13 @@ pub enum Uniform {
 pub enum ClassOneWait {
     /// No part of the wait. The paper: "n_IO service time calculations fully characterize the I/O network".
     Omitted,
-    /// Half of the wait: replies, which are half of the messages, continue to channels D; forwards do not.
+    /// Half of the wait. Half of the messages on the I/O links are replies and continue to channels D; the other half
+    /// are forwarded requests and do not.
     Half,
-    /// The whole wait: D is "subsequently traversed".
+    /// The whole wait, because the paper says that D is "subsequently traversed".
     Full,
-    /// The wait on the path of each message class: forwards never cross D, and replies cross it if they have to.
+    /// The wait on the path of each message class: forwarded requests never cross D, and replies cross it if their path
+    /// leads into the PE cube.
     ByPath,
 }
 
@@ -40,7 +43,7 @@ pub enum ClassOneWait {
 pub enum Interface {
     /// Messages do not wait at these lanes, as the paper assumes "for high k, m, n and r".
     NoWait,
-    /// Each kind of channel is a queue with its number of lanes.
+    /// Messages wait at these lanes. The lanes of each kind of channel are the servers of one queue.
     Queued,
 }
 
@@ -93,8 +96,8 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Return section 6 word for word: every factor 1/2, C^2 of the I/O links rounded to 1 as printed, no wait for D in
-    /// the service time of the I/O links, no blocking within the PE cube.
+    /// Return the reading that follows section 6 word for word: every factor 1/2, C^2 of the I/O links rounded to 1 as
+    /// printed, no wait for D in the service time of the I/O links, no blocking within the PE cube.
     pub const fn literal() -> Self {
         Self {
             io_rate: Uniform::Half,
@@ -110,7 +113,8 @@ impl Reading {
         }
     }
 
-    /// Return the reading under which b = 1 saturates at the 11.3 per ms of Table 2.
+    /// Return the reading under which the model with b = 1 lane per I/O link saturates at 11.3 messages per ms and PE,
+    /// the value in Table 2.
     pub const fn table_2_one_lane() -> Self {
         Self {
             io_rate: Uniform::HalfMoving,
@@ -120,7 +124,8 @@ impl Reading {
         }
     }
 
-    /// Return the reading under which b = 2 saturates at the 23.7 per ms of Table 2.
+    /// Return the reading under which the model with b = 2 lanes per I/O link saturates at 23.7 messages per ms and PE,
+    /// the value in Table 2.
     pub const fn table_2_two_lanes() -> Self {
         Self {
             io_rate: Uniform::OtherNodes,
@@ -130,7 +135,8 @@ impl Reading {
         }
     }
 
-    /// Return the reading under which the control cube's bound is the 26.3 per ms of section 6.
+    /// Return the reading under which the upper bound of the rate of the control cube (without I/O links, b = 0) is
+    /// 26.3 messages per ms and PE, the value in section 6.
     pub const fn control_bound() -> Self {
         Self {
             io_rate: Uniform::OtherNodes,
@@ -138,12 +144,13 @@ impl Reading {
         }
     }
 
-    /// Return the reading with every factor computed from the traffic instead of approximated: rates and path lengths
-    /// are counted, every channel is a queue, each message class adds the waits of its own path, M/G/b.
+    /// Return the reading that computes every factor from the traffic instead of approximating it. Rates and path
+    /// lengths are counted over pairs of nodes, every channel is an M/G/b queue, and each class of messages waits only
+    /// on its own path.
     ///
-    /// Inside the PE cube the waits vary: short messages that wait behind a block for a D channel hold the links behind
-    /// them for far longer than their length. In the I/O cube, where all relevant worms are long, the lengths alone set
-    /// C^2. Carrying the variance of waits along there, too, would count part of them twice and saturate too early.
+    /// In the PE cube the service times include the varying waits for later channels: a short message behind a block
+    /// holds its links for far longer than its length. In the I/O cube C^2 follows from the message lengths alone,
+    /// because all relevant messages are long. With the variance of waits the model would saturate there too early.
     pub const fn counted() -> Self {
         Self {
             io_rate: Uniform::Counted,

@@ -36,8 +36,8 @@ pub fn peak(
     ))
 }
 
-/// Return the throughput of `links` simultaneous packets, each of which uses its links one after
-/// the other.
+/// Return the throughput in GB/s if `links` packets move at the same time, each over one link after
+/// the other. A packet crosses `send_links` links, and its echo `echo_links`.
 fn store_and_forward(protocol: &Protocol, links: f64, send_links: f64, echo_links: f64) -> f64 {
     let symbols = protocol.send_slot() * send_links + protocol.echo_slot() * echo_links;
     links * f64::from(protocol.payload_bytes) / (symbols * protocol.symbol_ns)
@@ -175,7 +175,8 @@ mod tests {
             let torus = torus(&PAPER, nodes).unwrap();
             assert!(close(torus, general));
             assert!(close(torus, single_ring(&PAPER) * f64::from(nodes + 1)));
-            // Longer echoes make Table 2 lower than the bound, which it approaches for large N.
+            // The formula of Table 2 stays below the bound and approaches it for large N, because it
+            // counts more links for echoes.
             assert!(counter_rotating(&PAPER, nodes).unwrap() < counter_rotating_bound(&PAPER));
         }
         let large = counter_rotating(&PAPER, 60_000).unwrap();

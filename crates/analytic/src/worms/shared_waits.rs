@@ -24,8 +24,8 @@ pub(super) struct CommonWait {
     pub share: f64,
     /// E\[W^3\] of the waits W at this next channel, including the later waits that any two of the worms share.
     pub third: f64,
-    /// Mean remaining time of a wait, and of a wait with more worms behind it: E\[W^2\] / (2 E\[W\]) and E\[W^3\] / (3
-    /// E\[W^2\]).
+    /// Two mean remaining times of a wait W in progress: when a random worm arrives, E\[W^2\] / (2 E\[W\]), and when a
+    /// second one arrives after it, E\[W^3\] / (3 E\[W^2\]).
     pub left: [f64; 2],
 }
 
@@ -71,7 +71,8 @@ mod tests {
         };
         let expected = (rate * share).powi(2) * probability * block.powi(3) / 24.0;
         assert!((shared.wait(rate, 2, 0.0).1.mean / expected - 1.0).abs() < 0.01);
-        // With three lanes, one more worm must arrive first.
+        // With three lanes, a worm waits only if two others have arrived before it, so the mean wait is
+        // shorter.
         let (probability, three) = shared.wait(rate, 3, 0.0);
         assert!(probability > 0.0 && three.mean < expected * rate * share * block);
     }

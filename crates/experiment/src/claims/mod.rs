@@ -68,7 +68,7 @@ fn at_unit(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> ClaimError {
     let path = path.into();
     move |error| ClaimError {
         path,
-        // A folder that is full or read-only affects all units.
+        // Treat the error as one of all units if the folder is full or read-only.
         of_one_unit: !matches!(
             error.kind(),
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::ReadOnlyFilesystem

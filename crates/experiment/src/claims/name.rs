@@ -103,6 +103,7 @@ mod tests {
     use super::*;
     use std::process::Command;
 
+    /// Checks that parsing the text of a new name gives that name, and that its process is alive.
     #[test]
     fn a_new_name_is_parsed_and_its_process_is_alive() {
         let name = Name::new();
@@ -110,6 +111,7 @@ mod tests {
         assert!(!name.is_dead());
     }
 
+    /// Checks that a process that has ended is dead only for a name of the same PID namespace.
     #[test]
     fn processes_of_another_namespace_are_not_dead() {
         let (mut child, name) = (Command::new("true").spawn().unwrap(), Name::new());
@@ -124,6 +126,7 @@ mod tests {
         assert_eq!(Name::new().space, name.space);
     }
 
+    /// Checks that texts which are not names of workers are not parsed.
     #[test]
     fn invalid_names_are_rejected() {
         let random = "0123456789abcdef";

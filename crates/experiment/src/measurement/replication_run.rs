@@ -40,7 +40,8 @@ struct Kept {
 }
 
 impl ReplicationRun {
-    /// Return the recorders of the replication at its last interim evaluation.
+    /// Return the recorders (the recorded series of all measures) of the replication at its last interim
+    /// evaluation.
     pub fn recorders(&self) -> &Recorders {
         match &self.state {
             State::Running(replication) => replication.recorders(),

@@ -24,7 +24,7 @@ impl Experiment {
         let known = (self.finished.lock())
             .unwrap_or_else(PoisonError::into_inner)
             .take();
-        // Other processes may have added the missing entries to the journal meanwhile.
+        // Look into the journal again, because other processes may have added the missing entries.
         let known = match known {
             Some(json) => Some(json),
             None => self.collected()?,
@@ -57,7 +57,7 @@ impl Experiment {
             let begin = json.len();
             for some in entries.chunks(TOGETHER) {
                 for content in self.contents(some)? {
-                    // Another process has removed the entry after the check that it exists.
+                    // Return no result if another process has removed the entry since the check that all exist.
                     let Some(content) = content else {
                         return Ok(None);
                     };
@@ -73,8 +73,8 @@ impl Experiment {
         Ok(Some(json))
     }
 
-    /// Read these journal entries on all threads, and return their contents. An error is that of the first
-    /// damaged entry.
+    /// Read these journal entries on all threads, and return their contents, `None` for an entry that does not
+    /// exist. An error is that of the first damaged entry.
     fn contents(&self, entries: &[&Entry]) -> Result<Vec<Option<Vec<u8>>>, JournalError> {
         let read = |entry: &&Entry| self.journal.written(entry);
         match self.pool() {

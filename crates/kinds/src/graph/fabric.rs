@@ -136,7 +136,8 @@ impl<W: Routes + Debug + Send + Sync + 'static> Switches for Machine<W> {
         }
     }
 
-    /// Return the number of random choices of a route at injection and at a link, or `None` if routes depend on load.
+    /// Return two numbers of equally likely outcomes: of the random choice of a route at injection, and of that at a
+    /// link. Return `None` if routes depend on the load.
     fn choices(&self) -> Option<[u32; 2]> {
         let Shape::Dragonfly {
             routing,

@@ -1,6 +1,6 @@
 //! `machine.kind = "graph"`: networks of switches in any topology, and the jobs that run on their nodes.
 
-// Networks of switches as packet networks.
+// Packet network (wiring, routes and analysis) of the switches.
 mod fabric;
 // Summary of the machine in results.
 mod figures;

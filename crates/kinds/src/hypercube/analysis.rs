@@ -93,7 +93,8 @@ pub(super) fn overlay(built: &Built, traffic: &TrafficSpec) -> Overlay {
         .and_then(|queueing| solve(built, &queueing).ok())
         .unwrap_or_default();
     if traffic.outstanding != Outstanding::Unlimited {
-        // A limit on demands in flight changes latencies and may itself cause saturation; channel loads stay valid.
+        // Drop the latencies: the model ignores the limit on demands in flight, which changes them. The channel
+        // loads stay valid.
         overlay.measures.clear();
         (overlay.saturation, overlay.bottleneck) = (None, None);
     }
@@ -189,8 +190,8 @@ fn solve(built: &Built, queueing: &Queueing) -> Result<Overlay, Error> {
     Ok(overlay)
 }
 
-/// Return the header latencies of each message class, from the routes of a machine, if a PE sends `rate` messages
-/// per cycle.
+/// Walk along the routes of a machine, and return the mean header latencies of each message class, if a PE sends `rate`
+/// messages per cycle.
 fn walked(routes: &Routes, rate: f64) -> Vec<Header> {
     let each = routes.headers(rate).into_iter();
     each.map(|found| Header {
@@ -299,8 +300,8 @@ fn model(
     })
 }
 
-/// Return the moments of the number of blocks of one request. The model does not cover files above the split size,
-/// which are several requests at once.
+/// Return the moments of the number of blocks of the file that one request reads or writes. Return an error for files
+/// that are split into several requests, which the model does not cover.
 fn file_parts(traffic: &TrafficSpec) -> Result<Moments, Error> {
     if traffic.file_blocks_max > traffic.file_blocks_split {
         return Err(Error::Contradiction("files that are broken up"));
@@ -338,7 +339,8 @@ fn measures(
             put(format!("{}.router", class.name()), latency.router);
         }
     }
-    // Response times add software, devices and the flits behind the headers.
+    // Add the response times. They exceed the header latencies by the times of the software, of the devices, and
+    // of the flits behind the header.
     let startup = machine.startup() as f64;
     let misses = 1.0 - spec.device.cache_hit_rate;
     let traffic = &queueing.model.traffic;
@@ -395,7 +397,8 @@ pub(super) fn utilisation(machine: &Machine, solution: &Solution) -> BTreeMap<St
     );
     let mut sums: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
     for used in &solution.channels {
-        // The router of a class I PE (one with an I/O node) has one link out and one in for each dimension.
+        // Determine the kind of the channel in results, and the number of such channels; of links, the number in each
+        // dimension. A class I PE (one with an I/O node) has one link out and one in per dimension.
         let (kind, count) = match used.channel.kind {
             ChannelKind::PeInject => (Kind::PeInject, pes),
             ChannelKind::PeEject => (Kind::PeEject, pes),

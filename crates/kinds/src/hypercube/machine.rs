@@ -197,8 +197,7 @@ fn check_faults(settings: &Settings, spec: &HypercubeSpec) -> Result<(), Problem
     check_links(settings, key, &faults.io_links, "I/O node", io_nodes)
 }
 
-/// Check that the listed nodes exist and that they are not all nodes. `what` is the word for such a node in an error
-/// message.
+/// Check that the listed nodes exist and that they are not all nodes. Error messages call them `what`.
 fn check_nodes(
     settings: &Settings,
     key: &str,
@@ -225,7 +224,7 @@ fn check_nodes(
     Ok(())
 }
 
-/// Check that the listed links join existing neighbours. `what` is the word for such a node in an error message.
+/// Check that the listed links join existing neighbours. Error messages call their ends `what`, such as `node`.
 fn check_links(
     settings: &Settings,
     key: &str,

@@ -5,14 +5,14 @@ use isthmus_machine::hypercube::spec::HypercubeSpec;
 use isthmus_scenario::format::{Reason, Watch};
 use isthmus_workload::spec::TrafficSpec;
 
-/// Report to `watch` the fields for numbers of lanes that have no effect.
+/// Report to `watch`, which checks the fields of a scenario file, those numbers of lanes that have no effect.
 pub(super) fn lanes(watch: &mut Watch<'_>, cube: &HypercubeSpec) {
     let unused = [
         ("machine.lanes.io_source", cube.lanes.io_source),
         ("machine.lanes.io_to_pe", cube.lanes.io_to_pe),
     ];
     for (key, lanes) in unused {
-        // 0 lanes agree with a missing I/O network, so only other values are reported.
+        // Report only numbers of lanes above 0: a value of 0 agrees with the missing I/O network.
         watch.field(
             key,
             (cube.lanes.io_link == 0 && lanes > 0).then(|| Reason {
@@ -25,7 +25,8 @@ pub(super) fn lanes(watch: &mut Watch<'_>, cube: &HypercubeSpec) {
     }
 }
 
-/// Report to `watch` that the fields of disks have no effect, if no block comes from a disk.
+/// Report to `watch`, which checks the fields of a scenario file, that the fields of disks have no effect, if no block
+/// comes from a disk.
 fn disks(watch: &mut Watch<'_>, cube: &HypercubeSpec) {
     for key in [
         "machine.device.disk.seek",
@@ -82,7 +83,7 @@ pub(super) fn own_device(watch: &mut Watch<'_>, cube: &HypercubeSpec, replaced: 
     }
 }
 
-/// Report to `watch` all fields that have no effect under this traffic.
+/// Report to `watch`, which checks the fields of a scenario file, all fields that have no effect under this traffic.
 pub(super) fn watch(watch: &mut Watch<'_>, cube: &HypercubeSpec, traffic: &TrafficSpec) {
     lanes(watch, cube);
     disks(watch, cube);

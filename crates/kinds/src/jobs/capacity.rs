@@ -25,7 +25,7 @@ pub(crate) struct PredictableJob<'t> {
 }
 
 impl<'t> PredictableJob<'t> {
-    /// Return the job with this index if its demand is predictable.
+    /// Return the job, with its index and its messages, if its demand is predictable; else `None`.
     fn of((number, job): (usize, &'t Job)) -> Option<Self> {
         match job.traffic {
             Traffic::Ping { .. } => None,
@@ -38,14 +38,14 @@ impl<'t> PredictableJob<'t> {
     }
 }
 
-/// Return the active jobs with predictable demand.
+/// Return the active jobs whose demand can be foretold (predicted).
 pub(crate) fn foretold(traffic: &JobsTraffic) -> impl Iterator<Item = PredictableJob<'_>> {
     let jobs = traffic.jobs.iter().enumerate();
     jobs.filter(|(_, job)| job.active)
         .filter_map(PredictableJob::of)
 }
 
-/// Return a remark if the estimates omit active jobs whose demand is not predictable.
+/// Return a remark for the user if the estimates omit active jobs, whose demand is not predictable; else `None`.
 pub(crate) fn left_out(traffic: &JobsTraffic) -> Option<String> {
     let active = traffic.jobs.iter().filter(|job| job.active).count();
     (foretold(traffic).count() < active).then(|| {
@@ -89,8 +89,8 @@ pub(crate) fn device(
     capacity.remarks.extend(full.remark);
 }
 
-/// Return a remark if the limit on messages in flight slows the nodes of a job. `node` is the word for such a node.
-/// A message takes `alone_us` microseconds on an idle machine. Without the limit a node could send `most` GB/s.
+/// Return a remark if the limit on messages in flight slows the nodes of a job, else `None`. The remark calls them
+/// `node`. A message takes `alone_us` microseconds on an idle machine. Without the limit a node could send `most` GB/s.
 pub(crate) fn held_back(
     asks: &PredictableJob<'_>,
     node: &str,
@@ -110,7 +110,7 @@ pub(crate) fn held_back(
         alone_us,
         each: message.bytes,
         asked: message.offered.map(|rate| rate * MB),
-        // A think time keeps a closed loop below its maximum rate, so that rate applies only without one.
+        // State the maximum rate only for jobs without a think time: a think time keeps a node below it.
         most: (message.think_ns == 0.0).then_some(most * MB),
     }
     .remark(bandwidth)

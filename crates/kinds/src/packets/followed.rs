@@ -44,7 +44,7 @@ pub(super) struct JobRoutes {
     pub network: Network,
     /// Message rates per ns by route, for each class of messages.
     routes: Vec<Routes>,
-    /// Message rates per ns by route, for each class of messages and each client.
+    /// For each class of messages, and then for each client by its number: message rates per ns by route.
     clients: Vec<BTreeMap<u32, Routes>>,
     /// Packets per ns that a sending node receives, as a mean over the messages of each class.
     received: Vec<f64>,
@@ -53,7 +53,7 @@ pub(super) struct JobRoutes {
 }
 
 impl JobRoutes {
-    /// Follow the routes of all messages of these jobs.
+    /// Return the routes of all messages of these jobs, found by following each route link by link.
     pub fn of(
         fabric: &impl Fabric,
         delay_of: impl Fn(u32) -> Time,
@@ -141,8 +141,8 @@ impl JobRoutes {
         }
     }
 
-    /// Add the buffers behind the links to the queueing network of the model. Return the largest ratio of the load of
-    /// a link to the load that the buffer behind it sustains.
+    /// Add to the queueing model the buffers into which the links send. Return the largest ratio, over all links, of
+    /// the load of a link to the load that its buffer sustains.
     pub fn buffers(
         &mut self,
         fabric: &impl Fabric,

@@ -8,18 +8,20 @@ use isthmus_workload::jobs::spec::{JobsTraffic, Traffic};
 /// Key of the field that sets the length of requests.
 pub(super) const REQUEST: &str = "machine.nic.request";
 
-/// Return whether any active job reads.
+/// Return whether any active job reads data from I/O servers.
 fn reads(traffic: &JobsTraffic) -> bool {
     let mut jobs = traffic.jobs.iter();
     jobs.any(|job| job.active && matches!(&job.traffic, Traffic::Io(io) if io.read_ratio > 0.0))
 }
 
-/// Return whether nodes send requests, or servers answer writes to devices (answers have the length of requests).
+/// Return whether any packets have the length of requests: those with which nodes request reads, or those with which
+/// servers answer writes to devices.
 pub(super) fn requests(traffic: &JobsTraffic, nodes: u32) -> bool {
     reads(traffic) || (traffic.storage.is_some() && behind::is_used(traffic, nodes))
 }
 
-/// Report to `watch` the fields that have no effect on a network of `nodes` nodes.
+/// Report to `watch`, which checks the fields of a scenario file, those that have no effect on a network of `nodes`
+/// nodes.
 pub fn watch(watch: &mut Watch<'_>, network: &NetworkSpec, traffic: &JobsTraffic, nodes: u32) {
     if let Switching::Circuit { .. } = network.switching {
         let (packets, channels) = (network.nic.packets_in_flight, network.virtual_channels);

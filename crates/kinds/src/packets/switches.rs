@@ -1,4 +1,5 @@
-//! Networks of switches as packet networks, from their wiring and routes.
+//! Packet networks of switches: everything that follows from their wiring and their routes, such as the kinds of links
+//! and the loads of links.
 
 use super::loads::RANDOM_ROUTES_MAX;
 use super::{Bundle, Crossed, Fabric, Link, estimate, flaw, routed};
@@ -34,7 +35,8 @@ pub trait Switches: Debug + Send + Sync + 'static {
         None
     }
 
-    /// Return the number of random choices; see [`Fabric::choices`].
+    /// Return the numbers of outcomes of the random choices of routes, as [`Fabric::choices`] does. By default both are
+    /// 1: nothing is chosen at random.
     fn choices(&self) -> Option<[u32; 2]> {
         Some([1, 1])
     }
@@ -108,7 +110,8 @@ impl<S: Switches> Fabric for S {
         self.routed().routes().longest_route() - 1
     }
 
-    /// Return the number of random choices of a route at injection and at a link, or `None` if routes depend on load.
+    /// Return two numbers of equally likely outcomes: of the random choice of a route at injection, and of that at a
+    /// link. Return `None` if routes depend on the load.
     fn choices(&self) -> Option<[u32; 2]> {
         self.choices()
     }
@@ -123,8 +126,9 @@ impl<S: Switches> Fabric for S {
         self.longest_delay()
     }
 
-    /// Return the bundles that packets cross. If routes depend on queues or are too many to follow, return the links
-    /// of nodes and, for each group and direction, one bundle of links between groups.
+    /// Return the bundles of links that packets from node `from` to the nodes `to` cross, with the share of the packets
+    /// that cross each. If routes depend on queues or are too many to follow, these are only the links of nodes and,
+    /// for each group and direction, one bundle of all links between groups.
     fn shares(&self, from: u32, to: &[u32]) -> Vec<Crossed> {
         let routes = &**self.routed().routes();
         match followed_choices(self) {
@@ -143,8 +147,8 @@ impl<S: Switches> Fabric for S {
         }
     }
 
-    /// Return the links between two vertices, given the first of these links; or all links out of a group or into
-    /// it.
+    /// Return a bundle by its number: the parallel links between two vertices if it is the number of the first of
+    /// them; for numbers above those of all links, all links out of a group or into it.
     fn bundle(&self, first: u32) -> Bundle {
         let wiring = self.routed().wiring();
         if let Some(cut) = first.checked_sub(wiring.link_count()) {
@@ -175,7 +179,8 @@ impl<S: Switches> Fabric for S {
     }
 }
 
-/// Return the numbers of random choices of routes if all routes can be followed: known in advance and not too many.
+/// Return the numbers of outcomes of the random choices of routes ([`Fabric::choices`]) if the model can follow all
+/// routes; `None` if routes depend on the load or are too many.
 fn followed_choices<S: Switches>(switches: &S) -> Option<[u32; 2]> {
     let nodes = u64::from(switches.routed().wiring().node_count());
     let is_few = |[first, next]: &[u32; 2]| {
@@ -184,8 +189,8 @@ fn followed_choices<S: Switches>(switches: &S) -> Option<[u32; 2]> {
     (switches.choices()).filter(|choices| *choices == [1, 1] || is_few(choices))
 }
 
-/// Return the minimum share of the packets from `from` to `to` that leaves the group of `from`, and that enters each
-/// other group. Packets are spread evenly over the classes of channels.
+/// Return the minimum shares of the packets from node `from` to the nodes `to` that cross cuts: the links out of the
+/// group of `from`, and the links into each other group. Packets are spread evenly over the classes of channels.
 fn cuts<S: Switches>(switches: &S, from: u32, to: &[u32]) -> Vec<Crossed> {
     let wiring = switches.routed().wiring();
     let nodes = wiring.node_count();
@@ -216,8 +221,8 @@ fn cuts<S: Switches>(switches: &S, from: u32, to: &[u32]) -> Vec<Crossed> {
     shares.into_iter().map(crossed).collect()
 }
 
-/// Return whether a cut (all links between a group of switches and the rest) has the links out of the group; else it
-/// has the links into the group.
+/// Return whether the cut with this number consists of the links out of a group of switches (true), or of those into
+/// the group (false).
 fn is_out(cut: u32) -> bool {
     cut.is_multiple_of(2)
 }

@@ -74,7 +74,7 @@ pub(super) fn capacity(machine: &Machine, traffic: &PacketTraffic, overlay: &Ove
     capacity
 }
 
-/// Return a remark if the limit on transactions in flight slows the nodes.
+/// Return a remark for the user if the limit on transactions in flight slows the nodes, else `None`.
 pub(super) fn limited(
     machine: &Machine,
     traffic: &PacketTraffic,

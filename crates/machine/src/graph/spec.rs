@@ -66,7 +66,7 @@ impl Shape {
     }
 }
 
-/// Routing of packets through switches of any form.
+/// Routing of packets through a network of switches of any topology.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Routing {
     /// One shortest route per pair of nodes. Layers of virtual channels break dependency cycles.

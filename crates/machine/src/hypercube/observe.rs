@@ -38,7 +38,7 @@ impl Class {
         Self::Broadcast,
     ];
 
-    /// Return the name of a class of messages in results.
+    /// Return the name that this class of messages has in results.
     pub const fn name(self) -> &'static str {
         match self {
             Self::PePe => "pe_pe",
@@ -57,20 +57,20 @@ impl Class {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Operation {
-    /// A file read by one PE.
+    /// A PE reads a file.
     Read,
-    /// A file written by one PE.
+    /// A PE writes a file.
     Write,
-    /// A block sent to all PEs.
+    /// An I/O node sends a block to all PEs.
     Broadcast,
-    /// Blocks spread over a group of PEs.
+    /// Blocks are spread over a group of PEs.
     Scatter,
-    /// Blocks collected from a group of PEs.
+    /// Blocks are collected from a group of PEs.
     Gather,
 }
 
 impl Operation {
-    /// All kinds of I/O demands, in the order in which results list them.
+    /// All types of I/O operations, in the order in which results list them.
     pub const ALL: [Self; 5] = [
         Self::Read,
         Self::Write,
@@ -79,7 +79,7 @@ impl Operation {
         Self::Gather,
     ];
 
-    /// Return the name of a kind of I/O demand in results.
+    /// Return the name that this type of I/O operation has in results.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -102,8 +102,8 @@ pub enum Flow {
     Io,
 }
 
-/// Report that the head of a message has reached its receiver. Simulations report these in the order of
-/// arrival.
+/// Report of a leg, that is, of one message between two nodes whose head has reached its receiver.
+/// Simulations report legs in the order of arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Leg {
     /// Kind of the message.

@@ -39,7 +39,7 @@ struct Tag {
     kind: TagKind,
 }
 
-/// Kind of a packet, or of a timer of a message.
+/// Kind of event to which a tag belongs: a packet of a message, or a timer of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TagKind {
     /// Packet: the first request of a message.
@@ -197,8 +197,8 @@ impl Replication for JobsSimulation {
         self.state.messages.len() as u64
     }
 
-    /// Run until cycle `until`, the collapse of the fabric, or the end by the observer. Return whether any
-    /// message is under way.
+    /// Run until cycle `until`, until the fabric collapses, or until the observer has finished. Return whether
+    /// any message is under way.
     fn run_until<O: Observer>(&mut self, observer: &mut O, until: Cycles) -> bool {
         while self.rings.stall().is_none()
             && !observer.finished()
@@ -215,7 +215,7 @@ impl Replication for JobsSimulation {
         self.under_way() > 0
     }
 
-    /// Return the phases and messages of jobs that have started and not ended.
+    /// Return the open phases and messages of jobs: those that have started and not ended.
     fn open(&self) -> Open {
         self.state.jobs.open(self.now())
     }
@@ -473,8 +473,8 @@ impl<O: Observer> Handler for Driver<'_, O> {
 
     const REMINDED: bool = true;
 
-    /// Handle the handover of a packet to its interface: after the first request of a message, its process
-    /// may continue.
+    /// Handle the event that a packet was generated and handed to its interface. If it is the first request
+    /// of a message, the process that sends the message may continue.
     fn generated(&mut self, _: u32, time: Cycles, tag: Tag, offers: &mut Offers<Tag>) {
         if tag.kind != TagKind::First {
             return;

@@ -11,7 +11,7 @@ mod gate;
 mod jobs;
 // Events that a simulation reports.
 mod observe;
-// Engine with detection of the collapse of the fabric.
+// SCI engine that also reports a collapse: the fabric delivers no packets any more.
 mod rings;
 // Choice of the route of each packet.
 mod routing;

@@ -1,4 +1,4 @@
-//! The event loop and the parts common to both switching methods.
+//! The event loop of the packet engine, and the parts that its two switching methods share.
 
 use super::event::{Event, Kind};
 use super::group::{Group, TieBreak};
@@ -25,13 +25,15 @@ const LARGE: u32 = 4_096;
 /// Minimum number of events in a slot of the queue for which the engine prefetches their data.
 const PREFETCH_EVENTS_MIN: usize = 4;
 
-/// The argument `link` of the random function [`tie`] for the choice of a route at injection. It is
-/// above the indices of all links of a route.
+/// The number to pass to the random function [`tie`] for the choice of a packet's route at
+/// injection. It differs from the numbers for the choices at links, so that the choices are
+/// independent.
 pub(super) const ROUTE_CHOICE: u32 = 1 << 17;
 
-/// Return the argument `link` of the random function [`tie`] for a random choice that the network
-/// makes at a link. It differs from the argument for the choice among equal links, except in a
-/// plain network, which makes only one of the two choices.
+/// Return the number to pass to the random function [`tie`] for the routing choice at link number
+/// `link` of a packet's route. It differs from `link`, which is passed for the choice among equal
+/// links, so that the choices are independent. A plain network makes only one of the two choices,
+/// with `link` itself.
 pub(super) fn network_choice<W: Routes>(link: u32) -> u32 {
     match W::PLAIN {
         true => link,
@@ -43,7 +45,7 @@ pub(super) fn network_choice<W: Routes>(link: u32) -> u32 {
 /// frees them.
 pub(super) trait SwitchingMethod: Clone + Debug + Sized {
     /// Whether packets occupy lanes (virtual channels) for longer than the transmitters of links.
-    /// If so, the engine counts the ticks of lanes separately.
+    /// If so, the engine records how long lanes are occupied, besides how long transmitters are.
     const LANES: bool;
 
     /// Return when the next packet of a message can start on one of these links of its node, or
@@ -65,8 +67,8 @@ pub(super) trait SwitchingMethod: Clone + Debug + Sized {
         now: Cycles,
     ) -> Cycles;
 
-    /// Handle the request of a header for its next links. `alone`: no other event happens in this
-    /// tick.
+    /// Handle the arrival of a packet's header at a switch, where it requests its next links.
+    /// `alone`: no other event happens in this tick.
     fn arrive<T: Copy, W: Routes>(
         core: &mut Core<T, W, Self>,
         packet: PacketId,
@@ -87,7 +89,7 @@ pub(super) trait SwitchingMethod: Clone + Debug + Sized {
     fn occupied<T: Copy, W: Routes>(core: &Core<T, W, Self>, link: u32) -> u64;
 
     /// Return the contribution of a waiting packet to the load [`LocalView::waiting`]: 1, or its
-    /// bytes.
+    /// number of bytes, depending on the switching method.
     fn weight(packet: &Packet) -> u64;
 
     /// Read the state of the next links of a packet, so that the processor caches it. The result
@@ -115,8 +117,8 @@ pub(super) struct Core<T, W, H> {
     pub(super) links: Links,
     /// Packet headers that wait, by group of links. A group has the number of its first link.
     pub(super) groups: Vec<Group>,
-    /// Packets whose headers are served when the tick ends, unless other headers request the same
-    /// links.
+    /// Packets that get links at the end of this tick, because the header of no other packet waited
+    /// for these links. A packet waits, too, if another one requests them by then.
     pub(super) requesting: Vec<PacketId>,
     /// Groups of links, and output buffers, to check when the tick ends. An output buffer is stored
     /// as its link plus [`MARK`](super::outputs::MARK).
@@ -130,7 +132,8 @@ pub(super) struct Core<T, W, H> {
     reminders: Vec<VecDeque<(Cycles, T)>>,
     /// Messages and reminders that the handler offers in answer to a report.
     offers: Offers<T>,
-    /// Propagation delay of each link; empty if the network is plain.
+    /// Propagation delay of each link in ticks; empty in a plain network, whose links have no delay
+    /// (see [`Routes::PLAIN`]).
     lengths: Vec<Cycles>,
     /// Whether the network is so large that prefetching saves time.
     pub(super) large: bool,
@@ -142,7 +145,8 @@ impl<T: Copy, W: Routes, S: SwitchingMethod> LocalView for Core<T, W, S> {
         S::occupied(self, link)
     }
 
-    /// Return the load of the packets that wait for the run of links that starts with `first`.
+    /// Return the load of the packets that wait for any of the equivalent links of which `first` is
+    /// the first.
     fn waiting(&self, first: u32) -> u64 {
         let waiting = self.groups[first as usize].waiting.iter();
         waiting
@@ -164,8 +168,9 @@ impl<T: Copy, W: Routes, S: SwitchingMethod> Core<T, W, S> {
         let ends = (0..count).map(|link| routes.end(link));
         let links = Links::new(ends, &groups, lanes, S::LANES);
         let large = count >= LARGE;
-        // The events that follow from a packet lie a few packet lengths ahead. Slots of the queue
-        // may be longer where few events happen at a time.
+        // Choose the time span of the event queue, in packet lengths: most events that a packet
+        // causes happen within a few of them. A small network has few events per tick, so the span
+        // may be longer.
         let lengths = if large { 4 } else { 16 };
         let packet = rules.byte * rules.wire_bytes(u64::from(rules.payload));
         let longest = (0..count).map(|link| routes.length(link)).max();
@@ -303,8 +308,8 @@ impl<T: Copy, W: Routes, S: SwitchingMethod> Core<T, W, S> {
         Ran::at_limit(!self.queue.is_empty(), self.under_way())
     }
 
-    /// Read the data of the events of a slot. In a large tree these data are no longer in the
-    /// processor caches. Reading them together overlaps the waits for memory.
+    /// Read the data of all events of a slot of the event queue. In a large network these data are
+    /// no longer in the processor caches. Reading them together overlaps the waits for memory.
     fn prefetch_slot(&self, upcoming: &[(Cycles, Event)]) {
         let mut read = 0;
         for (_, event) in upcoming {
@@ -418,7 +423,8 @@ impl<T: Copy, W: Routes, S: SwitchingMethod> Core<T, W, S> {
         self.requesting.is_empty() && self.dirty_groups.is_empty() && self.dirty_nics.is_empty()
     }
 
-    /// Return whether a link with this end leads to a node rather than a switch.
+    /// Return whether a link with this end is the last of a route: it leads to a node, not to a
+    /// switch.
     #[inline]
     pub(super) fn is_last(&self, end: End) -> bool {
         (end.vertex as usize) < self.nics.len()

@@ -19,7 +19,7 @@ pub(super) struct Nic {
     pub ready: Cycles,
     /// Time of the next attempt to inject; `NEVER` if none is scheduled.
     pub wake: Cycles,
-    /// Messages whose packets are being sent. The first message has the present turn.
+    /// Messages that send their packets in turn (round-robin). The turn is that of the first one.
     pub turns: VecDeque<MessageId>,
     /// Number of packets that the first message of `turns` may still send in this turn.
     slice_left: u32,
@@ -27,11 +27,13 @@ pub(super) struct Nic {
     next_number: u32,
     /// Whether an attempt to inject is due at the end of this tick.
     pub dirty: bool,
-    /// Busy ticks of the DMA engine, packets sent, bytes of data received and packets received: see
-    /// [`Counters`](crate::Counters).
+    /// Number of ticks in which the DMA engine was busy.
     pub dma: u64,
+    /// Number of packets sent.
     pub sent: u64,
+    /// Number of bytes of data received.
     pub bytes: u64,
+    /// Number of packets received.
     pub received: u64,
     /// Messages by queue. The first message of a queue is being sent or will be sent next.
     queues: Vec<VecDeque<MessageId>>,
@@ -72,7 +74,7 @@ impl Nic {
         self.ready ^ self.scheduled.len() as u64
     }
 
-    /// Return the message of this node that is generated next.
+    /// Return the message of this node that is generated next; `None` if none is scheduled.
     #[inline]
     pub fn next_scheduled(&self) -> Option<MessageId> {
         self.scheduled.front().map(|&(_, message)| message)
@@ -138,7 +140,8 @@ impl<T: Copy, W: Routes, S: SwitchingMethod> Core<T, W, S> {
         let packets = &self.rules;
         let state = &mut self.messages[message];
         state.data = true;
-        // The packets of the data go in the direction opposite to the request.
+        // Reset the routing state for the data packets, which go from the receiver of the request
+        // back to its sender.
         state.state = self
             .routes
             .initial_state(state.message.to, state.message.from);
@@ -196,7 +199,7 @@ impl<T: Copy, W: Routes, S: SwitchingMethod> Core<T, W, S> {
             match free {
                 Some(free) if free.max(ready) <= now => self.inject_now(header, run, message, now),
                 Some(free) => return self.schedule_injection(node, free.max(ready)),
-                // The event that frees a link schedules an injection of this node.
+                // Schedule nothing: the event that frees a link schedules an injection.
                 None => return,
             }
         }

@@ -41,8 +41,8 @@ struct Output {
 pub(super) struct OutputBuffers {
     rules: Outputs,
     outputs: Vec<Output>,
-    /// Space of the output buffers that becomes free at known times; the first such time of each
-    /// buffer is stored with the buffer.
+    /// Further times at which space of output buffers becomes free. The first such time of each
+    /// buffer is in the buffer's own entry of `outputs`.
     overflow: Overflow,
 }
 
@@ -65,7 +65,7 @@ impl OutputBuffers {
     }
 
     /// Add the space of packets whose tails have left by now to the free space of the output
-    /// buffers of a run of links.
+    /// buffers of a run (a set of equivalent links).
     fn collect(&mut self, run: Run, now: Cycles) {
         for link in run.iter() {
             let output = &mut self.outputs[link as usize];
@@ -79,8 +79,9 @@ impl OutputBuffers {
         (output.path_free <= now).then_some(output.room)
     }
 
-    /// Return when one of the output buffers of a run of links may next have more free space or a
-    /// free path into it, as far as known. The caller must call `collect` first.
+    /// Return when one of the output buffers of a run (a set of equivalent links) may next have
+    /// more free space or a free path into it, as far as known. The caller must call `collect`
+    /// first.
     fn next_change(&self, run: Run, now: Cycles) -> Cycles {
         let changes = run.iter().map(|link| {
             let output = &self.outputs[link as usize];

@@ -1,4 +1,4 @@
-//! Counters over an interval of time that is exact to the tick.
+//! Counters of the use of links and nodes in an interval of time whose ends are exact to the tick.
 
 use super::core::{Core, NEVER, SwitchingMethod};
 use crate::Counters;

@@ -28,8 +28,8 @@ pub enum Routing {
 
 /// Network with dragonfly topology, and the routing method of its packets.
 ///
-/// A packet leaves its group at the current router, if that has a link to the next group; otherwise
-/// at the router of any of those links. The class of channels is the number of groups that the
+/// A packet leaves its group over a link of its current router to the next group, if there is one;
+/// otherwise over such a link of another router of the group. The class of channels is the number of groups that the
 /// packet has left. It rises along every route, within a group after the global link to it, so that
 /// no cycle of waiting can close (section 4.2). The state of a header is the group to pass through.
 #[derive(Debug, Clone)]
@@ -68,8 +68,8 @@ struct GlobalLink {
 const NONE: u16 = u16::MAX;
 
 impl Dragonfly {
-    /// Build the tables. The propagation delay of a link is `local` ticks within a group and
-    /// `global` ticks between groups.
+    /// Build a dragonfly of this shape. The propagation delay of a link is `local` ticks within a
+    /// group and `global` ticks between groups.
     pub fn new(
         shape: &topology::Dragonfly,
         routing: Routing,
@@ -81,7 +81,7 @@ impl Dragonfly {
         let nodes = shape.node_count();
         let mut table = vec![GlobalLink::default(); (groups * groups * links) as usize];
         let index = |a: u32, b: u32, link: u32| ((a * groups + b) * links + link) as usize;
-        // The cables between groups have the highest numbers of all cables.
+        // Find the cables between groups, which have the highest numbers of all cables.
         let cables = wiring.link_count() / 2;
         let mut cable = (cables - groups * (groups - 1) / 2 * links) as usize;
         for a in 0..groups {
@@ -247,8 +247,8 @@ impl Routes for Dragonfly {
         most.min(self.shape.groups())
     }
 
-    /// Return each link out of a router as a run of its own, with the number of ports of the
-    /// router.
+    /// Return the runs (sets of equivalent links) out of routers, each with the number of ports of
+    /// its router. In a dragonfly each link is a run by itself.
     fn runs(&self) -> impl Iterator<Item = (Run, u32)> {
         let nodes = self.node_count();
         let switches = nodes..nodes + self.wiring.switch_count();
@@ -359,7 +359,8 @@ mod tests {
             assert_eq!(at.vertex, header.to);
             seen(so_far);
         } else {
-            // Try random numbers that together select every link of any run of a few links.
+            // Try evenly spaced random numbers, which together select each of up to four parallel
+            // links.
             let mut tried = Vec::new();
             for random in (0..4).map(|part| part << 62) {
                 let mut header = header;

@@ -8,16 +8,18 @@ use std::ops::Range;
 /// another, in the order of their destinations.
 #[derive(Clone, Debug)]
 pub(super) struct Walk {
-    /// Size in bytes of the unit of copying: an element, or all dimensions that are whole on both sides.
+    /// Number of bytes that are copied as one piece: one element, or a block of elements that is
+    /// contiguous in both arrays.
     unit: usize,
-    /// Dimensions of the section, the slowest first.
+    /// Dimensions of the section, in descending order of their strides in the destination array.
     dims: Vec<DimWalk>,
-    /// Index of the dimension along which the destination is cut into tiles.
+    /// Index in `dims` of the dimension with the largest stride in the destination array, among
+    /// those with several indices. The destination is cut into tiles along it.
     slowest: usize,
 }
 
-/// One dimension of a walk through the runs of a section: its families of indices, and its strides
-/// in both arrays.
+/// One dimension of a walk through a section of an array: the regular sets of indices that belong
+/// to the section, and the strides of the dimension in both arrays.
 #[derive(Clone, Debug)]
 struct DimWalk {
     families: Vec<Family>,
@@ -50,8 +52,8 @@ impl Walk {
             })
             .collect();
         along.sort_by_key(|dim| std::cmp::Reverse(dim.to));
-        // Skip dimensions with a single index in the search for the slowest one: they may have the
-        // same stride as the only dimension with several indices.
+        // Find the slowest dimension, that with the largest stride. Skip dimensions with a single
+        // index: they may have the same stride as the only dimension with several indices.
         let stays = |family: &Family| family.len == 1 && family.runs() == 1 && family.first.to == 0;
         let widest = along.first().map_or(0, |dim| dim.to);
         let slowest = along
@@ -64,14 +66,14 @@ impl Walk {
             slowest: slowest.unwrap_or(0),
         };
         walk.merge_dims();
-        // Limit `slowest` to the dimensions that are left: if it was merged into the unit of
-        // copying, it had index 0.
+        // Keep `slowest` a valid index: `merge_dims` may have removed dimensions from the end of
+        // `dims`.
         walk.slowest = walk.slowest.min(walk.dims.len().saturating_sub(1));
         walk
     }
 
-    /// Merge the fastest dimensions into the unit of copying, as long as each dimension has one run
-    /// without gaps in source and destination.
+    /// Merge the dimensions with the smallest strides into `unit`, as long as the indices of each
+    /// form one run without gaps in source and destination.
     fn merge_dims(&mut self) {
         while self.dims.len() > 1 {
             let [.., next, last] = self.dims.as_slice() else {
@@ -108,8 +110,8 @@ impl Walk {
         ends
     }
 
-    /// Return the range of indices in the destination array, along the slowest dimension, that the
-    /// walk writes.
+    /// Return the range of indices in the destination array that the walk writes, along the slowest
+    /// dimension (that with the largest stride).
     pub fn index_range(&self) -> Range<u64> {
         let families = || self.dims[self.slowest].families.iter();
         let first = families().map(|family| family.first.to).min();
@@ -119,8 +121,8 @@ impl Walk {
             .map_or(0..0, |(first, last)| first..last + 1)
     }
 
-    /// Return pairs of a size in bytes and the number of runs of this size that are contiguous on
-    /// both sides.
+    /// Return the sizes in bytes of the runs that are contiguous in both arrays, each with the
+    /// number of runs of this size.
     pub fn runs(&self) -> Vec<(u64, u64)> {
         let Some((last, slower)) = self.dims.split_last() else {
             return Vec::new();
@@ -151,8 +153,9 @@ impl Walk {
         self.visit_dim(0, Some(slowest), (0, 0), emit);
     }
 
-    /// Visit the runs of dimension `number` and of all faster ones, and call `emit` with them. `at`
-    /// is the position in source and destination, and `clip` the range of the slowest dimension.
+    /// Visit the runs of dimension `number` and of all dimensions with smaller strides, and call
+    /// `emit` with them. `at` is the position in source and destination, and `clip` the range of
+    /// indices of the dimension with the largest stride.
     fn visit_dim(
         &self,
         number: usize,
@@ -202,7 +205,8 @@ impl Walk {
     }
 }
 
-/// Return the position of the last index of a family in the source and in the destination.
+/// Return the position of the last index of a family (a regular set of indices) in the source and
+/// in the destination.
 fn last_of(family: &Family) -> (u64, u64) {
     let Family {
         len,
@@ -216,8 +220,8 @@ fn last_of(family: &Family) -> (u64, u64) {
     (first.from + from + len - 1, first.to + to + len - 1)
 }
 
-/// Return a family of the same indices, with runs that are contiguous on both sides merged into
-/// one.
+/// Return a family (a regular set) of the same indices in which consecutive runs are merged if
+/// there are no gaps between them in both arrays.
 fn contiguous(family: &Family) -> Family {
     let mut joined = *family;
     let is_dense = |by: At, len: u64| by.from == len && by.to == len;
@@ -232,8 +236,8 @@ fn contiguous(family: &Family) -> Family {
     joined
 }
 
-/// Call `emit` with the runs of a family whose destinations are within `clip`; the destinations are
-/// relative to the start of `clip`.
+/// Call `emit` with the runs of a family (a regular set of indices) whose destinations are within
+/// `clip`. The destinations are relative to the start of `clip`.
 fn each_runs(family: &Family, clip: Option<(u64, u64)>, emit: &mut impl FnMut(EvenRuns)) {
     let (inner, outer) = (family.inner, family.outer);
     let whole = |from: u64, to: u64, count: u64| EvenRuns {

@@ -126,6 +126,7 @@ mod tests {
             .to_string()
     }
 
+    /// Checks that each value has the line in which the file contains it, or the change that set it.
     #[test]
     fn every_value_has_its_location_in_the_file() {
         let text = "a = 1\n\n[t]\nb = [\n  \"x\",\n  inf,\n]\nc = true\n";
@@ -158,6 +159,7 @@ mod tests {
         );
     }
 
+    /// Checks that invalid TOML and invalid changes give errors with their location.
     #[test]
     fn invalid_toml_and_invalid_changes_are_errors() {
         assert!(error("a = 1\nb =\n", &[]).starts_with("p.toml:2: not TOML: "));

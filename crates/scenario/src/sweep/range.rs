@@ -48,8 +48,8 @@ pub fn rounded(x: f64, digits: usize) -> f64 {
 /// Maximum number of values of a range of whole numbers that does not state its number of `points`.
 const POINTS_MAX: f64 = 10_000.0;
 
-/// Return the values of a range from `from` to `to`, with both ends as written. Errors have the origin of the
-/// node `place`, and name no field.
+/// Return the values of a range from `from` to `to`, with both ends as written. Errors name the location of
+/// `place` in the scenario, but no field.
 ///
 /// Values between the ends have 6 significant digits in the unit of the first end. This also hides
 /// differences of `powf` between machines in the last digit. Whole quantities are rounded.

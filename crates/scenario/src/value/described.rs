@@ -61,6 +61,8 @@ impl fmt::Debug for Described {
 mod tests {
     use super::*;
 
+    /// Checks that type-erased values are compared and printed like plain values, and are equal only
+    /// if their types are equal.
     #[test]
     fn erased_values_are_compared_and_printed_like_values_of_their_type() {
         let one = Described::new(1u32);
@@ -72,6 +74,7 @@ mod tests {
         assert_eq!((one.as_::<u32>(), one.as_::<u64>()), (Some(&1), None));
     }
 
+    /// Checks that a downcast of a `u32` value to `u64` panics.
     #[test]
     #[should_panic(expected = "1 is no u64")]
     fn a_value_of_another_type_panics() {

@@ -1,4 +1,5 @@
-//! Writers of the cells' data to the links, at a limited rate if one is set.
+//! Writers of the data of the cells (processors) to the links to an interface, at a limited rate if
+//! one is set.
 
 use super::cells::Cells;
 use crate::error::Error;
@@ -12,7 +13,8 @@ use std::time::{Duration, Instant};
 pub enum Adu {
     /// Large blocks: the bytes in the order of the application data unit.
     Large(Arc<Vec<u8>>),
-    /// Small blocks, each of which is a striping unit.
+    /// Small blocks: the bytes divided among the cells (processors). Each block is a striping unit,
+    /// which is written alone.
     Small(Arc<Cells>),
 }
 
@@ -28,8 +30,9 @@ pub struct Writer {
     pub deadline: Instant,
     /// Time of the first write of this writer.
     began: Option<Instant>,
-    /// Number of bytes written at the rate of the link.
+    /// Number of bytes written so far; with `began` it determines when the next may be written.
     written: u64,
+    /// Number of bytes of all previous application data units on this link.
     before: u64,
 }
 

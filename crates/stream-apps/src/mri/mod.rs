@@ -50,7 +50,7 @@ pub struct Report {
     pub ns: u64,
     /// Nanoseconds of the run in which the rank with control was sending.
     pub sending_ns: u64,
-    /// Number of triangles in one image of the rank with the fewest, and of the rank with the most.
+    /// Smallest and largest number of triangles, among all ranks, that a rank makes of one image.
     pub of_rank: [u64; 2],
     /// Fractions of the time of ranks: computing, waiting for control, sending.
     pub ranks: [f64; 3],
@@ -69,8 +69,8 @@ struct Shared {
     images: Numbers,
     shares: Shares<3>,
     sums: Mutex<Sums>,
-    /// The senders of both routes and the number of application data units, once the last image has
-    /// been sent. The routes stay open until the stream has ended.
+    /// The senders of both routes, and the number of application data units sent over them. `None`
+    /// until the last image has been sent. The routes stay open until the stream has ended.
     through: Mutex<Option<(Vec<Sender>, u64)>>,
 }
 
@@ -78,7 +78,7 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Sums {
     triangles: u64,
-    /// Sum of the hashes of all triangles, which serves as a checksum.
+    /// Fingerprint of all triangles: the sum of their hashes.
     print: u64,
     sending_ns: u64,
     of_rank: Option<[u64; 2]>,
@@ -88,7 +88,7 @@ struct Sums {
 #[derive(Debug, Default)]
 struct ReceivedTriangles {
     triangles: u64,
-    /// Sum of the hashes of all triangles, which serves as a checksum.
+    /// Fingerprint of the received triangles: the sum of their hashes.
     print: u64,
     images: u64,
     /// Rank and number of the previous triangle.
@@ -220,7 +220,7 @@ fn format() -> Format {
     }
 }
 
-/// Open a connection to the sink and register the stream.
+/// Open the connection to the receiver of the triangles (the sink), and register the stream on it.
 fn submit(interface: &Interface) -> Result<StreamId, Error> {
     let app = interface.app;
     let spec = ConnectionSpec::new("raw:given:sink", Protocol::Stream, 0);

@@ -28,11 +28,12 @@ pub(crate) use work::Clock;
 
 /// Number of cameras, and of images, forwarders, links and screens.
 pub const CAMERAS: u32 = 4;
-/// Storage ranks of a camera: number of parts of a field (every second line), and of fields of a frame.
+/// Numbers whose product is the number of storage ranks of a camera: the parts into which each field is split, and the
+/// fields (every second line) of a frame.
 pub const STORES: [u32; 2] = [4, 2];
 /// Number of rebuilders of each camera: 26 in total.
 pub const REBUILDERS: [u32; CAMERAS as usize] = [7, 7, 6, 6];
-/// Maximum number of bytes of a transfer unit. A frame is not a multiple of it.
+/// Maximum number of bytes of a transfer unit. The last transfer unit of a frame is shorter.
 const TU_BYTES: u64 = 64 << 10;
 /// Size in bytes of a link: a ring buffer in shared memory between a rank and the interface.
 const RING_BYTES: u64 = 1 << 20;
@@ -52,7 +53,7 @@ pub struct Spec {
     pub rate_per_s: f64,
     /// Files of frames, assigned to the cameras in turn. Without files, the cameras see a pattern.
     pub films: Vec<PathBuf>,
-    /// The address of the page that shows the screens.
+    /// The network address of the web page that shows the screens.
     pub address: SocketAddr,
 }
 
@@ -109,7 +110,7 @@ pub struct Figures {
     pub in_step: [u64; 2],
     /// Number of bytes of the frames shown.
     pub bytes: u64,
-    /// Number of viewers of the page.
+    /// Number of viewers of the web page that shows the screens.
     pub viewers: usize,
     /// Number of frames that viewers missed because they had not confirmed earlier frames.
     pub missed: u64,
@@ -192,7 +193,7 @@ impl Vcr {
         )
     }
 
-    /// Return the address of the page that shows the screens.
+    /// Return the network address of the web page that shows the screens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.page.address()
@@ -207,7 +208,7 @@ impl Vcr {
         self.ranks.failure().or(ended)
     }
 
-    /// Return the progress so far.
+    /// Return the numbers of frames that the screens have shown so far, and of those that were late or dropped.
     #[must_use]
     pub fn figures(&self) -> Figures {
         let progress = self.interface.progress(&self.streams);

@@ -71,7 +71,8 @@ impl Picture {
                 Ok(())
             }
             Self::Film(file, path, frames) => {
-                // Both fields are read with one system call, instead of one call for each line.
+                // Read the lines of both fields with one system call, and keep those of one field.
+                // One call for each line would be slower.
                 let lines = into.len() / line;
                 let mut both = vec![0; (2 * lines - 1) * line];
                 let at = frame % frames * geometry.frame_bytes() + u64::from(first) * line as u64;
@@ -86,8 +87,9 @@ impl Picture {
     }
 }
 
-/// Return the range of pixels of a line that the ball covers. The ball moves around once in 120
-/// frames. Each camera sees it somewhat further to the right.
+/// Return the range of pixels of line `y` that the ball covers, `None` if it does not cover the
+/// line. The ball moves around once in 120 frames. Each camera sees it somewhat further to the
+/// right.
 fn ball(geometry: &Geometry, (camera, frame): (u32, u64), y: u32) -> Option<(u32, u32)> {
     let (width, height) = (f64::from(geometry.width), f64::from(geometry.height));
     let turn = (frame % 120) as f64 / 120.0 * std::f64::consts::TAU;

@@ -88,7 +88,8 @@ pub(crate) enum LinkEvent {
     Offered(StreamId, u64),
     /// The rank abandons the stream.
     Abandoned(StreamId),
-    /// The rank is out of step with the stream, for this reason.
+    /// The rank is out of step with the stream: its data is not what the stream expects, for this
+    /// reason.
     OutOfStep(StreamId, String),
     /// The rank at the other end is gone, for this reason.
     Gone(String),
@@ -96,7 +97,7 @@ pub(crate) enum LinkEvent {
     Garbled(String),
 }
 
-/// The state of a running stream that a link reads when it receives data of the stream.
+/// The properties of a running stream that a link needs to receive data of the stream.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LiveStream {
     pub checksum: Checksum,
@@ -141,9 +142,10 @@ impl Progress {
 pub(crate) struct Link {
     pub input: Option<Input>,
     pub output: Option<Output>,
-    /// The incarnation of the link, unique in the driver.
+    /// A number that no other link of the driver has or had. It distinguishes this link from
+    /// earlier ones with the same identifier.
     pub incarnation: u64,
-    /// Pending fetches in the order in which the driver polled them.
+    /// Pending orders to fetch striping units, in the order in which the manager issued them.
     pub fetches: VecDeque<PendingFetch>,
     /// Striping units for ranks that are not attached yet: order, frame header, buffer, and
     /// position of the first byte in the buffer.
@@ -153,14 +155,15 @@ pub(crate) struct Link {
     pub grace: Duration,
     /// The state of a resumable link. None if the link ends with its socket.
     pub resumable: Option<Resumable>,
-    /// While the link is cut: the end of its grace period.
+    /// If the link is cut: the time at which its rank counts as lost unless the link is restored.
+    /// `None` otherwise.
     pub cut_until: Option<Instant>,
     pub cut: bool,
 }
 
 impl Link {
-    /// Returns whether no data can be read before an order arrives, because no fetch exists for the
-    /// first striping unit.
+    /// Returns whether the link is blocked: its first unread striping unit can only be read after
+    /// the manager orders it, and nothing else needs to be done on the link.
     pub fn is_blocked(&self) -> bool {
         let input = self.input.as_ref().is_some_and(Input::is_blocked);
         let output = self.output.as_ref();

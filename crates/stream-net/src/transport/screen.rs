@@ -1,5 +1,5 @@
-//! The transport that draws the bytes of ADUs on a screen of a frame buffer, each byte once, in
-//! order.
+//! The transport that draws the bytes of application data units (ADUs) on a screen of a frame
+//! buffer, each byte once, in order.
 
 use crate::memory::Memory;
 use crate::screen::Screen;
@@ -44,7 +44,8 @@ impl Drawing {
         });
     }
 
-    /// Draws the data of the queued packets on the screen. Returns whether there were any.
+    /// Draws the data of the queued packets on the screen, and adds the orders of these packets to
+    /// `over`, the completed ones. Returns whether there were any packets.
     ///
     /// # Errors
     /// The reason for which the screen refuses the bytes.

@@ -80,8 +80,8 @@ fn sum_of_words(data: &[u8]) -> u16 {
     if let [byte] = last {
         tail += u64::from(u16::from_ne_bytes([*byte, 0]));
     }
-    // Each counter is below 2^32 times the blocks of a slice, which is below 2^62 for 2^30 blocks.
-    // Folding them first prevents an overflow.
+    // Fold each counter to 16 bits before adding them, because the sum of the unfolded counters may
+    // overflow.
     let folded = counts.iter().map(|count| u64::from(fold(*count)));
     u16::from_be(fold(folded.sum::<u64>() + tail))
 }

@@ -58,15 +58,15 @@ pub(super) const fn power(mut count: u64, from: usize) -> u32 {
     power
 }
 
-/// Size in bytes of the blocks that ranks sum. It is the most frequent length of a piece, so
-/// combining has a table for it.
+/// Size in bytes of the blocks of which ranks compute checksums. Most pieces of data have this
+/// length, so there is a table for combining the checksums of such pieces.
 const BLOCK_BYTES: u64 = 16 << 10;
 /// The products of each byte of a checksum with `x^(8 * BLOCK_BYTES)`, by position of the byte in
 /// the checksum.
 static BY_BLOCK: [[u32; 256]; 4] = by_block();
 
-/// Returns the table `BY_BLOCK`: the products of each byte value at each of the four byte positions
-/// of a checksum.
+/// Returns the table [`BY_BLOCK`]: for each of the four byte positions of a checksum and each value
+/// of that byte, its product with `x^(8 * BLOCK_BYTES)`.
 const fn by_block() -> [[u32; 256]; 4] {
     let power = POWERS[3 + BLOCK_BYTES.trailing_zeros() as usize];
     let mut table = [[0; 256]; 4];
@@ -79,8 +79,8 @@ const fn by_block() -> [[u32; 256]; 4] {
     table
 }
 
-/// Returns the checksum of a piece that is followed by a block of zeros, from the checksum `sum` of
-/// the piece.
+/// Returns the CRC32C of a piece of data with a block of zeros after it. `sum` is the CRC32C of the
+/// piece alone.
 fn before_a_block(sum: u32) -> u32 {
     let bytes = sum.to_le_bytes();
     let moved = BY_BLOCK
@@ -94,7 +94,8 @@ fn before_a_block(sum: u32) -> u32 {
 /// second.
 #[must_use]
 pub fn combine_crc32c(first: u32, second: u32, second_bytes: u64) -> u32 {
-    // A first checksum of 0 stays 0 behind further data, so the result is the second checksum.
+    // Return early for a first checksum of 0: zeros appended to its piece do not change it, so it
+    // does not contribute to the result.
     if first == 0 {
         return second;
     }

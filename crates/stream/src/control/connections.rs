@@ -53,9 +53,9 @@ impl Manager {
         Ok(id)
     }
 
-    /// Closes a connection once its streams have ended and its sent data is acknowledged. It
-    /// accepts no new streams. The peer may refuse the rest of streams that were cut short: after
-    /// the stall time without progress the connection is lost.
+    /// Starts to close a connection: it accepts no new streams, and is closed once its streams have
+    /// ended and the peer has acknowledged all sent data. If there is no progress for the stall
+    /// time, for example because the peer reads no more, the connection is lost.
     ///
     /// # Errors
     /// The connection is unknown.
@@ -101,8 +101,8 @@ impl Manager {
         self.settle();
     }
 
-    /// Drops a connection that is lost: its streams fail. Data that receivers have not read yet
-    /// stays available.
+    /// Marks a connection as lost for `reason`: its streams fail. Data that receivers have not read
+    /// yet stays available. `disconnect` orders the driver to close the connection.
     pub(crate) fn lose(&mut self, id: ConnectionId, reason: &str, disconnect: bool) {
         let Some(connection) = self.connections.get_mut(&id) else {
             return;

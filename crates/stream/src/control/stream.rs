@@ -37,20 +37,20 @@ pub(crate) struct Buffer {
     /// Number of orders under way that use this buffer.
     pub left: u64,
     /// Transmit with cut-through: number of contiguous bytes of the transfer unit (TU) in the
-    /// buffer, from its start. Receive: number of bytes of the TU that arrived or are lost. `void`
-    /// says whether any are lost.
+    /// buffer, from its start. Receive: number of bytes of the TU that arrived or are lost.
     pub covered: u64,
+    /// Receive: whether any bytes of the TU are lost.
     pub void: bool,
     /// Receive: all packets below this sequence number are loaded into this buffer or an earlier
     /// one.
     pub taken: u64,
-    /// With cut-through: lengths of the striping units (SUs) in the buffer that follow a gap, by
-    /// first byte in the transfer unit (TU).
+    /// With cut-through: lengths in bytes of the striping units (SUs) in the buffer that are beyond
+    /// a gap, by the position of their first byte in the transfer unit (TU).
     pub beyond: BTreeMap<u64, u64>,
     /// With cut-through: number of packets of the transfer unit (TU) for which the order to store
-    /// them was issued before the buffer was full. `storing` is the number of those orders under
-    /// way.
+    /// them in network memory was issued early, before the buffer was full.
     pub early: usize,
+    /// With cut-through: number of these early orders that are not complete.
     pub storing: u64,
 }
 
@@ -122,9 +122,9 @@ pub(crate) struct Stream {
     /// direction.
     pub ordinal: u32,
     pub state: State,
-    /// The outcome of the stream, once it is known. `end_reported` says whether `Ended` was
-    /// reported.
+    /// The outcome of the stream; `None` until it has ended.
     pub end: Option<End>,
+    /// Whether the event `Ended` was reported to the application.
     pub end_reported: bool,
     pub links: Vec<Link>,
     /// Sizes in bytes of the announced application data units (ADUs) that have not started.
@@ -136,18 +136,20 @@ pub(crate) struct Stream {
     /// `done` on.
     pub ledger: VecDeque<Ledger>,
     pub buffers: Option<[Buffer; 2]>,
-    /// Index of the buffer to fill next. `empty` is the index of the buffer to empty next.
+    /// Index of the buffer to fill next.
     pub fill: usize,
+    /// Index of the buffer to empty next.
     pub empty: usize,
     pub cursor: Option<Cursor>,
     pub quantum_left: u32,
     /// Transmit: whether the end mark of the stream has a sequence number.
     pub marked: bool,
-    /// Receive: the number of application data units (ADUs) that the peer reported. `end_lost` says
-    /// whether the end mark was lost. `good` says whether all of the ADU that is being emptied to
-    /// the links arrived.
+    /// Receive: the total number of application data units (ADUs) that the peer reported for the
+    /// stream; `None` before that.
     pub peer_adus: Option<u64>,
+    /// Receive: whether the packet that marks the end of the stream was lost.
     pub end_lost: bool,
+    /// Receive: whether all data of the ADU arrived that is now being written to the links.
     pub good: bool,
     pub progress_at: Instant,
     pub state_at: Instant,

@@ -51,8 +51,8 @@ struct Search<'a> {
     /// close a cycle together with others of that detour.
     excluded: DependencySet,
     excluded_links: Vec<usize>,
-    /// For each link, its index in the layer that the search is building. The entry is out of date if
-    /// `layer_of` of the link is an earlier layer.
+    /// For each link, its index in the layer (the steps at one number of hops) that the search is
+    /// building. The entry is out of date if `layer_of` of the link is an earlier layer.
     index: Vec<u32>,
     layer_of: Vec<u64>,
     layer_count: u64,
@@ -91,7 +91,7 @@ impl<'a> Search<'a> {
     }
 
     /// Find a shortest path between two nodes that can be added to the routes without a risk of
-    /// deadlock, and return the dimensions that it crosses.
+    /// deadlock, and return the dimensions that it crosses; `None` if none is found.
     fn detour(&mut self, from: u32, to: u32) -> Option<Vec<u8>> {
         let distance = self.faults.cube().distance(from, to);
         (distance..=distance + EXTRA_HOPS_MAX)
@@ -137,8 +137,8 @@ impl<'a> Search<'a> {
     }
 
     /// Return the path of exactly `hops` hops over working links that has the fewest new
-    /// dependencies and none that is refused or excluded. Of equal paths the first found is used,
-    /// higher dimensions before lower ones.
+    /// dependencies and none that is refused or excluded; `None` if there is no such path. Of equal
+    /// paths the first found is used, higher dimensions before lower ones.
     fn best_path(&mut self, from: u32, to: u32, hops: u32) -> Option<Vec<usize>> {
         let cube = self.faults.cube();
         let mut layers: Vec<Vec<Step>> = Vec::with_capacity(hops as usize);

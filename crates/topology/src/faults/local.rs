@@ -150,7 +150,7 @@ struct Candidate {
     new: Vec<(usize, usize)>,
 }
 
-/// A node at which a route leaves a detour to cross further dimensions.
+/// A node at which a route leaves a detour, and the dimensions that it may cross from there.
 struct Exit {
     node: u32,
     /// The last link of the detour.
@@ -168,14 +168,14 @@ struct Search<'a> {
     dependencies: Dependencies,
     /// For each first node, the detours found so far: highest replaced dimension and first link.
     starting_at: BTreeMap<u32, Vec<(u32, usize)>>,
-    /// For each node, the exits of the detours found so far.
+    /// For each node, the exits at this node: the ends of the detours found so far.
     leaving_at: BTreeMap<u32, Vec<Exit>>,
 }
 
 impl Search<'_> {
     /// Find a shortest path of working links that can be added to the routes without a risk of
-    /// deadlock, and return the dimensions that it crosses. Of several such paths, choose the one with
-    /// the fewest new channel dependencies.
+    /// deadlock, and return the dimensions that it crosses; `None` if none is found. Of several such
+    /// paths, choose the one with the fewest new channel dependencies.
     fn detour(&mut self, node: u32, replaced: u32) -> Option<Vec<u32>> {
         let hops = replaced.count_ones() as usize;
         for hops in (hops..=hops + EXTRA_HOPS_MAX).step_by(2) {
@@ -247,15 +247,15 @@ impl Search<'_> {
         let (first, last) = (links[0], links[links.len() - 1]);
         let (highest, lowest) = (replaced.ilog2(), replaced.trailing_zeros());
         let mut wanted: Vec<_> = links.windows(2).map(|pair| (pair[0], pair[1])).collect();
-        // Links from which a route enters this detour, case 1: the last link of another detour, which
-        // replaces higher dimensions.
+        // Add dependencies on this detour. Case 1: a route enters it from the last link of another
+        // detour, which replaced higher dimensions.
         let before = self.leaving_at.get(&node).into_iter().flatten();
         let before = before.filter(|exit| exit.leads_to(highest));
         wanted.extend(before.map(|exit| (exit.last, first)));
         let mut exits = Vec::new();
-        // Links from which a route enters this detour, case 2: a single link of a higher dimension.
-        // This excludes a detour that replaces one hop, since the two hops would then be replaced
-        // together. Such a detour also ends its route.
+        // Case 2: a route enters this detour from an ordinary link of a higher dimension. This does
+        // not happen if the detour replaces only one hop, since both hops are then replaced
+        // together. After such a detour the route has no further hop.
         if highest != lowest {
             for dimension in highest + 1..self.cube.dimension() {
                 if self.faults.is_usable(node, dimension) {

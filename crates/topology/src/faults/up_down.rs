@@ -14,7 +14,7 @@ pub(super) struct UpDown {
 }
 
 impl UpDown {
-    /// Rank the working nodes of a cube with these faults.
+    /// Return the routing of a cube with these faults, for which the working nodes are ranked.
     pub(super) fn new(faults: &CubeFaults) -> Self {
         let parts = distance::parts(faults);
         let roots = (0u32..).zip(&parts).filter(|(node, part)| node == *part);

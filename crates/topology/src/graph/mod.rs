@@ -118,7 +118,8 @@ impl Graph {
         Ok(index)
     }
 
-    /// Add edges with their line numbers. The time is proportional to the number of edges, in any order.
+    /// Add edges, each with its line number in the file. They may be in any order; the time is proportional to their
+    /// number.
     pub(super) fn add_edges(
         &mut self,
         edges: impl IntoIterator<Item = (u32, u32, Edge, usize)>,
@@ -204,7 +205,7 @@ impl Graph {
         self.graph.raw_nodes().iter().map(|node| &node.weight)
     }
 
-    /// Return the index of the node with this name.
+    /// Return the index of the node with this name; `None` if there is none.
     pub fn find(&self, name: &str) -> Option<u32> {
         self.index.get(name).copied()
     }

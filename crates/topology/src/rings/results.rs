@@ -11,13 +11,14 @@ pub struct LinkUse {
     /// Mean number of crossings by echo packets. An echo continues from the interface where its
     /// send packet left the ring to the interface where the send packet entered the ring.
     pub echoes: f64,
-    /// Mean number of send packets that enter the ring at this interface, from the client or from
-    /// another ring.
+    /// Mean number of send packets that enter the ring at this interface, from its client (the node
+    /// itself) or from another ring.
     pub starts: f64,
-    /// Mean number of send packets that enter the ring at this interface from the client.
+    /// Mean number of send packets that enter the ring at this interface from its client (the node
+    /// itself).
     pub entries: f64,
-    /// Mean number of send packets that leave the ring at this interface, for the client or for
-    /// another ring.
+    /// Mean number of send packets that leave the ring at this interface, for its client (the node
+    /// itself) or for another ring.
     pub ends: f64,
 }
 
@@ -83,6 +84,6 @@ impl std::error::Error for WaitCycle {}
 pub(super) struct AllPairs {
     /// Averages over uniform traffic between all live nodes.
     pub averages: Averages,
-    /// Whether queues can wait for one another in a cycle.
+    /// `Ok` if queues never wait for one another in a cycle; otherwise such a cycle.
     pub waiting: Result<(), WaitCycle>,
 }

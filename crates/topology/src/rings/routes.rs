@@ -47,12 +47,13 @@ pub struct Routes {
 /// How the paths of packets are found: from coordinates, from a table of all pairs, or from both.
 #[derive(Debug, Clone)]
 pub(super) enum Method {
-    /// All paths are computed by arithmetic: for all rules on tori of lines, and for dimension
-    /// order on all tori.
+    /// All paths are computed by arithmetic: for all rules on tori whose rings run along the lines
+    /// of nodes, and for dimension order on all tori.
     Arithmetic(Grid),
     /// All paths are found in a table of all pairs of nodes.
     Table(Table),
-    /// Dimension order by arithmetic if its path is intact, otherwise the table.
+    /// The path in dimension order is computed by arithmetic. If it contains a fault, the path is
+    /// taken from the table instead.
     Mixed(Grid, Table),
 }
 
@@ -110,7 +111,7 @@ impl Routes {
         self.routing
     }
 
-    /// Return a text that describes the rule and its change by faults.
+    /// Return a text that describes the routing rule, and how faults change it.
     pub fn description(&self) -> String {
         let rule = match (self.routing, &self.method) {
             (Routing::DimensionOrder, Method::Mixed(..)) => {
@@ -178,8 +179,8 @@ impl Routes {
             }
             Method::Mixed(grid, table) => {
                 let works = |ring| self.fabric.is_in_service(ring);
-                // Random choices on a path that turns out to be broken do not affect the choices
-                // after it.
+                // Take the path in dimension order. If it turns out to be broken, take one from the
+                // table instead, with new random choices.
                 let whole = grid.dimension_order(source, destination, works, choose, out);
                 if whole.is_none() {
                     out.clear();

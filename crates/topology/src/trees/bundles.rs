@@ -1,8 +1,9 @@
-//! Bundles: each is all links in one direction between a subtree and the rest of the tree.
+//! Bundles of links of a fat tree. A bundle consists of all links in one direction between a
+//! subtree and the rest of the tree.
 //!
-//! Packets may use any of these links, so with adaptive ascent the bundles are the links of the
-//! tree, each as wide as its links together (the fat tree of C. E. Leiserson, *Fat-trees: universal
-//! networks for hardware-efficient supercomputing*, IEEE Trans. Comput. C-34(10), 1985).
+//! Packets that choose their links upwards by load may use any link of a bundle. For them a bundle
+//! is one link with the capacity of all of its links (the fat tree of C. E. Leiserson, *Fat-trees:
+//! universal networks for hardware-efficient supercomputing*, IEEE Trans. Comput. C-34(10), 1985).
 
 use std::collections::BTreeMap;
 
@@ -18,7 +19,8 @@ impl Tree {
         self.first_bundle(top)
     }
 
-    /// Return the links of a bundle, ordered by the vertices over its subtree and their ports up.
+    /// Return the links of a bundle, in the order of the switches at the top of the subtree and,
+    /// for each switch, of its ports up.
     ///
     /// # Panics
     /// The bundle does not exist.

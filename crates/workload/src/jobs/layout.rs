@@ -164,7 +164,7 @@ pub enum LayoutError {
 }
 
 impl LayoutError {
-    /// Return the index of the job that does not fit, or `None` if the servers do not fit.
+    /// Return the index of the job that causes this error, or `None` if the servers cause it.
     pub fn job(&self) -> Option<usize> {
         match *self {
             Self::ServerOutside { .. }

@@ -35,7 +35,8 @@ pub(super) fn partners(
         };
         match others.into_iter().find(fits) {
             Some(other) => chosen.swap(rank, other),
-            // No client can swap: there are fewer clients than servers.
+            // No client can swap. There are then fewer clients than servers, so take the next
+            // server.
             None => chosen[rank] = (chosen[rank] + 1) % count,
         }
     }

@@ -48,7 +48,8 @@ class Selection:
         if order == "F":
             ranges, shape = ranges[::-1], shape[::-1]
         strides = [element * math.prod(shape[dim + 1 :]) for dim in range(len(shape))]
-        # The last dimensions form one run if its gaps are smaller than a block.
+        # Treat the last dimensions as one run if the gaps in it are smaller than a block, because
+        # such a run touches each block from its first byte to its last.
         tail, start, length = len(ranges), 0, element
         while tail:
             along, stride = ranges[tail - 1], strides[tail - 1]
@@ -56,7 +57,8 @@ class Selection:
             if len(along) > 1 and along.step * stride != length and reach > block:
                 break
             tail, start, length = tail - 1, start + along[0] * stride, reach
-        # Difference of the numbers of runs in a block and in its predecessor.
+        # For each block of the file: the number of runs of the selection in it, minus that in the
+        # block before. The cumulated sum gives the number of runs in each block.
         more = np.zeros(-(-element * math.prod(shape) // block) + 1, np.int64)
         inner, stride = (ranges[tail - 1], strides[tail - 1]) if tail else (range(1), 0)
         steps = stride * np.arange(inner.start, inner.stop, inner.step, dtype=np.int64) + start
