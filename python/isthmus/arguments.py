@@ -22,7 +22,7 @@ _TIME = re.compile(
 JOBS_MAX = 4096
 """Maximum number of threads of a run."""
 PES_MAX = 2**32 - 1
-"""Largest number of PEs that the core accepts."""
+"""Largest number of processing elements (PEs) that the Rust core accepts."""
 APPLICATIONS = ("sorting", "fft", "matrix-product", "grid", "io-bound", "search")
 """Names of the applications that `balance` accepts."""
 FORMS = ("png", "svg")
@@ -88,7 +88,7 @@ def seconds(name: str, value: str, least: float, example: str, most: float = SEC
     number = float(parsed["numbers"][1]) if parsed["numbers"] else None
     words = _TIME.fullmatch(value)
     if number is None and words and not words["minus"] and words["unit"] in TIME_UNITS:
-        # Convert here: the core refuses times of half a year, which are valid timeouts.
+        # Do not use the core's parser: it refuses times of half a year, which are valid timeouts.
         number = float(words["number"]) * TIME_UNITS[words["unit"]]
     if number is None:
         if words and words["minus"]:
@@ -114,7 +114,7 @@ def choice(name: str, value: object, known: Sequence[str]) -> None:
 
 
 def flag(name: str, value: object) -> None:
-    """Refuse an argument that is not a bool."""
+    """Check that an argument is a bool; raise an error that names it otherwise."""
     one_of(name, value, (bool,), "True or False")
 
 
@@ -127,8 +127,8 @@ def path(name: str, value: object, example: str) -> None:
 
 
 def mapping(name: str, value: object, example: str) -> None:
-    """Refuse an argument that is not a mapping with text keys; the error message contains the
-    example.
+    """Check that an argument is a mapping with text keys. The error message names the argument and
+    contains `example`.
     """
     one_of(name, value, (Mapping,), f"a mapping, such as {example}")
     assert isinstance(value, Mapping)

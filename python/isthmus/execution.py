@@ -71,7 +71,7 @@ class Job:
         self.elsewhere = self.elsewhere or self.executor is not None
 
         self.warnings: list[str] = []
-        """Warnings on a run of this length, known once it starts."""
+        """Warnings about this run, such as on its length; known once the run starts."""
         if self.seed is not None:
             arguments.whole("seed", self.seed, 0, arguments.SEED_MAX)
             self.seed = int(self.seed)
@@ -303,8 +303,8 @@ class Job:
         return own is not None and self._final_results(own, go_on=go_on) is not None
 
     def _final_results(self, own: OwnedFolder, *, go_on: bool) -> Results | None:
-        """Return the results in a folder, unless a point that ran out of memory could continue, or
-        has continued, with more.
+        """Return the stored results of a finished run. Return None if the folder has none, or if a
+        point ran out of memory and could continue, or has continued, with more.
         """
         from isthmus.results.folder import result_key
 
@@ -317,8 +317,8 @@ class Job:
         return None if further else results
 
     def _has_more(self, own: OwnedFolder) -> bool:
-        """Return whether more memory is available than when the results in a folder were computed.
-        With less memory, worse results would replace better ones.
+        """Return whether more memory is available than was for the results in the folder. If not,
+        results of a new run would be worse and must not replace them.
         """
         from isthmus.results.folder import memory_of
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 MEASURE, UNIT, BYTES = "accepted", "MB/s", 1e6
 """Name of the measured quantity, its unit, and bytes per second of the unit."""
 GROWTH = 16
-"""Maximum factor by which the data grow after a trial that was too short."""
+"""Maximum factor by which a trial has more data than the previous trial, which was too short."""
 TRIALS = 8
 """Maximum number of trials until a repetition takes long enough."""
 
@@ -48,7 +48,7 @@ class Point:
     """A point of a scenario's sweep: its measurements on this machine, or why there are none."""
 
     at: dict[str, str]
-    """Values of the axes of the sweep at the point."""
+    """Values of the axes of the sweep at the point, by the names of the axes."""
     missing: str | None
     """Reason why the point cannot be measured here, or None."""
     each: tuple[float, ...] = ()
@@ -62,7 +62,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Measured:
-    """The measurements of the points of a scenario on this machine."""
+    """A scenario's points, with the measurements of those that were carried out on this machine."""
 
     name: str
     points: tuple[Point, ...]
@@ -101,7 +101,8 @@ def measure(
     seconds: float,
     tell: Callable[[int, int], None],
 ) -> Measured:
-    """Measure all possible points in alternating repetitions, so that noise affects all equally.
+    """Run and measure the points of a scenario that this machine can run. Repetitions of different
+    points alternate, so that noise affects all points equally.
 
     Args:
         question: text of the ``scenario``, its ``file`` name, and ``overrides``.

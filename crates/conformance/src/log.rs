@@ -1,4 +1,4 @@
-//! The log of an engine's reports.
+//! The log of an engine's reports: each message that was generated or delivered, and when.
 
 use crate::{Case, Offer};
 use isthmus_kernel::Cycles;
@@ -41,7 +41,7 @@ pub struct Log<'c> {
 }
 
 impl<'c> Log<'c> {
-    /// Creates an empty log for a case.
+    /// Creates an empty log of the reports that an engine makes in a case.
     pub(crate) fn new(case: &'c Case) -> Self {
         Self {
             case,
@@ -113,7 +113,7 @@ impl<'c> Log<'c> {
         self.reports.len() == 2 * self.case.offers.len()
     }
 
-    /// Returns the number of messages that are generated and not delivered.
+    /// Returns the number of messages that were generated but not delivered yet.
     pub(crate) fn under_way(&self) -> u64 {
         let of = |what| {
             self.reports

@@ -112,8 +112,8 @@ mod tests {
         }
         assert!(roots.directory(&out).is_none());
         assert!(roots.directory(&folder.join("data2")).is_none());
-        // The export root is the directory that was opened, not the directory that has its path
-        // now.
+        // Replace the directory by a symbolic link: the export root must still be the directory
+        // that was opened at first.
         let (moved, first) = (folder.join("moved"), of(&data));
         std::fs::rename(&data, moved).unwrap();
         symlink(&out, &data).unwrap();

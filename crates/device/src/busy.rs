@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 /// Busy times of a device that serves one request at a time.
 #[derive(Debug, Clone, Default)]
 pub struct Busy {
-    /// Total length in cycles of the spans that were removed from `ahead`.
+    /// Total length in cycles of the busy spans that are over and were removed from `ahead`.
     done: Cycles,
     /// Busy spans that may reach beyond the present, in the order of time. Adjacent spans are merged.
     ahead: VecDeque<(Cycles, Cycles)>,
@@ -44,7 +44,7 @@ impl Busy {
         self.uses
     }
 
-    /// Return the total number of busy cycles, including future ones.
+    /// Return the total number of cycles for which the device is busy, including future ones.
     pub fn total_cycles(&self) -> Cycles {
         self.cycles_by(Cycles::MAX)
     }

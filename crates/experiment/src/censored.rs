@@ -22,7 +22,7 @@ pub(crate) struct CensoredObservations<'a> {
 }
 
 impl<'a> CensoredObservations<'a> {
-    /// Return the censored observations of the measure at position `measure`.
+    /// Select the censored observations of one measure, given by its position among the measures.
     pub fn new(measurement: &'a Measurement, measure: usize) -> Self {
         Self {
             replications: &measurement.replications,
@@ -38,7 +38,7 @@ impl<'a> CensoredObservations<'a> {
             .map(|observation| observation.age)
     }
 
-    /// Return the ages, in cycles, of the censored observations of all replications.
+    /// Return the age in cycles, at the end of its run, of each censored observation of all replications.
     fn all_ages(&self) -> impl Iterator<Item = Cycles> {
         self.replications.iter().flat_map(|one| self.ages(one))
     }

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use thiserror::Error;
 
-/// Reason why a journal cannot be used. The journal stays unchanged.
+/// Reason why a journal cannot be used. Its files stay unchanged.
 #[derive(Debug, Error)]
 pub enum JournalError {
     /// The folder of the journal cannot be read or written.
@@ -52,7 +52,7 @@ pub enum JournalError {
     Foreign {
         /// Path of the file.
         path: PathBuf,
-        /// Property of the run that differs.
+        /// Name of a property in which the run of the file differs.
         what: String,
     },
     /// A worker's result does not belong to this run.
@@ -63,7 +63,7 @@ pub enum JournalError {
     Elsewhere {
         /// Name of the journal entry.
         name: String,
-        /// Description of the mismatch.
+        /// Description of the difference between the entry and the run.
         what: String,
     },
     /// Several processes cannot share the work through the folder, because the files by which they claim
@@ -180,7 +180,7 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// Open the journal in `folder` for `run`; create it if it does not exist.
+    /// Open the journal of `run` in `folder`; create folder and journal if they do not exist.
     pub fn open(folder: &Path, run: Run) -> Result<Self, JournalError> {
         let journal = Self {
             folder: Some(folder.to_owned()),
@@ -281,7 +281,7 @@ impl Journal {
         self.content(entry, &path, &bytes).map(|_| true)
     }
 
-    /// Return path and bytes of an entry's file; `None` if the file does not exist.
+    /// Return the path of an entry's file and the bytes of the file; `None` if it does not exist.
     fn bytes(&self, entry: &Entry) -> Result<Option<(PathBuf, Vec<u8>)>, JournalError> {
         let Some(path) = self.path(entry) else {
             return Ok(None);
@@ -307,8 +307,8 @@ impl Journal {
         envelope::opened(&self.run, entry, bytes).map_err(|mismatch| mismatch_error(path, mismatch))
     }
 
-    /// Check that the file of an entry, of which only the name is known, was written for this entry in this
-    /// run. A missing file is valid.
+    /// Check that the file of an entry was written for this run, and for an entry of this name. A missing file is
+    /// valid.
     fn check_file_of_run(&self, entry: &Entry) -> Result<(), JournalError> {
         let Some((path, bytes)) = self.bytes(entry)? else {
             return Ok(());
@@ -356,7 +356,7 @@ impl Journal {
         self.store(entry, bytes, lasting(&value))
     }
 
-    /// Remove an entry from memory and return its bytes.
+    /// Remove an entry from memory and return the bytes of its file; `None` if it is not in memory.
     pub fn give_away(&self, entry: &Entry) -> Option<Vec<u8>> {
         self.memory().remove(&entry.name)
     }

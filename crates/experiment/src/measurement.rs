@@ -46,8 +46,8 @@ pub(crate) struct Measurement {
 }
 
 impl Measurement {
-    /// Return the collapse (the machine stops delivering messages) in the first replication that collapsed,
-    /// with the number of replications that collapsed.
+    /// Return the collapse of the first replication in which the machine stopped delivering messages, with the number
+    /// of such replications. Return `None` if there is none.
     pub fn collapse(&self) -> Option<Collapse> {
         let mut collapses = (self.replications.iter()).filter_map(|r| r.collapse.as_ref());
         let first = collapses.next()?.clone();
@@ -123,9 +123,9 @@ struct PointMeasurement<'a> {
     subject: &'a dyn Subject,
     seed: u64,
     rules: &'a Rules,
-    /// Test that decides the verdict on saturation.
+    /// Statistical test that decides whether the point is saturated.
     test: &'a SaturationTest,
-    /// Whether the point must run until its means have the required precision.
+    /// Whether the point must run until the means of its measures have the required precision.
     precise: bool,
     /// Number of cycles that a run must last before its verdict counts.
     cycles_min: Cycles,
@@ -147,7 +147,7 @@ impl PointMeasurement<'_> {
             .map(u64::from)
     }
 
-    /// Return the number of whole cycles in `time`, at least one.
+    /// Return `time` in cycles, rounded to a whole number, at least 1.
     fn cycles(&self, time: Time) -> Cycles {
         let cycles = time.us() / self.subject.cycle_us();
         (cycles.round() as Cycles).max(1)
@@ -303,7 +303,7 @@ impl PointMeasurement<'_> {
         }
     }
 
-    /// Return the number of cycles that a run should last before its verdict counts.
+    /// Return the minimum number of cycles that a run must last before its verdict on saturation counts.
     fn cycles_wanted(&self) -> Cycles {
         self.cycles_min.max(self.subject.cycles_wanted())
     }
@@ -382,9 +382,9 @@ impl PointMeasurement<'_> {
         }
     }
 
-    /// Run a replication of length `length` to the earliest time at which measuring may begin. MSER-5 finds
-    /// the end of the warm-up for each measure afterwards; the use of channels is counted after the first
-    /// quarter of the run up to the first interim evaluation.
+    /// Run a replication up to the start of its measurement, as `stop.warmup` defines it. For MSER-5, this is the end
+    /// of the first quarter of the run up to the first interim evaluation; from then on, the use of channels is
+    /// counted. MSER-5 finds the end of the warm-up for each measure afterwards.
     fn warm_up(&self, replication: &mut Replication, length: Length) -> Result<(), Halt> {
         let progress = self.shared.progress;
         let at_least = |messages, demands, cycles| Length::AtLeast {
@@ -482,12 +482,13 @@ impl PointMeasurement<'_> {
 struct Wanted {
     /// Factor by which to lengthen the run until the means have the required precision.
     measures: Option<f64>,
-    /// Factor by which to lengthen the run until the verdict on saturation is decided.
+    /// Factor by which a run must become longer so that the verdict on saturation can be decided; `None` if it need
+    /// not.
     verdict: Option<f64>,
 }
 
-/// Return the minimum factor by which a run of `reached` messages grows up to the next interim evaluation.
-/// With it, the remaining evaluations can still reach `max` messages, as no step may exceed [`LENGTHEN_MAX`].
+/// Return the minimum factor by which a run of `reached` messages must grow before its next interim evaluation, so that
+/// the remaining evaluations can still reach `max` messages. No step may exceed [`LENGTHEN_MAX`].
 fn least_step(reached: u64, max: u64, looks_left: u32) -> f64 {
     let left = max as f64 / reached.max(1) as f64;
     let steps_after = i32::try_from(looks_left.saturating_sub(1)).unwrap_or(i32::MAX);
@@ -498,7 +499,7 @@ fn least_step(reached: u64, max: u64, looks_left: u32) -> f64 {
 #[derive(Debug, Clone)]
 pub(crate) struct Judged {
     pub verdict: Verdict,
-    /// Number of the flow (group of demands) that decides the verdict on saturation.
+    /// Number of the flow (group of demands) whose test decided the verdict on saturation.
     pub flow: usize,
     /// Result of the test for saturation on the flow that decides the verdict; `None` if it had too few
     /// demands.
@@ -525,9 +526,9 @@ impl Judged {
     }
 }
 
-/// Return the verdict on saturation of a point: saturated if one flow of demands is, stable if all flows are.
-/// Several flows share the error rate, because each can be wrong about saturation. Flows with a single period
-/// in the run are not tested; they count by whether that period was served.
+/// Return the verdict on saturation of a point: saturated if one flow of demands is, stable if all flows are. The error
+/// rate of the test is divided among the flows. A flow with a single period in the run is not tested; its verdict is
+/// whether that period was served.
 fn judge(subject: &dyn Subject, replications: &[&Recorders], test: &SaturationTest) -> Judged {
     let offered = |flow: usize| -> u64 {
         let counts = replications.iter().map(|recorders| &recorders.flows[flow]);

@@ -34,7 +34,7 @@ impl Progress {
         self.started.load(Ordering::Relaxed)
     }
 
-    /// Return the number of finished points and searches, and their total number.
+    /// Return the number of finished points and searches, and the number of all of them.
     pub fn jobs(&self) -> (u64, u64) {
         (
             self.done.load(Ordering::Relaxed),
@@ -88,7 +88,7 @@ impl Progress {
         self.total.store(total, Ordering::Relaxed);
     }
 
-    /// Set the number of points and searches that other processes compute now.
+    /// Set the number of points and searches that other processes are computing.
     pub(crate) fn set_elsewhere(&self, count: u64) {
         self.elsewhere.store(count, Ordering::Relaxed);
     }
@@ -104,7 +104,7 @@ impl Progress {
         self.done.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Record that all points and searches are finished.
+    /// Record that all points and searches of the run are finished.
     pub(crate) fn set_all_done(&self) {
         let total = self.total.load(Ordering::Relaxed);
         self.done.store(total, Ordering::Relaxed);

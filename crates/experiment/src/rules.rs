@@ -77,8 +77,8 @@ impl Rules {
         self
     }
 
-    /// Return the rules for the loads at which a search has no verdict yet: runs may be longer by the factor
-    /// `patience`. Return `None` if runs have a fixed length.
+    /// Return the rules for a search whose verdict at a load is still open: runs may be longer by the factor
+    /// `patience`. Return `None` if runs may not be lengthened.
     pub fn patient(&self) -> Option<Self> {
         let mut longer = self.clone();
         match &mut longer.stop.rule {
@@ -90,7 +90,8 @@ impl Rules {
         }
     }
 
-    /// Return the message limit for the verdict on a point whose message limit for measures is `max`.
+    /// Return the maximum number of messages of a run whose verdict on saturation is still open. `max` is the maximum
+    /// for the precision of the measures.
     pub fn messages_of_verdict(&self, max: u64) -> u64 {
         max.saturating_mul(self.decisive)
     }
@@ -110,7 +111,7 @@ impl Rules {
         (0..looks).map(length).collect()
     }
 
-    /// Return the maximum number of interim evaluations of the results of a point.
+    /// Return the maximum number of looks at a point: interim evaluations that decide whether its simulation stops.
     pub fn looks(&self) -> u32 {
         match self.stop.rule {
             StopRule::Fixed { messages } => self.lengths(messages).len() as u32,

@@ -36,7 +36,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// Return the row of the result that describes the use of this part.
+    /// Return the row of the result that describes this part: its kind, its ends and its utilisation.
     fn row(&self) -> ChannelUse {
         ChannelUse {
             kind: self.kind.clone(),
@@ -138,7 +138,7 @@ pub fn rows(parts: &[Part], overlay: &Overlay, listed: bool) -> Vec<ChannelUse> 
 mod tests {
     use super::*;
 
-    /// Return a part that 20 messages occupied for 100 us times `busy`.
+    /// Return a part of a machine at node `from`, which 20 messages occupied for `busy` times 100 us in total.
     fn part(kind: &str, from: u32, utilisation: f64, busy: f64) -> Part {
         Part {
             kind: kind.to_owned(),

@@ -15,7 +15,7 @@ use std::time::Duration;
 const ADUS: u64 = 6;
 /// Size of an application data unit (ADU) of the stream in bytes.
 const ADU: u64 = 5000;
-/// Size of a transfer unit (TU) of the stream in bytes.
+/// Size of a transfer unit (TU) of the stream under test in bytes.
 const TU: u64 = 2000;
 /// Receive window of the connection in bytes.
 const WINDOW: u64 = 16 << 10;
@@ -118,7 +118,8 @@ impl World {
         }
     }
 
-    /// Reconnects a link with correct numbers. With `with_socket`, the link also gets its socket.
+    /// Reconnects the link of rank number `at` with correct numbers. With `with_socket`, the link also gets its new
+    /// socket.
     fn renew(&mut self, at: usize, with_socket: bool) {
         let rank = &mut self.ranks[at];
         rank.nth += 1;
@@ -267,7 +268,7 @@ pub fn lasting(data: &[u8]) {
         turn(&mut world.driver, 8);
         return;
     }
-    // After any cuts, all data must arrive at the end, once and in order.
+    // Reconnect both ranks. Whatever was cut before, all data must now arrive, once and in order.
     world.old.clear();
     for at in 0..2 {
         world.renew(at, true);
@@ -278,7 +279,8 @@ pub fn lasting(data: &[u8]) {
         world.read();
         let [sends, receives] = &mut world.ranks;
         let reached = sends.kept.highest_written();
-        // The driver would confirm all bytes that it has read.
+        // Stop when no byte waits to be written, the sender accepts the confirmation of all written bytes, and the
+        // stream has ended.
         if !sends.kept.is_pending() && sends.kept.confirm(reached).is_ok() && world.ended {
             break;
         }

@@ -15,7 +15,7 @@ pub trait Id: Copy {
     /// Return the number of the entity.
     fn number(self) -> u32;
 
-    /// Return the number of the entity as an index of an array.
+    /// Return the number of this id, for use as an index of an array.
     #[inline]
     fn index(self) -> usize {
         self.number() as usize
@@ -115,6 +115,7 @@ impl<I: Id, V> Table<I, V> {
 }
 
 impl<I, V> From<Vec<V>> for Table<I, V> {
+    /// Convert values into a table in which the value at position n belongs to id n.
     fn from(values: Vec<V>) -> Self {
         Self {
             values,
@@ -124,6 +125,7 @@ impl<I, V> From<Vec<V>> for Table<I, V> {
 }
 
 impl<I, V> FromIterator<V> for Table<I, V> {
+    /// Collect values into a table in which the value at position n belongs to id n.
     fn from_iter<T: IntoIterator<Item = V>>(values: T) -> Self {
         Self::from(Vec::from_iter(values))
     }

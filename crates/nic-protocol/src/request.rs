@@ -22,7 +22,8 @@ pub struct Lasting {
     /// The number of the session of the requesting process, from
     /// [`Answer::Welcome`](crate::Answer).
     pub session: u32,
-    /// A secret of 16 to 64 characters that the rank chooses. A client that sends it owns the link.
+    /// A secret of 16 to 64 characters that the rank chooses. The daemon treats a client that sends
+    /// this key as the owner of the link.
     pub key: String,
     /// Time for which the link may be without a socket, in nanoseconds; None selects the daemon's
     /// maximum.
@@ -41,7 +42,7 @@ pub struct Lasting {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Request {
-    /// Create an application. The first request of a session.
+    /// Create an application. This is the first request that a client sends in a session.
     Hello {
         /// The [`VERSION`](crate::VERSION) of the protocol that the client uses.
         version: u32,
@@ -252,7 +253,7 @@ pub enum Other {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// The number of the stream's connection.
+    /// The number of the connection over which the stream runs.
     pub connection: u32,
     /// The direction of the stream's data.
     pub direction: Direction,

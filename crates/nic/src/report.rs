@@ -149,8 +149,9 @@ pub(crate) fn connection(
     })
 }
 
-/// Return the status of all streams, connections and links of the applications that `of` selects.
-/// Entries that do not fit in a line are left out: ended streams first, the oldest of them first.
+/// Return the status of all streams, connections and links of the applications that `of` selects,
+/// for one line of the protocol. If the line would be too long, ended streams are left out, the
+/// oldest first, and then other entries.
 pub(crate) fn overview(
     hub: &Hub,
     state: &State,
@@ -301,7 +302,8 @@ pub(crate) fn event(
     }
 }
 
-/// Convert an event of the manager for clients.
+/// Convert an event of the stream manager to a notice for clients, with the application that
+/// receives it. Return `None` if clients are not notified of the event.
 fn of_manager(state: &State, driver: &Driver, event: &Event) -> Option<(AppId, Notice)> {
     let app = match event {
         Event::Opened(connection)

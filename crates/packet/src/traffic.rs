@@ -131,8 +131,8 @@ pub trait Handler {
     /// The type of the data that the handler attaches to messages and reminders.
     type Tag: Copy;
 
-    /// Handles the generation of a message. A handler can offer the next message of the node here.
-    /// Does nothing by default.
+    /// Receives the report that a message was generated, in reply to which a handler can offer the
+    /// next message of the node. Does nothing by default.
     #[inline]
     fn generated(
         &mut self,

@@ -74,7 +74,8 @@ pub fn piece_size(sections: &[Section], most: u64, first_is_fastest: bool) -> u6
     }
 }
 
-/// Return the numbers of the dimensions of a section, the slowest in the message first.
+/// Return the dimension numbers of a section, in the order from the one whose index changes slowest
+/// in the message to the fastest.
 fn slowest_first(section: &Section, first_is_fastest: bool) -> Vec<usize> {
     let dims = 0..section.dims.len();
     if first_is_fastest {
@@ -97,7 +98,7 @@ pub fn boxes_of_range(sizes: &[u64], range: Range<u64>) -> Vec<Vec<Range<u64>>> 
     found
 }
 
-/// Call `emit` with each box into which [`boxes_of_range`] divides a range, except empty ones.
+/// Call `emit` with each non-empty box of those into which [`boxes_of_range`] divides `range`.
 fn each_box(
     sizes: &[u64],
     range: Range<u64>,
@@ -218,7 +219,7 @@ fn cut_evenly(range: Range<u64>, len: u64, mut emit: impl FnMut(u64, Covered)) {
     }
 }
 
-/// Create a repetition of `count` times with the distance `by`.
+/// Return the repetition of a step `by`, `count` times. A single step has no distance.
 fn steps(count: u64, by: At) -> Steps {
     match count {
         1 => Steps::ONCE,

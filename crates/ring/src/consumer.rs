@@ -19,7 +19,8 @@ use std::time::Instant;
 /// [`Consumer::mark_ready`] for the readable ones.
 #[derive(Debug)]
 pub struct Consumer {
-    /// None only while the end is passed to another process or dropped.
+    /// Both directions of the ring's resources; None only while they are handed to another process
+    /// or dropped.
     parts: Option<Parts>,
 }
 
@@ -54,8 +55,8 @@ impl Consumer {
         Ok(Self { parts })
     }
 
-    /// Converts this end to handles, with which it is passed to another process. Data that is
-    /// unread or claimed stays in the ring.
+    /// Converts this end of the ring to handles, through which another process can take it over.
+    /// Data that is unread or claimed stays in the ring.
     pub fn into_handles(mut self) -> Handles {
         let parts = self.parts.take().expect("only dropped ends have no parts");
         parts.reader.mark_awake();
@@ -148,8 +149,8 @@ impl Consumer {
         while read < bytes.len() {
             let rest = bytes.len() - read;
             let wanted = (rest.min(STEP) as u64).min(half);
-            // A consumer that must sleep waits for more bytes, so that it is not woken for each
-            // piece.
+            // The more bytes a sleeping consumer waits for, the less often it is woken: wait for
+            // all the rest, but at most half of the ring.
             let worth = (rest as u64).min(half);
             let there = parts.wait(wanted, worth, deadline);
             let there = there.map_err(|error| error.after(read))?;

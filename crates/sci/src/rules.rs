@@ -50,7 +50,7 @@ pub struct Rules {
     /// Number of cycles of a packet's change to another ring: from the event `change_from` to the
     /// earliest cycle in which the header may leave on the next ring.
     pub ring_change: Cycles,
-    /// Event from which the delay of a packet's change to another ring counts.
+    /// The moment from which the delay of a packet's change to another ring counts.
     pub change_from: ChangeFrom,
     /// Maximum length of a send packet in symbols, without the idle after it. A bypass FIFO has
     /// room for a send of this length and the idle.

@@ -181,7 +181,8 @@ impl Summary {
 mod tests {
     use super::*;
 
-    /// Record 50 observations of 1000, then `level` and `level + 10` alternately.
+    /// Return a recorder of `count` observations: 50 of 1000, then `level` and `level + 10`
+    /// alternately.
     fn with_transient(count: u64, level: u64) -> Recorder {
         let mut recorder = Recorder::new();
         (0..count).for_each(|i| {

@@ -38,7 +38,7 @@ const NODES_MOST: u32 = 256;
 const TIME_LEAST: Duration = Duration::from_millis(1);
 /// Size in bytes of a link: a ring buffer in shared memory between a rank and the interface.
 const RING_BYTES: u64 = 256 << 10;
-/// Interval between checks whether the run has been cancelled.
+/// Interval at which the ranks check whether the run has been cancelled.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// The parameters of a run of the process optimisation.
@@ -52,7 +52,7 @@ pub struct Spec {
     pub time: Duration,
 }
 
-/// The results of a run of the process optimisation.
+/// The measured results of a run of the chemical process optimisation.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Report {
     /// Number of samples that the sink received.
@@ -126,7 +126,7 @@ pub fn sample(number: u64) -> f32 {
     x as f32
 }
 
-/// Return the samples of a quadrant's striping unit in a transfer unit, as bytes.
+/// Return, as bytes, the samples of one striping unit: that of `quadrant` in transfer unit number `tu`.
 fn samples(tu: u64, quadrant: u32) -> Vec<u8> {
     let first = tu * TU_SAMPLES + u64::from(quadrant) * SU_SAMPLES;
     let each = (first..first + SU_SAMPLES).flat_map(|number| sample(number).to_le_bytes());
@@ -272,8 +272,8 @@ fn start(
     })
 }
 
-/// Compute the striping unit (SU) of this quadrant for every `step`-th transfer unit (TU). Each
-/// takes the time `su_time` if that is set.
+/// Compute the striping unit (SU) of this quadrant for every `step`-th transfer unit (TU) from number `first` on, and
+/// pass it to the forwarding rank. If `su_time` is set, a unit takes at least that time.
 fn compute(
     (quadrant, first, step): (u32, u64, u64),
     su_time: Option<Duration>,
@@ -286,7 +286,7 @@ fn compute(
         let made = shared.nodes.time(0, || {
             let made = samples(tu, quadrant);
             if let Some(time) = su_time {
-                // Limit the rate of a rank: one that is late does not compute faster afterwards.
+                // Set the time of the next unit: a rank that is late does not compute faster afterwards.
                 due = (due + time).max(Instant::now());
                 std::thread::sleep(due.saturating_duration_since(Instant::now()));
             }
@@ -298,7 +298,7 @@ fn compute(
     Ok(())
 }
 
-/// Receive a striping unit from each computing rank in turn, and send it to the interface.
+/// Receive striping units from the computing ranks of a quadrant in turn, and send each to the network interface.
 fn forward(
     (mut sender, stream): (Sender, StreamId),
     quadrant: u32,

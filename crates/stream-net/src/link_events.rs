@@ -68,7 +68,7 @@ impl Driver {
         !self.is_attached(id) && !named()
     }
 
-    /// Returns the streams that still need the ranks at the other end of a link.
+    /// Returns the streams that still need a link, and the ranks at its other end.
     fn users(&self, id: LinkId) -> Vec<StreamId> {
         let users = self.streams.iter().filter(|(stream, state)| {
             let progress = self
@@ -124,7 +124,7 @@ impl Driver {
                     self.manager.handle_completed(now, order, 0);
                 }
                 LinkEvent::Offered(stream, bytes) => {
-                    // Ignore an error: the stream may have ended since.
+                    // Ignore an error, which means that the stream has ended in the meantime.
                     let _ = self.manager.handle_offered(now, stream, id, bytes);
                     self.refuse_sent(id, stream);
                 }

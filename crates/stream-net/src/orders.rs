@@ -26,8 +26,8 @@ impl Driver {
     pub(crate) fn carry_out(&mut self) -> bool {
         let mut any = false;
         loop {
-            // Handle events first: the end of a stream must be known before its connection is
-            // closed.
+            // Handle events of the manager before its orders: the end of a stream must be known
+            // before its connection is closed.
             while let Some(event) = self.manager.poll_event() {
                 any = true;
                 self.pass_on(event);
@@ -40,8 +40,8 @@ impl Driver {
         }
     }
 
-    /// Updates the driver's state for an event of the stream manager, and queues the event for the
-    /// caller.
+    /// Applies an event of the stream manager to the driver's own state, and queues the event for
+    /// the caller.
     fn pass_on(&mut self, event: isthmus_stream::Event) {
         match &event {
             isthmus_stream::Event::AduMoved { stream, .. } => {
@@ -65,7 +65,8 @@ impl Driver {
         self.events.push_back(Event::Stream(event));
     }
 
-    /// Releases the driver's state of a stream that has ended.
+    /// Removes the driver's state of a stream that has ended. A sending stream that did not end
+    /// well marks its connection as failed.
     fn ended(&mut self, stream: StreamId, end: &End) {
         let Some(state) = self.streams.remove(&stream) else {
             return;
@@ -164,7 +165,8 @@ impl Driver {
                 match self.transports.get_mut(&connection) {
                     Some(Transport::Framed(framed)) => framed.control(&header),
                     Some(Transport::Datagrams(datagrams)) => datagrams.control(&header),
-                    // Drop the header: files and connections of plain bytes carry none.
+                    // Do nothing with the packet header: files and connections of plain bytes carry
+                    // no headers.
                     _ => {}
                 }
             }
@@ -204,7 +206,8 @@ impl Driver {
         }
     }
 
-    /// Records the link on which an order to fetch or deliver a striping unit runs.
+    /// Records the link over which an order to fetch or deliver a striping unit runs, and the
+    /// transfer unit of the order.
     fn note_order_link(&mut self, order: OrderId, stream: StreamId, tu: &Tu, link: LinkId) {
         self.order_links.insert(order, link);
         if let Some(state) = self.streams.get_mut(&stream) {
@@ -266,7 +269,7 @@ impl Driver {
         self.memory.copy_in(packet, from, buffer, to, bytes);
     }
 
-    /// Cancels an order that is not completed yet, if it can still be cancelled.
+    /// Cancels an order to the driver if it is neither completed nor too far to be cancelled.
     fn withdraw(&mut self, order: OrderId) {
         let link = self
             .order_links
@@ -358,7 +361,8 @@ impl Driver {
         Ok(())
     }
 
-    /// Connects to the socket that was provided under this name, or waits until it is provided.
+    /// Uses the socket that was provided under this name for connection `id`, or waits until it is
+    /// provided.
     fn use_provided(&mut self, id: ConnectionId, name: String, socket_use: SocketUse) {
         self.transports
             .insert(id, Transport::AwaitingSocket(name.clone(), socket_use));
@@ -367,12 +371,14 @@ impl Driver {
         }
     }
 
-    /// Returns the socket use "packets", with the connection's checksum.
+    /// Returns the socket use `Framed`, which carries packets, with the checksum of connection
+    /// `id`.
     fn packets(&self, id: ConnectionId) -> SocketUse {
         SocketUse::Framed(self.checksum_of(id))
     }
 
-    /// Returns the socket use "plain bytes", with the connection's channel number if it receives.
+    /// Returns the socket use `Plain` (bytes without packet headers), with the connection's channel
+    /// number if it receives.
     fn plain_bytes(&self, id: ConnectionId) -> SocketUse {
         let window = self.connections.get(&id).and_then(|one| one.plain_window);
         let window = window.filter(|(_, bytes)| *bytes > 0);
@@ -388,7 +394,7 @@ impl Driver {
         });
     }
 
-    /// Drops a connection that the manager no longer needs.
+    /// Removes a connection that the stream manager no longer needs, and closes its transport.
     fn disconnect(&mut self, id: ConnectionId) {
         let spec = self.connections.remove(&id);
         self.pending_screens.remove(&id);

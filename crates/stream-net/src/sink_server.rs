@@ -31,7 +31,7 @@ pub struct SinkServer {
     idle: Mutex<IdleConnections>,
 }
 
-/// A sender that is being served on its own thread.
+/// The session of a sender: a thread receives its data.
 #[derive(Debug)]
 pub struct SinkSession {
     socket: TcpStream,
@@ -119,7 +119,7 @@ impl SinkServer {
     }
 }
 
-/// Connections that have not sent the header of a packet.
+/// Accepted connections that have not sent the header of a packet yet.
 #[derive(Debug, Default)]
 struct IdleConnections {
     there: Vec<(TcpStream, SocketAddr)>,
@@ -127,7 +127,8 @@ struct IdleConnections {
 }
 
 impl IdleConnections {
-    /// Accepts all connections that wait at the listening socket.
+    /// Accepts all connections that wait at the listening socket. If too many are idle, the oldest
+    /// one is closed.
     fn accept(&mut self, listener: &TcpListener) -> std::io::Result<()> {
         loop {
             let (socket, peer) = match listener.accept() {
@@ -173,7 +174,8 @@ impl IdleConnections {
             matches!(socket.peek(&mut [0]), Err(error) if error.kind() == ErrorKind::WouldBlock)
         });
         fds.extend(silent.map(|(socket, _)| PollFd::new(socket, PollFlags::IN)));
-        // Ignore the result, even an interrupt: the caller checks all connections again.
+        // Ignore the result of the wait, even an interrupt: the caller checks all connections again
+        // in any case.
         let _ = poll(
             &mut fds,
             Timespec::try_from(remaining.min(TICK)).ok().as_ref(),

@@ -10,8 +10,8 @@ use crate::error::Error;
 use crate::spec::{Machine, Routing};
 use isthmus_flow::Rate;
 
-/// Convert bytes per second to a rate of the flow engine. `field` names the scenario field in an
-/// error.
+/// Convert bytes per second to a rate of the flow engine. An error names the scenario field
+/// `field`.
 pub(crate) fn rate(field: &'static str, bytes_per_s: u64) -> Result<Rate, Error> {
     Rate::new(bytes_per_s, SECOND_NS).map_err(|_| {
         let problem = format!("{bytes_per_s} B/s is too slow to be counted");
@@ -28,11 +28,12 @@ pub enum LinkKind {
     Interface(u32),
     /// Memory bus of the interface.
     Bus,
-    /// Processor of this cell, as a link for the bytes that it moves.
+    /// The processor of the cell with this number; it limits data like a link.
     Processor(u32),
 }
 
-/// Shape of the machine, from which the numbers of links and the routes follow.
+/// Size and routing of a simulated torus of cells with links to a network interface. They determine
+/// the number of links and the routes.
 #[derive(Debug, Clone)]
 pub(crate) struct Torus {
     rows: u32,
@@ -62,7 +63,7 @@ impl Torus {
         y * self.columns + x
     }
 
-    /// Return the column of the cell from which a link to the interface leads.
+    /// Return the column of the cell from which link number `link` to the network interface leads.
     pub fn column_of(&self, link: u32) -> u32 {
         link * (self.columns / self.links)
     }
@@ -77,7 +78,7 @@ impl Torus {
         self.interface(self.links)
     }
 
-    /// Return the number of the processor of a cell among all links.
+    /// Return the number of the link that stands for the processor of this cell.
     fn processor(&self, cell: u32) -> u32 {
         self.bus() + 1 + cell
     }
@@ -197,7 +198,7 @@ mod tests {
         assert!(rate("machine.bandwidth", u64::MAX).is_ok());
     }
 
-    /// Return a torus on which data for the interface cross the dimensions in this order.
+    /// Return a torus of 8 x 8 cells with 4 links to the network interface and this routing.
     fn torus(routing: Routing) -> Torus {
         Torus {
             rows: 8,
@@ -244,7 +245,8 @@ mod tests {
         assert_eq!(torus.in_row(3, 1, 5, false).len(), 4);
     }
 
-    /// Checks that a route of two links includes the processors of three cells.
+    /// Checks that a route includes, beside its two links, the processors of the three cells at
+    /// their ends.
     #[test]
     fn routes_include_the_processor_of_every_cell() {
         let torus = torus(Routing::ColumnFirst);

@@ -20,7 +20,7 @@ pub(crate) struct Packet {
     pub whole: bool,
     /// Number of orders under way, to send or to load the packet, that use its memory.
     pub users: u32,
-    /// Whether the packet is freed as soon as `users` is 0.
+    /// Whether the packet is to be freed as soon as no order uses its memory (`users` is 0).
     pub leaving: bool,
     /// Transmit: number of times that the packet was sent. `sent_at` is the time of the last one.
     pub tries: u32,
@@ -28,8 +28,9 @@ pub(crate) struct Packet {
     /// Transmit: number of the packet's last transmission, counted over all transmissions of the
     /// connection.
     pub number: u64,
-    /// Transmit: number of the first transmission of the packet that an acknowledgement can be for.
-    /// An acknowledgement of the packet proves that this transmission or a later one arrived.
+    /// For a sent packet: number of the earliest of its transmissions that an acknowledgement can
+    /// refer to. An acknowledgement of the packet proves that this transmission or a later one
+    /// arrived.
     pub proves: u64,
 }
 

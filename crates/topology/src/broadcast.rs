@@ -189,8 +189,8 @@ fn binomial(cube: IncompleteHypercube, root: u32) -> Vec<Send> {
     sends
 }
 
-/// Append to `sends` a broadcast from `root` along a binomial tree in its complete subcube, which
-/// spans the low `dimension` address bits. The first message is sent in step `first_step`.
+/// Append to `sends` the sends of a broadcast from `root` to the subcube of nodes that differ from it only in the low
+/// `dimension` address bits. No node of it has failed. The first message is sent in step `first_step`.
 fn complete_subcube(dimension: u32, root: u32, first_step: u32, sends: &mut Vec<Send>) {
     for turn in 0..dimension {
         let along = dimension - 1 - turn;
@@ -216,9 +216,9 @@ fn around_faults(faults: &CubeFaults, root: u32) -> Vec<Send> {
         .unwrap_or_default()
 }
 
-/// Return the sends of a broadcast in which each step is a maximum matching of nodes with the
-/// message and neighbours without it. Step 1 prefers the dimension that is `first` below the highest;
-/// each later step prefers the next lower dimension.
+/// Return the sends of a broadcast in which as many nodes as possible send in each step: nodes with the message are
+/// matched with neighbours without it. Step 1 prefers the dimension that is `first` below the highest; each later step
+/// prefers the next lower dimension.
 fn matching_sends(faults: &CubeFaults, root: u32, first: u32) -> Vec<Send> {
     let cube = faults.cube();
     let dimension = cube.dimension();
@@ -270,7 +270,7 @@ mod tests {
         tree.received.iter().flatten().count() as u32
     }
 
-    /// Return the number of nodes that have the message after each step.
+    /// Return how many nodes have the message after each step of the broadcast, from step 0 on.
     fn reached_by_step(tree: &BroadcastTree) -> Vec<usize> {
         let reached = |by| {
             tree.received
@@ -349,7 +349,7 @@ mod tests {
     /// Checks that the lower bound on the steps includes the distance of the farthest node.
     #[test]
     fn a_long_path_bounds_the_steps_too() {
-        // Faults cut the 3-cube into a path of five nodes and a separate link.
+        // The faults divide the 3-cube into a path of five nodes and a separate link; node 7 has failed.
         let links = [(0, 2), (0, 4), (1, 5), (3, 7), (4, 6)];
         let faults = CubeFaults::new(Hypercube::new(3).unwrap(), &[7], &links).unwrap();
         let path = [0, 1, 3, 2, 6];

@@ -46,8 +46,8 @@ impl Certificate {
     /// refuse.
     pub fn load(&self) -> Result<ServerTls> {
         let refuse = |path: &Path, why: String| Error::Config(format!("{}: {why}", path.display()));
-        // Refuse files that are not regular: opening a FIFO would block until a process writes to
-        // it.
+        // Refuse files that are not regular: for example, opening a FIFO would block until a
+        // process writes to it.
         for path in [&self.chain, &self.key] {
             let found = std::fs::metadata(path);
             let found = found.map_err(|error| refuse(path, error.to_string()))?;
@@ -89,7 +89,8 @@ fn check_end_entity(chain: &[CertificateDer<'_>]) -> std::result::Result<(), Str
         return Ok(());
     };
     let mut roots = RootCertStore::empty();
-    // Ignore a failure: if this certificate cannot be a root, the check below still runs.
+    // Ignore the error if this certificate cannot be a root: the check below is about the first
+    // certificate.
     let _ = roots.add(last.clone().into_owned());
     let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider()).build();
     let name = ServerName::try_from("localhost");
@@ -231,8 +232,8 @@ impl Tls {
                 Ok(0) => return Ok(Moved::End),
                 Ok(read) => return Ok(Moved::Some(read)),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                // Treat a missing TLS closure as the end: the protocols above TLS detect a message
-                // that was cut short.
+                // Treat a connection that ends without the TLS closure message as ended. The
+                // protocols above TLS detect a message that was cut short.
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                     return Ok(Moved::End);
                 }
@@ -285,7 +286,8 @@ impl Tls {
     }
 }
 
-/// Describe an error of rustls in a message, with the fix if rustls only names the problem.
+/// Return the text of an error message for an error of rustls (TLS), with advice if rustls only
+/// names the problem.
 fn explain(error: &rustls::Error) -> String {
     let text = error.to_string();
     let wrong = match error {

@@ -4,7 +4,7 @@ use isthmus_kernel::{Cycles, Id, Table, id};
 use std::iter;
 use std::ops::Range;
 
-/// Number of a channel, dense from 0. The network description defines it, and the counters are indexed by it.
+/// Number of a channel; channels are numbered from 0 without gaps by the network description.
 pub type ChannelId = u32;
 
 id! {
@@ -17,7 +17,7 @@ id! {
 /// Release time of a lane that a worm occupies until an unknown time.
 pub(crate) const HELD: Cycles = Cycles::MAX;
 /// Release time of a lane that a worm occupies until an unknown time, while another worm waits for
-/// the channel: the queue must be woken when the release time becomes known.
+/// the channel. When the release time becomes known, the queue of the channel must be woken.
 const WANTED: Cycles = Cycles::MAX - 1;
 
 /// Queue of the worms that wait for one channel, linked through the worms.
@@ -56,7 +56,7 @@ pub struct Channels {
     held: Table<LaneId, u64>,
 }
 
-/// Load that a channel has carried since [`Channels::count`].
+/// Amount that a channel has carried since the call of [`Channels::count`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Carried {
     /// Number of flits. All flits of a message count when the channel is granted to the message.
@@ -96,8 +96,8 @@ impl Channels {
         }
     }
 
-    /// Start to count the load and the occupied time of each channel at cycle `now`, which must not
-    /// be before the engine's time.
+    /// Start to count the load of each channel and the time for which it is occupied, at cycle
+    /// `now`. The engine's time must not be after `now`.
     pub fn count(&mut self, now: Cycles) {
         self.carried = vec![Carried::default(); self.len()];
         let left = |&release: &Cycles| match release {
@@ -144,7 +144,7 @@ impl Channels {
         1 + self.further_lanes(channel).len() as u32
     }
 
-    /// Return the numbers of all lanes of a channel except the first.
+    /// Return the range of the numbers of a channel's lanes after the first one.
     #[inline]
     fn further_lanes(&self, channel: ChannelId) -> Range<usize> {
         let channel = channel as usize;
@@ -166,9 +166,9 @@ impl Channels {
         self.release[LaneId::new(channel)]
     }
 
-    /// Grant a free lane of `channel` at `time` to a worm of `length` flits. Return `None` if no
-    /// lane is free. The lane can be granted again at `release`, unless [`Channels::hold`]
-    /// withdraws that time.
+    /// Grant a free lane of `channel` at `time` to a worm of `length` flits; return `None` if no
+    /// lane is free. The lane is free again at `release`, unless [`Channels::hold`] withdraws that
+    /// time.
     #[inline]
     pub(crate) fn request(
         &mut self,
@@ -194,7 +194,8 @@ impl Channels {
         Some(lane)
     }
 
-    /// Grant a free lane of `channel` except its first lane, if one is free.
+    /// Grant a free lane of `channel` other than its first one and return it; return `None` if
+    /// there is none.
     fn request_further(
         &mut self,
         channel: ChannelId,
@@ -253,7 +254,8 @@ impl Channels {
         self.wake_at(channel, earliest)
     }
 
-    /// Record that the wake-up of `channel` at `time` has occurred.
+    /// Clear the scheduled wake-up of `channel` if it is the one at `time`, which has just
+    /// occurred.
     pub(crate) fn woken(&mut self, channel: ChannelId, time: Cycles) {
         let queue = &mut self.queues[channel as usize];
         if queue.wake == time {
@@ -261,8 +263,8 @@ impl Channels {
         }
     }
 
-    /// Return `time` if the caller must schedule a wake-up of `channel` then, because no earlier
-    /// one is scheduled.
+    /// Schedule a wake-up of `channel` at `time` and return `time`; return `None` if an earlier one
+    /// is scheduled already.
     fn wake_at(&mut self, channel: ChannelId, time: Cycles) -> Option<Cycles> {
         let queue = &mut self.queues[channel as usize];
         if time < queue.wake {
@@ -303,8 +305,8 @@ impl Channels {
         }
     }
 
-    /// Return the channel of `lane` and the time of a wake-up, if a worm waits for the channel and
-    /// the caller must schedule the wake-up.
+    /// Return the channel of `lane` and the time at which the caller must schedule a wake-up of it.
+    /// Return `None` if no worm waits for the channel, or if an earlier wake-up is scheduled.
     #[cold]
     fn wanted_release(&mut self, lane: LaneId, time: Cycles) -> Option<(ChannelId, Cycles)> {
         let channel = self.channel_of(lane);

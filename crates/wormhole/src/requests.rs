@@ -11,10 +11,9 @@ pub(crate) struct Request {
     pub channel: ChannelId,
 }
 
-/// The requests of the present cycle and of the next one.
-///
-/// The requests need little sorting: heads move on in the order in which they are served, and new
-/// messages have the highest numbers. Only worms that wake up come in any order.
+/// The requests for channels in the present cycle and in the next one. They need little sorting:
+/// heads move on in the order in which they are served, and new messages have the highest numbers.
+/// Only worms that wake up come in any order.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Requests {
     /// Requests of the present cycle. The first `served` of them have been served.
@@ -34,13 +33,13 @@ impl Requests {
         self.served < self.present.len()
     }
 
-    /// Return whether the next cycle has a request.
+    /// Return whether any request is queued for the next cycle.
     #[inline]
     pub fn is_next(&self) -> bool {
         !(self.next.is_empty() && self.woken.is_empty())
     }
 
-    /// Add the request of a new message to the present cycle.
+    /// Queue the request of a new message; it is served in the present cycle.
     #[inline]
     pub fn start(&mut self, request: Request) {
         self.present.push(request);
@@ -57,7 +56,8 @@ impl Requests {
         self.next.push(request);
     }
 
-    /// Add the next request of a worm that just woke up, for the next cycle.
+    /// Queue the request of a worm (a message in the network) that has just woken up. It is served
+    /// in the next cycle.
     #[inline]
     pub fn wake(&mut self, request: Request) {
         self.woken.push(request);

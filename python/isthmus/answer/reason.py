@@ -166,7 +166,9 @@ def reasons_sentence(found: list[tuple[str, Reason]]) -> str:
 
 
 def _with(found: list[tuple[str, Reason]]) -> str:
-    """Return the names of variants that share a bottleneck, in words: ``with a and b``."""
+    """Return the words ``with a and b``: the names of the variants in `found`, which share a
+    bottleneck.
+    """
     from isthmus.answer.sentences import listed
 
     return f"with {listed([label for label, _ in found])}"

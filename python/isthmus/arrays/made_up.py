@@ -94,7 +94,9 @@ def _words(places: NDArray[np.uint64], kind: np.dtype[Any]) -> Part:
 
 
 def _slabs(shape: tuple[int, ...]) -> Iterator[tuple[slice, ...]]:
-    """Cut an array into contiguous slabs of at most `SLAB` elements."""
+    """Yield the index ranges that cut an array of this shape into contiguous slabs of at most
+    `SLAB` elements each.
+    """
     if 0 in shape:
         return
     dim = 0

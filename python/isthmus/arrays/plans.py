@@ -43,7 +43,7 @@ class Plan:
     """
 
     def __init__(self, from_: Layout, to: Layout) -> None:
-        """Plan from one layout to another.
+        """Compute the plan of the messages that turn one layout into the other.
 
         Raises:
             IsthmusError: the layouts have different shapes.

@@ -183,7 +183,8 @@ def _extrapolate(time_of: Callable[[float], Time], share: float, messages: int, 
     if share >= 1:
         return time_of(1.0)
     all_of, half = time_of(share), time_of(share / 2)
-    # T(1) = T(s) + (T(s) - T(s/2)) / (s/2) (1 - s); the interval takes the extreme ends.
+    # Extrapolate the time T from the shares s and s/2 of the messages to all of them: T(1) = T(s) +
+    # (T(s) - T(s/2)) / (s/2) (1 - s).
     more = (1 - share) / (share / 2)
     mean = all_of.seconds + (all_of.seconds - half.seconds) * more
     spread = math.hypot(
@@ -198,7 +199,8 @@ def with_blocks(
     blocks: Sequence[int],
     **how: Any,
 ) -> list[tuple[int, Description, Prediction]]:
-    """Predict the times with other block sizes of the source layout, the same along all dimensions.
+    """Predict the times of a redistribution for other block sizes of its source layout. A block
+    size holds for all dimensions.
 
     Raises:
         IsthmusError: the layout has no blocks.

@@ -41,7 +41,7 @@ class Table:
     columns: list[str]
     rows: list[list[Any]] = field(repr=False)
     points: Sequence[int] = field(default=(), repr=False)
-    """For each row of the table, the number of the simulated point whose values it shows."""
+    """For each row of the table, the index of the simulated point that the row shows."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,9 @@ def keys_of(view: View, shown: Sequence[Series] | None = None) -> list[Key]:
 
 
 def dash_text(dash: Any) -> str:
-    """Convert a Matplotlib dash to SVG, in line widths of 1.7 pixels."""
+    """Convert a line style of Matplotlib to the text of SVG's ``stroke-dasharray`` for lines of 1.7
+    pixels.
+    """
     return "" if dash == "-" else " ".join(f"{1.7 * part:g}" for part in dash[1])
 
 

@@ -24,7 +24,7 @@ SHAPES = {
     "X": "M-1,-.5L-.5,-1L0,-.5L.5,-1L1,-.5L.5,0L1,.5L.5,1L0,.5L-.5,1L-1,.5L-.5,0Z",
     "p": "M0,-1L.95,-.31L.59,.81L-.59,.81L-.95,-.31Z",
 }
-"""Shapes of Vega for the markers of Matplotlib."""
+"""Vega's names or SVG paths of marker shapes, by the markers' codes in Matplotlib."""
 CROSS = SHAPES["X"]
 PAPER, INK, MUTED = "var(--paper)", "var(--ink)", "var(--muted)"
 ZOOMED = {"expr": "xd != null || yd != null"}
@@ -68,7 +68,9 @@ class Scales:
 
 
 def nominal(field: str, scale: Mapping[str, Any]) -> Spec:
-    """Return the Vega-Lite encoding of a text field by a scale; the page draws the legend."""
+    """Return the Vega-Lite encoding of a text field as categories, with this scale and without a
+    legend of Vega-Lite's.
+    """
     return {"field": field, "type": "nominal", "scale": scale, "legend": None}
 
 
@@ -89,7 +91,7 @@ def axis(
         scale["type"] = "log"
         # Add a margin of a few pixels instead of rounding to decades.
         scale |= {"nice": False, "padding": 8}
-        # Draw stronger grid lines at decades than in between.
+        # Draw grid lines at powers of ten stronger than the lines between them.
         whole = "abs(log(datum.value) / LN10 - round(log(datum.value) / LN10)) < 1e-6"
         options = {
             "gridOpacity": {"condition": {"test": whole, "value": 1}, "value": 0.35},

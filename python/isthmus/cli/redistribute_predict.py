@@ -24,7 +24,9 @@ NO_ANSWER = (
     "is told where {} has a table [io]."  # codespell:ignore told
 )
 OF_MACHINE = ("machine", "workload")
-"""Changes with these key prefixes belong to the machine's scenario."""
+"""Prefixes of keys. Changes of such keys apply to the scenario of the machine, other changes to the
+redistribution.
+"""
 
 
 @click.command(

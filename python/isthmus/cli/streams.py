@@ -76,7 +76,7 @@ def settle() -> None:
 
 
 def document(text: str) -> None:
-    """Print JSON or TOML: in UTF-8, with one line end after it."""
+    """Print a JSON or TOML text in UTF-8 to standard output, with exactly one line end at its end."""
     data = (text.rstrip("\n") + "\n").encode("utf-8", "surrogateescape")
     sys.stdout.flush()
     buffer = getattr(sys.stdout, "buffer", None)
@@ -154,7 +154,9 @@ class _Unwritable(io.BufferedIOBase):
 
 
 def _replace_by_ascii(error: UnicodeError) -> tuple[str, int]:
-    """Error handler: replace characters outside the encoding by ASCII."""
+    """Replace the characters that an encoding lacks by ASCII text, as an error handler for codecs.
+    Return the replacement and the position at which encoding continues.
+    """
     if not isinstance(error, UnicodeEncodeError):
         raise error
     letters = error.object[error.start : error.end]

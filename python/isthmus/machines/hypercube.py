@@ -112,7 +112,9 @@ class HypercubeSummary(Machine, frozen=True, tag="hypercube"):
         return [*facts, ("I/O nodes at PEs", listed(self.io_nodes))]
 
     def axis_words(self, key: str) -> str | None:
-        """Return words for zero lanes of I/O links, which mean that there is no I/O network."""
+        """Return "no I/O network" for the lanes of I/O links of a machine without them; None for
+        every other key.
+        """
         none = key.endswith("lanes.io_link") and not self.has_io_network
         return "no I/O network" if none else None
 

@@ -54,7 +54,9 @@ class MismatchError(IsthmusError):
 
 
 class OwnedFolder:
-    """A folder that isthmus owns; `opened` creates the folder and locks it for this process."""
+    """A folder for results to which only isthmus writes. `opened` creates the folder and locks it
+    for this process.
+    """
 
     def __init__(self, path: Path, mark: Mark, *, replaceable: bool = True) -> None:
         """Create the object for a folder with this mark; use `opened` or `joined`, which lock the
@@ -233,7 +235,8 @@ class OwnedFolder:
     def opened_for_reading(
         cls, path: Path, identity: Identity, *, scenario: str = "", replaceable: bool = True
     ) -> OwnedFolder | None:
-        """Return an owned folder for reading, without its lock; None if isthmus does not own it.
+        """Return a folder of results to read, without locking it; None if isthmus does not own the
+        folder.
 
         Raises:
             IsthmusError: the folder holds other results, or its mark is damaged.
@@ -390,7 +393,7 @@ class OwnedFolder:
         for name in self._removable():
             self._remove(name)
         for name in self.mark.folders():
-            # Do not remove a folder that still contains files of the user.
+            # `rmdir` fails if the folder still contains files of the user. Such a folder stays.
             with suppress(OSError):
                 (self.path / name).rmdir()
 
@@ -403,7 +406,7 @@ class OwnedFolder:
         return doomed
 
     def _refuse_others(self, identity: Identity, scenario: str) -> None:
-        """Refuse a folder that holds the results of another run."""
+        """Raise an error if the folder holds the results of another run."""
         there = self.mark.identity
         if there == identity:
             return
@@ -416,13 +419,17 @@ class OwnedFolder:
         raise IsthmusError(f"{self.path}: holds results {what}; {right}")
 
     def _refuse_mismatch(self, files: Mapping[str, str]) -> None:
-        """Refuse to join a folder in which one of the files differs."""
+        """Raise an error if the folder already holds a file with one of these names and another
+        text. The process does not join the folder then.
+        """
         for name, text in files.items():
             if os.path.lexists(self.path / name) and self.read(name) != text.encode():
                 raise MismatchError(self.path, name)
 
     def _refuse_foreign(self, name: str) -> None:
-        """Refuse to replace or use a file that isthmus did not write, or that has changed since."""
+        """Raise an error if a file to replace or use was not written by isthmus, or has changed
+        since.
+        """
         place = self.path / name
         with telling_of(place, "cannot be read"):
             try:
@@ -440,7 +447,9 @@ class OwnedFolder:
                 self.mark.note_verified(name, status)
 
     def _check_path(self, name: str, *, make: bool = False) -> None:
-        """Refuse a path that leads through a link or through something other than a folder."""
+        """Raise an error if the path of a file leads through a symbolic link or through something
+        other than a folder.
+        """
         for parent in reversed(PurePosixPath(name).parents[:-1]):
             place = self.path / parent
             if make:
@@ -495,7 +504,7 @@ class OwnedFolder:
         self._adopt_written()
 
     def _adopt_written(self) -> None:
-        """Record as owned the files that a process had just written when it died."""
+        """Record as owned the unchanged files that a process announced to write before it ended."""
         for name, written in self.mark.writing.items():
             place = self.path / name
             if place.is_file() and not place.is_symlink() and is_unchanged(place, written):
@@ -522,7 +531,8 @@ class OwnedFolder:
                     continue
                 whole = name.removesuffix(KEPT)
                 if name != whole and self.mark.is_entry(name):
-                    # The entry is finished, so its finished parts are obsolete.
+                    # The point or search with this name is finished, so its finished parts are
+                    # obsolete.
                     found += [name] if (self.path / f"{whole}.json").is_file() else []
                     continue
                 base = PART.fullmatch(PurePosixPath(name).name)

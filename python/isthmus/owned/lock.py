@@ -28,8 +28,8 @@ TRIES, TRY_S = 5, 0.02
 briefly.
 """
 SUBMITTER = ".isthmus.submit.lock"
-"""Lock of a process that submits a job. It is held until the scheduler answers; tasks that have
-already started share the folder's own lock meanwhile.
+"""Name of the file that a process locks to submit a job, until the scheduler answers. Meanwhile
+tasks that have already started share the folder's own lock.
 """
 
 
@@ -107,12 +107,14 @@ def hold(folder: Path, *, shared: bool = False, work: str = "", name: str = LOCK
         finally:
             os.ftruncate(number, 0)
     finally:
-        # The system releases the lock when the file is closed, however the process ends.
+        # Closing the file releases its lock. The system closes the file if the process is killed.
         os.close(number)
 
 
 def _acquire(number: int, path: Path, *, shared: bool) -> None:
-    """Take the lock of an open file without waiting; raise an error if another process holds it."""
+    """Take the lock of an open file (descriptor `number`) without waiting; raise an error if
+    another process holds it.
+    """
     folder = path.parent
     try:
         import fcntl
@@ -159,7 +161,9 @@ def holder_of(folder: Path) -> Holder | None:
 
 
 def _own_name(work: str) -> bytes:
-    """Return the line that names this process as the holder of a lock."""
+    """Return the line that this process writes to a lock file as the holder of the lock, with its
+    current `work`.
+    """
     since = datetime.now(timezone.utc).isoformat(timespec="seconds")
     return (
         json.dumps(asdict(Holder(os.getpid(), socket.gethostname(), since, work))) + "\n"
@@ -167,7 +171,9 @@ def _own_name(work: str) -> bytes:
 
 
 def _read_holder(path: Path) -> Holder | None:
-    """Return the process that a lock file names; it may have just started or ended."""
+    """Return the process that a lock file names as its holder, which may have ended. Return None if
+    the file is missing or names no process.
+    """
     try:
         holder = Holder(**json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):

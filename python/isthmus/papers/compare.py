@@ -43,7 +43,7 @@ def each_with_next(sign: str, test: Callable[[Value, Value], Truth], *given: Ope
     values = [numeric(each) for each in given]
     texts: list[str] = []
     for digits in DIGITS:
-        # Use enough digits that different values look different.
+        # Take the first number of digits with which different values have different texts.
         texts = [value.told(digits) for value in values]  # codespell:ignore told
         pairs = zip(pairwise(values), pairwise(texts), strict=True)
         if all(one != other or a.value == b.value for (a, b), (one, other) in pairs):
@@ -60,7 +60,7 @@ def all_of(parts: Iterable[Truth]) -> Truth:
 
 
 def greater(a: Value, b: Value) -> Truth:
-    """Return whether `a` is greater than `b`."""
+    """Return whether `a` is greater than `b`; values with an uncertainty may leave this undecided."""
     if a.value is None or b.value is None:
         return None
     (a_low, a_high), (b_low, b_high) = a.ends, b.ends
@@ -80,7 +80,9 @@ def alike(a: Value, b: Value, tolerance: Tolerance) -> Truth:
         return None
 
     def exceeds(x: float, y: float) -> bool:
-        """Return whether two numbers differ by more than the tolerance."""
+        """Return whether two numbers differ by more than `tolerance`, which has an absolute and a
+        relative part.
+        """
         return abs(x - y) > tolerance.amount + tolerance.share * max(abs(x), abs(y))
 
     (a_low, a_high), (b_low, b_high) = a.ends, b.ends
@@ -94,7 +96,9 @@ def alike(a: Value, b: Value, tolerance: Tolerance) -> Truth:
 
 
 def within(a: Value, low: float, high: float) -> Truth:
-    """Return whether a value lies in a range."""
+    """Return whether a value lies in the range from `low` to `high`; None if it is unknown or its
+    interval only overlaps the range.
+    """
     if a.value is None:
         return None
     a_low, a_high = a.ends

@@ -49,7 +49,9 @@ _DRAWN: dict[str, Callable[..., Figure]] = {
 
 
 ALONE = ("interference", "machine")
-"""Names of the plots that need a whole figure, since a colour scale is beside their panels."""
+"""Names of the plots that need a whole figure for themselves: each has a colour scale beside its
+panels.
+"""
 
 
 def draw(

@@ -29,7 +29,7 @@ class Pace:
     """
 
     def __init__(self, now: float) -> None:
-        """Start to measure the speed of a run at `now`, the time of a monotonic clock."""
+        """Start to measure the speed of a run. `now` is the time of a monotonic clock in seconds."""
         self.progress = Progress()
         """The latest progress."""
         self._began = now

@@ -54,7 +54,7 @@ class Comparison:
     changes: list[FieldChange]
     """Settings that are constant in each result and differ between the two."""
     keys: list[str] = field(repr=False)
-    """The settings whose equal values make a pair of points."""
+    """The keys of the settings that are equal at the two points of a pair."""
     pairs: list[tuple[PointResult, PointResult]] = field(repr=False)
     unpaired: tuple[int, int]
     """Number of points of the first and of the second result without a partner."""
@@ -72,12 +72,12 @@ class Comparison:
 
     @property
     def judged(self) -> int:
-        """Number of quantities that were compared."""
+        """Number of rows with quantities of both results, which were compared."""
         return sum(row.found is not None for row in self.rows)
 
     @property
     def verdicts(self) -> list[tuple[PointResult, PointResult]]:
-        """Points whose verdict on saturation differs."""
+        """Pairs of compared points, one of each result, whose verdicts on saturation differ."""
         return [(a, b) for a, b in self.pairs if a.verdict.verdict != b.verdict.verdict]
 
     @property
@@ -169,7 +169,9 @@ def _cells(row: Row) -> tuple[Any, ...]:
 
 
 def _size(row: Row) -> float:
-    """Return the size of the change in a row: the ratio of its two values or the inverse ratio."""
+    """Return the ratio of the two values of a row or its inverse, the larger of both; infinity if
+    there is no ratio.
+    """
     ratio = row.found.ratio.value if row.found else None
     return max(ratio, 1 / ratio) if ratio else float("inf")
 
@@ -245,8 +247,8 @@ def _changed(base: Settings, other: Settings, key: str) -> bool:
 
 
 def _keys(base: Settings, other: Settings, runs: tuple[RunResult, RunResult]) -> list[str]:
-    """Return the settings that decide which points of two results are compared: the axes of both
-    results, or else the varying settings that both have.
+    """Return the keys of the settings whose values decide which points of two results are paired:
+    the axes of both results. If there are none, these are the settings that vary in both.
     """
 
     def varies(key: str) -> bool:
@@ -309,7 +311,9 @@ def _pairs(
 def _comparable(
     base: Sequence[str | None], other: Sequence[str | None]
 ) -> tuple[list[object], list[object]]:
-    """Return values of two results in a form in which equal quantities are equal: 1 ms, 1000 us."""
+    """Return the values of a setting in two results so that equal quantities compare as equal, such
+    as 1 ms and 1000 us.
+    """
     (column,) = columns([[*base, *other]])
     values: list[object] = [*base, *other]
     if column.numbers is not None:
@@ -318,7 +322,7 @@ def _comparable(
 
 
 def _listed(texts: Sequence[str | None]) -> str:
-    """Return different texts as a list in words, of which only the first three are given."""
+    """Return the different texts as a list in words; only the first three are named."""
     values = [text or "none" for text in dict.fromkeys(texts)]
     return ", ".join(values[:3]) + (", …" if len(values) > 3 else "")
 
@@ -334,8 +338,8 @@ def _rows(
     confidence: float | None,
     wanted: Wanted,
 ) -> Iterator[Row]:
-    """Yield a row for each quantity that both points have. Without a confidence, replications are
-    not paired.
+    """Yield a row for each quantity that both points have. Replications are compared in pairs only
+    if `confidence` is given.
     """
     for measure in one.measures:
         partner = other.measure(measure.name)
@@ -350,8 +354,8 @@ def _rows(
 
 
 def _statistics(measure: Measure, confidence: float | None) -> Iterator[tuple[str, Value]]:
-    """Yield name and value of the mean and of resolved percentiles; the model's mean if nothing was
-    simulated.
+    """Yield the names and values of the mean and of the percentiles that the data resolve. If
+    nothing was simulated, yield the model's mean.
     """
     if measure.mean is not None:
         yield "mean", _value_of(measure, confidence)

@@ -93,7 +93,7 @@ def channel_columns(packed: Sequence[msgspec.Raw]) -> tuple[list[str], dict[str,
 
 
 def batches(items: Sequence[T]) -> Iterator[tuple[int, Sequence[T]]]:
-    """Yield the items in batches, each with the number of items before it."""
+    """Yield successive batches of the items, each after the index of its first item."""
     for begin in range(0, len(items), BATCH):
         yield begin, items[begin : begin + BATCH]
 

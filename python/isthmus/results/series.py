@@ -26,7 +26,7 @@ class Series:
     machine: int
     points: list[PointResult] = field(repr=False)
     search: SearchResult | None = None
-    """The saturation search of the series, if it has one."""
+    """The saturation search that belongs to this series; None if there is none."""
     searches: list[SearchResult] = field(default_factory=list, repr=False)
     """All saturation searches that belong to points of the series; several if x is not the load."""
 
@@ -59,19 +59,23 @@ class Series:
 
 
 def is_drawn(at: int, count: int) -> bool:
-    """Return whether a point is among the `MOST` evenly spaced points that are drawn."""
+    """Return whether the point number `at` of `count` is among the `MOST` evenly spaced points to
+    draw.
+    """
     return count <= MOST or at * (MOST - 1) // (count - 1) != (at - 1) * (MOST - 1) // (count - 1)
 
 
 @dataclass(frozen=True)
 class View:
-    """A run laid out as curves: the x axis, and the series of points."""
+    """The curves into which the points of a run are arranged, one series each, with their common x
+    axis.
+    """
 
     run: RunResult = field(repr=False)
     x_axis: int | None
     """Position of the axis on x; `None` for a run of a single point or of words only."""
     by_load: bool
-    """Whether x is the offered load, in the unit of the run's load."""
+    """Whether the x axis is the offered load. If so, x has the unit of the run's load."""
     x_label: str
     x_unit: str | None
     series: list[Series] = field(default_factory=list)
@@ -91,7 +95,7 @@ class View:
 
     @cached_property
     def thinned(self) -> View:
-        """The same layout with fewer points in long curves."""
+        """This view with fewer points in long curves, for drawing; everything else is the same."""
         return replace(self, series=[each.thinned() for each in self.series])
 
     @cached_property
@@ -104,7 +108,9 @@ class View:
 
     @cached_property
     def asked(self) -> list[str]:
-        """Names of the requested measures; all latencies if none was requested."""
+        """Names of the measures that the run requested; names of all latencies if it requested
+        none.
+        """
         asked: dict[str, None] = {}
         for point in self.run.points:
             asked.update(dict.fromkeys(m.name for m in point.measures if m.target is not None))
@@ -219,7 +225,9 @@ def series_label(run: RunResult, point: PointResult, left_out: set[int | None]) 
 
 
 def search_label(run: RunResult, search: SearchResult) -> str:
-    """Return the name of a search from the values of its axes."""
+    """Return the name of a search: the values of its axes, or the title or name of the run if it
+    has none.
+    """
     parts = [
         axis_text(run, i, value, search.machine)
         for i, value in enumerate(search.values)

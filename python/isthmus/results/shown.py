@@ -70,7 +70,9 @@ def rates(view: View) -> list[str]:
 
 
 def has_traffic(point: PointResult, name: str) -> bool:
-    """Return whether a measure had traffic at a point: that of the servers needs a job with I/O."""
+    """Return whether there was traffic that the measure `name` counts at a point. Only
+    ``servers.accepted`` may have none: it needs a job with I/O.
+    """
     return name != "servers.accepted" or any(j.active and j.io for j in point.jobs)
 
 

@@ -16,11 +16,13 @@ SHOWN = 4
 Use = dict[tuple[int, int], float]
 """Utilisation of each undirected link, by its two end nodes in ascending order."""
 Variant = tuple[str, PointResult, MachineSummary]
-"""Label of a variant, the point at which it is compared, and its machine."""
+"""A machine in a picture: the label of its variant, the point whose results it shows, and its
+description.
+"""
 
 
 def variants(view: View) -> list[Variant]:
-    """Return the variants that a picture shows, at most `SHOWN`."""
+    """Return the variants of the machine to draw in a picture, at most `SHOWN`."""
     drawn = [(s, p) for s in view.series if (p := compared_point(view, s))]
     return [(s.label, p, view.run.machines[p.machine]) for s, p in all_at_work(drawn)[:SHOWN]]
 
@@ -32,7 +34,9 @@ def all_at_work(drawn: Sequence[tuple[Series, PointResult]]) -> list[tuple[Serie
 
 
 def ceiling(shown: Iterable[Variant]) -> float:
-    """Return the utilisation that a picture of the machine shows in the strongest colour."""
+    """Return the utilisation that the strongest colour stands for: the highest one of the pictured
+    links, but at least 0.05 and at most 1.
+    """
     used = [
         c.utilisation
         for _, p, m in shown
@@ -58,7 +62,9 @@ def busiest_last(used: Use) -> list[tuple[int, int]]:
 
 
 def kinds_of_link(described: MachineSummary, point: PointResult) -> list[ChannelUse]:
-    """Return the mean link of each kind, in the order in which messages cross them."""
+    """Return one entry for each kind of link, with the mean over its links, in the order in which
+    messages cross the kinds.
+    """
     order = {kind: place for place, kind in enumerate(described.channels)}
 
     def crossed(use: ChannelUse) -> tuple[int, int]:

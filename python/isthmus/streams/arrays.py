@@ -79,7 +79,9 @@ def send_array(
     stream = job.stream("transmit", settings)
 
     def start_send(buffer: NDArray[Any]) -> Future[None] | None:
-        """Send a piece on the transfer thread; return its future."""
+        """Start to send a piece, which is in `buffer`, on the transfer thread. Return the future of
+        the completion, or None as `submit` does.
+        """
         return job.submit(lambda: stream.send_run(buffer, timeout=timeout), buffer)
 
     with job.moving(stream):
@@ -142,8 +144,8 @@ def recv_array(
 
 
 class _Job:
-    """The state of an array transfer: its layout, its cut into pieces, and the object that
-    redistributes them.
+    """The state of the transfer of an array over a stream: its layout, its division into pieces,
+    and the object that redistributes them.
     """
 
     def __init__(
@@ -221,8 +223,8 @@ class _Job:
         return [buffer[view] for view in self.cut.views(piece, self.own)]
 
     def plan(self, piece: Piece, *, out: bool) -> Plan:
-        """Return the plan that moves a piece between the user's arrays and the buffers of the
-        links; `out` selects the direction of sending.
+        """Return the plan that moves the elements of a piece between the user's arrays and the
+        buffers of the links: from the arrays if `out` is true, else to them.
         """
         there = self.cut.layout(piece, self.owners)
         return Plan(self.layout, there) if out else Plan(there, self.layout)
@@ -242,5 +244,7 @@ class _Job:
         self.movers.agree(problem)
 
     def moving(self, stream: Stream) -> CancelOnError:
-        """Return a context manager that cancels the stream if an error ends the transfer."""
+        """Return a context manager for the transfer: if an error ends the transfer, it cancels the
+        stream.
+        """
         return CancelOnError(stream, self._thread)

@@ -14,7 +14,7 @@ R = TypeVar("R")
 PAUSES = (0.01, 0.5)
 """Seconds between two attempts, and between two status requests: at first, and at most."""
 KINDS = ("raw:", "tcp:", "udp:")
-"""Prefixes of destinations that have a peer."""
+"""Prefixes of destinations to which a connection with a remote peer is made."""
 
 Request = dict[str, object]
 

@@ -17,7 +17,8 @@ LATE_S = 60.0
 
 
 def remaining_s(missing: Selection, timings: Iterable[Timing], at_work: int, now: float) -> float:
-    """Return the seconds until points and searches are done, at the recent number of threads.
+    """Return the estimated time in seconds until the remaining points and searches of a run are
+    done.
 
     Points and searches have separate means: searches take many times as long and are started first.
     The progress of units that are being worked on is unknown and counts as zero.

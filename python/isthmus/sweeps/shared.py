@@ -26,7 +26,9 @@ EXPIRY_S = 60.0
 
 @dataclass(frozen=True)
 class Done:
-    """The outcome of a part of a run: its finished points and searches, and the failed ones."""
+    """The outcome of a part of a run: the number of its finished points and searches, and those
+    that failed.
+    """
 
     units: int
     """Number of points and searches of the part that are in the journal."""
@@ -98,7 +100,9 @@ def collect(folder: Path, job: Job, plots: tuple[str, ...] = ()) -> Results:
 
 
 def _with_others(error: IsthmusError, folder: Path) -> IsthmusError:
-    """Return an error about a damaged entry that mentions the number of other damaged entries."""
+    """Return the error for a damaged entry of a folder; if other entries are damaged, too, its text
+    also has their number.
+    """
     others = len(state_of(folder).damaged) - 1
     if others < 1:
         return error

@@ -20,7 +20,7 @@ pub const CUT_THROUGH_MAX: f64 = 0.35;
 pub const CIRCUITS_MAX: f64 = 0.9;
 /// Ratio of the time of a message to its time without other messages above which messages count as delayed for long.
 pub const STRETCH_MAX: f64 = 1.5;
-/// Utilisation from which on a part (a link, server or interface) counts as full.
+/// Utilisation from which a part (a link, server or interface) counts as full.
 pub const FULL: f64 = 0.9;
 /// Utilisation up to which a part (a link, server or interface) is hardly ever full.
 pub const FREE: f64 = 0.7;
@@ -37,8 +37,7 @@ pub const LET_THROUGH_MIN: f64 = 0.3;
 /// interface, and the job with fewer messages in flight gets less than the computed throughput.
 pub const SHARED: &str = "nodes run several jobs";
 
-/// Text that says why the model is not valid if messages wait for long at parts that are not full: such waits depend on
-/// chance.
+/// Reason why the model is not valid if messages wait for long at parts that are not full: such waits depend on chance.
 const BY_CHANCE: &str = "messages wait for long at links or servers that are not full";
 
 /// Load of the links and nodes of a network by clients with their computed throughputs.

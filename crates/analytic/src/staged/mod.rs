@@ -29,8 +29,8 @@ pub enum Variation {
     One,
     /// C^2 of the service time is that of the message lengths.
     Base,
-    /// C^2 is the variance of the message lengths divided by the square of the adjusted mean, so it
-    /// decreases with the load.
+    /// C^2 is the variance of the message lengths divided by the square of the mean service time. It decreases as the
+    /// waits raise this mean.
     Falling,
     /// C^2 follows from the variance between and within message classes, each with the mean of its
     /// own later waits added.
@@ -87,8 +87,7 @@ pub struct Group {
 pub struct Visit {
     /// Index of the group of channels that the message crosses.
     pub group: usize,
-    /// Probability that a message crosses the group, from which the arrival rate of the group is
-    /// computed.
+    /// Probability that a message crosses the group of channels, as used for the arrival rate of the group.
     pub rate: f64,
     /// Probability that a message crosses the group, from which the latency of the message is
     /// computed.
@@ -103,7 +102,7 @@ pub struct Visit {
     pub to: usize,
 }
 
-/// A stage of a path: alternative channels, of which a message crosses at most one.
+/// A stage of a path: alternative groups of channels, at most one of which a message crosses.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stage {
     /// Number of the router input that these channels form for the next channel. Stages of

@@ -3,7 +3,7 @@
 use super::Train;
 use super::network::{Buffer, Class};
 
-/// Slowdown factor of a link whose packets wait for an infinite time.
+/// Slowdown factor that stands for infinity: that of a link whose packets wait forever.
 const ENDLESS: f64 = 1e9;
 
 /// Load of a link by all messages, or by the messages that arrive over one other link.
@@ -13,14 +13,15 @@ pub(super) struct LinkLoad {
     pub(super) work: f64,
     /// R: mean residual work of the messages in service, in ns.
     pub(super) residual: f64,
-    /// r: mean residual work of the packets in service, in ns.
+    /// r: mean remaining work of the packets that the link is transmitting, in ns.
     pub(super) packets: f64,
-    /// Number of packets per ns on the link.
+    /// Number of packets per ns that cross the link.
     pub(super) count: f64,
 }
 
 impl LinkLoad {
-    /// Add the load of `rate` trains per ns, whose packets take `relative_time` times as long as without waits.
+    /// Add the load of trains of packets that arrive at `rate` per ns. Because of waits, a packet takes `relative_time`
+    /// times as long as it would without them.
     pub(super) fn add(&mut self, rate: f64, train: &Train, relative_time: f64) {
         let on_link = train.on_link(relative_time);
         self.work += rate * on_link.work;
@@ -60,7 +61,7 @@ impl FirstWait {
     }
 }
 
-/// Messages that cross from one link to one next link, with their load and waits.
+/// The traffic from one link over a switch to one next link, with its load and its waits.
 #[derive(Debug)]
 pub(super) struct Crossing<'a> {
     pub(super) to: u32,
@@ -77,14 +78,14 @@ pub(super) struct Input<'a> {
     /// Sum over the messages of the link of rate times wait (lambda W).
     pub(super) wait: f64,
     pub(super) met: f64,
-    /// Messages per ns, each weighted with the share of its next link that messages from other inputs use.
+    /// Rate of the messages per ns, each weighted with the share of its next link that messages from other inputs use.
     pub(super) met_others: f64,
     pub(super) crossings: Vec<Crossing<'a>>,
 }
 
 impl Input<'_> {
     /// Return the time that a packet loses on the link into this input because packets in the input's buffer wait for
-    /// other links; relative to its time without waits.
+    /// other links. It is relative to the time of a packet without waits.
     pub(super) fn slowdown(&self, classes: &[Class], buffer: Buffer) -> f64 {
         let (mut wait, mut met, mut all) = (0.0, 0.0, 0.0);
         for Crossing {

@@ -9,7 +9,7 @@ pub(super) const POINTS: [f64; 26] = [
     0.56, 0.68, 0.8, 0.92, 1.04, 1.16, 1.28, 1.4, 1.55, 1.7, 1.85, 2.0,
 ];
 
-/// Largest share of the time for which an input's lanes may count as held.
+/// Upper limit on the share of time for which the lanes of an input count as held; larger shares are cut to it.
 pub(super) const HELD_MAX: f64 = 0.999;
 
 /// Number of coefficients in the distribution of the number of lanes that have a worm for a channel. Larger numbers of
@@ -38,7 +38,7 @@ pub(super) fn time_to_first(inflows: &[Inflow], lanes: u32) -> f64 {
         .sum()
 }
 
-/// The lanes of one input that lead to a channel, in the state in which an arriving worm finds them.
+/// The lanes of an input from which worms request a channel, as an arriving worm finds them.
 #[derive(Debug, Clone)]
 pub(super) struct InputLanes {
     kinds: [(f64, f64); LENGTHS],
@@ -136,8 +136,8 @@ struct LaneDistribution {
 }
 
 impl LaneDistribution {
-    /// Compute the distribution of the number of worms that still hold lanes, where `on` is the probability for a worm
-    /// of an input.
+    /// Compute the distribution of the number of worms that still hold lanes. `on` returns, for an input, the
+    /// probability that a worm of it does.
     fn of(leads: &[InputLanes], lanes: u32, on: impl Fn(&InputLanes) -> f64) -> Self {
         let kept = 4 * lanes as usize + 8;
         let mut shares = [0.0; LONGEST];
@@ -220,8 +220,7 @@ mod tests {
         assert!((mean(1.0) / (length / 2.0) - 1.0).abs() < 0.02);
     }
 
-    /// Checks that an input whose lanes are all held adds no load behind them. While both lanes of an input hold the
-    /// channel, only other worms can wait behind them.
+    /// Checks that an input adds almost no load behind a channel while its own worms hold all lanes of the input.
     #[test]
     fn lanes_that_hold_a_channel_send_no_more() {
         let inputs = [input(Some(2), 0.5, 100.0), input(Some(1), 1e-6, 1.0)];

@@ -20,7 +20,7 @@ pub struct Solved {
     waits_after: Vec<Moments>,
     /// For each channel, the later waits that its worms have in common.
     shared_waits: Vec<SharedWaits>,
-    /// For each channel of one lane, the mean wait if all its worms waited in one queue (M/G/1).
+    /// For each channel with one lane: the mean wait if all its worms waited in one M/G/1 queue.
     in_one_queue: Vec<f64>,
     /// Share of time for which the lanes of each channel are held.
     pub utilisation: Vec<f64>,
@@ -42,9 +42,9 @@ impl Network {
         solved
     }
 
-    /// Solve all channels. If there are requests, solve them twice: the first pass assumes independent answers, and its
-    /// waits determine the batches of the second pass. Stop at the first channel for whose utilisation `is_full`
-    /// returns true, and return whether there is such a channel.
+    /// Solve the queues of all channels. If there are requests, solve them twice: the first pass assumes independent
+    /// answers, and its waits determine the batches of the second pass. Stop at the first channel for whose utilisation
+    /// `is_full` returns true, and return whether there is such a channel.
     pub(super) fn solve_while_unsaturated(
         &self,
         load: f64,
@@ -119,7 +119,8 @@ impl Network {
                 shared_waits.only = Some((wait, solved.in_one_queue[next]));
             }
             if self.usable_lanes[next] == 1 {
-                // The first worm holds the only lane for the others, for the whole of its later waits.
+                // The first worm holds the only lane for as long as it waits at later channels: the others wait for
+                // this time, too.
                 let own = (self.arrivals[next].iter()).filter(|arrival| arrival.slot == on.slot);
                 let rate = own.clone().map(|arrival| arrival.rate).sum();
                 let later = own.map(|own| (own.rate, solved.waits_after[own.step as usize]));
@@ -182,7 +183,8 @@ impl Network {
         .sum()
     }
 
-    /// Return the time for which a worm holds the channel of a step.
+    /// Return the moments of the time for which a worm holds the channel of a step: its length and its waits at later
+    /// channels.
     pub(super) fn service(&self, step: u32, solved: &Solved) -> Moments {
         let length = self.lengths[self.steps[step as usize].length];
         length.plus(&solved.waits_after[step as usize])
@@ -241,7 +243,8 @@ mod tests {
     use crate::worms::network::Step;
     use crate::worms::network::examples::{network, start, step};
 
-    /// Return a network in which worms from channel 0 continue on 1, others start on 2, and all cross 3.
+    /// Return a network of four channels: worms from channel 0 continue on channel 1, others start on channel 2, and
+    /// all of them cross channel 3.
     fn meeting(lanes: [u32; 4], rates: [f64; 2]) -> Network {
         let steps = vec![
             step(0, vec![(1.0, 1)]),
@@ -353,7 +356,7 @@ mod tests {
         // One fifth of the worms that cross channel 3 arrive over channel 1; their wait for the others is common.
         let others = 0.8 * wait(1).third;
         assert!((solved.shared_waits[1].third / others - 1.0).abs() < 1e-9);
-        // No other worms cross channel 1, and all go on to the one lane of channel 3.
+        // No other worms cross channel 1, so the wait that the worms share is the same at channel 1 as at channel 3.
         assert_eq!(solved.shared_waits[0].third, solved.shared_waits[1].third);
         assert_eq!(
             (
@@ -368,7 +371,8 @@ mod tests {
         halved[1].next = vec![(0.5, 3), (0.5, 4)];
         let network = network(&[8, 2, 1, 1, 1], &[100.0], halved, whole.starts.clone());
         let solved = network.solve(1.0);
-        // In this case one ninth of the worms that cross channel 3 arrive over channel 1.
+        // In this network, one ninth of the worms that cross channel 3 arrive over channel 1, so the expected shared
+        // wait is smaller.
         let wait = solved.waits[network.slots_of[1][0] as usize];
         let expected = wait.third / 4.0 * 8.0 / 9.0;
         assert!((solved.shared_waits[1].third / expected - 1.0).abs() < 1e-9);

@@ -89,7 +89,7 @@ impl Endpoint {
     }
 }
 
-/// Return whether a job is an open loop: it requests messages regardless of how many are waiting.
+/// Return whether a job is an open loop: its nodes generate messages regardless of how many are waiting.
 fn is_open(job: &Job) -> bool {
     match &job.traffic {
         Traffic::Io(io) => matches!(io.arrivals, Arrivals::Open { .. }),
@@ -114,7 +114,7 @@ fn messages_per_period(layout: &Layout, number: usize, job: &Job) -> Option<u64>
     Some(each.saturating_mul(clients).max(1))
 }
 
-/// Return the offered load of an open loop in MB/s, or `None` for a closed loop.
+/// Return the load in MB/s that the arrival process of an open loop offers; `None` for a closed loop.
 fn offered(arrivals: Arrivals) -> Option<f64> {
     match arrivals {
         Arrivals::Open { load, .. } => Some(load.bits_per_s() as f64 / 8e6),
@@ -146,7 +146,7 @@ pub(crate) struct Measured {
     properties: Properties,
 }
 
-/// Properties of jobs that observers of a simulation need.
+/// Properties of all jobs, indexed by job, that the measurement of a simulation looks up.
 #[derive(Debug, Clone)]
 struct Properties {
     /// Endpoints of the data transfers of each job: nodes, servers or devices.
@@ -211,7 +211,8 @@ impl Measured {
         }
     }
 
-    /// Return the period, the volume per node in bytes and the number of nodes of each active checkpoint job.
+    /// Return the checkpoint interval, the bytes that each node writes and the number of nodes, for each active job
+    /// that writes checkpoints.
     fn checkpoints(&self) -> impl Iterator<Item = (Time, u64, usize)> {
         let jobs = self.traffic.jobs.iter().zip(&self.layout.jobs);
         let active = jobs.filter(|(job, _)| job.active);
@@ -223,7 +224,7 @@ impl Measured {
         })
     }
 
-    /// Return the bandwidth in MB/s that corresponds to one byte per tick.
+    /// Return the bandwidth of one byte per tick in MB/s: the factor that converts bytes per tick.
     pub fn mb_per_s(&self) -> f64 {
         1.0 / self.tick_us
     }
@@ -253,13 +254,14 @@ impl Measured {
         &self.flows
     }
 
-    /// Return whether no active job is an open loop, so that no backlog can grow.
+    /// Return whether all active jobs are closed loops: their nodes wait for completions, so that no backlog can grow.
     pub fn limits_itself(&self) -> bool {
         let mut jobs = self.traffic.jobs.iter().zip(&self.properties.open);
         !jobs.any(|(job, open)| job.active && *open)
     }
 
-    /// Return the accepted rates that results contain: of each job per node, and of all I/O per server.
+    /// Describe the accepted rates that results contain: the rate of each active job per node, and that of all I/O per
+    /// server.
     pub fn rates(&self) -> Vec<RateInfo> {
         let per_node = |name: String, flow: usize, nodes: usize| RateInfo {
             name: Cow::Owned(name),
@@ -356,7 +358,7 @@ impl Measured {
 #[derive(Debug)]
 pub(crate) struct ObserverState {
     properties: Properties,
-    /// Bytes carried so far for the processes of each node.
+    /// Bytes that the network has carried so far for the processes of each node, indexed by node.
     sent: Vec<u64>,
 }
 
@@ -420,7 +422,7 @@ impl Recording<'_> {
 impl Observer for Recording<'_> {
     /// Record that a process of `job` has generated a message.
     fn offered(&mut self, job: u32) {
-        // A closed loop has no backlog that could grow.
+        // Count generated messages of open loops only: in a closed loop no backlog can grow.
         if self.properties.open[job as usize] {
             self.recorders.offer(job as usize);
         }

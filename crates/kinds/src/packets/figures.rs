@@ -48,7 +48,8 @@ pub(crate) fn uses(
                 from: link.from,
                 to: Some(link.to),
                 utilisation: carried,
-                // A link is full when its lanes are, when its transmitter is always busy, or when its buffer is full.
+                // A link counts as full if its lanes are held, its transmitter is busy or its buffer is full all the
+                // time.
                 busy: held.max(carried).max(buffer_use),
                 held: Some(by),
                 let_through,
@@ -119,9 +120,9 @@ fn packet_ticks(counted: &[Counted], link: u32) -> f64 {
     ticks as f64 / packets.max(1) as f64
 }
 
-/// Return the number of packets that can occupy a link at a time. Circuits occupy virtual channels, the same number
-/// for each class; a link of a node uses one class. A link out of a node carries at most the packets in flight of
-/// the node. With cut-through, one packet at a time occupies the transmitter.
+/// Return the number of packets that can occupy a link at a time. With circuits, this is the number of virtual
+/// channels, divided equally among classes; a link of a node uses one class. A link out of a node carries at most the
+/// packets in flight of the node. With cut-through, one packet at a time occupies the transmitter.
 fn lanes(spec: &NetworkSpec, classes: u32, out_of_node: bool, into_node: bool) -> u32 {
     let each = spec.virtual_channels / classes.max(1);
     match spec.switching {

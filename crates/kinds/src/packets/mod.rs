@@ -10,7 +10,7 @@ mod credits;
 mod estimate;
 // Utilisation of links and nodes in results.
 mod figures;
-// Routes of all messages, followed link by link.
+// For each pair of nodes, the route that their messages follow, link by link.
 mod followed;
 // Scenario tables that all packet networks share.
 mod format;
@@ -25,7 +25,7 @@ mod message;
 mod network;
 // Reports of scenario fields that have no effect.
 mod no_effect;
-// Remarks on limits on messages in flight.
+// Remarks on limits on the number of messages in flight.
 mod outstanding;
 mod presets;
 // Parameters for the closed-form estimates.

@@ -11,7 +11,7 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 use isthmus_workload::jobs::{Layout, Pair};
 use std::collections::BTreeMap;
 
-/// Return a remark for each job whose limit on messages in flight slows the job's nodes.
+/// Return a remark, as text, for each job whose nodes are slowed by the limit on messages in flight.
 pub(super) fn remarks(
     fabric: &impl Fabric,
     rules: &Rules,
@@ -19,7 +19,7 @@ pub(super) fn remarks(
     layout: &Layout,
     devices: Option<&Devices>,
 ) -> Vec<String> {
-    // The time of a route is known only if links have no delay and routes are not random.
+    // Return no remarks if links have a delay or routes are random: the time of a route is known only otherwise.
     if fabric.choices() != Some([1, 1]) || fabric.longest_delay() > Time::ZERO {
         return Vec::new();
     }
@@ -64,8 +64,8 @@ fn answer_ns(fabric: &impl Fabric, rules: &Rules, message: &Message, switches: u
     (1.0 - message.reads) * (answer - back)
 }
 
-/// Return the number of clients for each number of switches to their partners. A client with several partners counts
-/// as a fraction for each of them.
+/// Return a histogram of distances: for each number of switches between a client and its partner, the number of such
+/// clients. A client with several partners counts as a fraction for each of them.
 fn distances(
     fabric: &impl Fabric,
     layout: &Layout,

@@ -1,4 +1,4 @@
-//! Parameters of links and interfaces for the closed-form estimates.
+//! Parameters of links and network interfaces, as the closed-form estimates for packet networks need them.
 
 use super::Fabric;
 use crate::jobs::ns;

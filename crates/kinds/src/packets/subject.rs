@@ -1,4 +1,4 @@
-//! Simulations of jobs on packet networks, as experiments start and measure them.
+//! Simulations of jobs on packet networks, with the traits through which experiments start and measure them.
 
 use super::{Fabric, Route, capacity, figures, rules};
 use crate::jobs::behind;

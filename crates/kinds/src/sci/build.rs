@@ -65,7 +65,8 @@ pub(super) fn build(settings: &Settings) -> Result<SciSpec, Problem> {
     Ok(spec)
 }
 
-/// Return the rings of the fabric, or a problem if the size has the wrong number of dimensions.
+/// Return the shape of the fabric, which defines its rings. Return a problem if `size` has the wrong number of
+/// dimensions for the topology.
 fn shape(settings: &Settings, fabric: &FabricTable) -> Result<Shape, Problem> {
     let wrong = |size: &Size, needs: &str, hint: &str| {
         let problem = format!("{} dimensions, but {needs}", size.size.len());

@@ -89,7 +89,7 @@ pub(super) fn uses(
     });
     let parts: Vec<Part> = links.chain(devices).collect();
     let mut uses = rows(&parts, overlay, fabric.node_count() <= LISTED_MAX);
-    /// Function that selects the share of sends or of echoes from the use of a link.
+    /// Function that returns one of the two shares in a link's use: that of sends or that of echoes.
     type Pick = fn(&(usize, f64, f64)) -> f64;
     let kinds: [(&str, Pick); 2] = [
         ("send", |(_, send, _)| *send),

@@ -94,7 +94,7 @@ impl Kind for Sci {
     }
 }
 
-/// Build the SCI fabric with its routes, for workloads with or without jobs.
+/// Build the SCI fabric and its routes from a specification; workloads with and without jobs use it.
 pub(super) fn built(spec: &SciSpec) -> Result<Built, Flaw> {
     Ok(Built {
         machine: Arc::new(Machine::new(spec).map_err(flaw)?),
@@ -103,7 +103,7 @@ pub(super) fn built(spec: &SciSpec) -> Result<Built, Flaw> {
 }
 
 impl Built {
-    /// Return the fabric for use by several simulations.
+    /// Return a reference to the fabric, which several simulations share.
     pub(super) fn shared(&self) -> Arc<Machine> {
         Arc::clone(&self.machine)
     }
@@ -170,7 +170,7 @@ impl Point {
         self.traffic.payload.get() as f64 / (self.machine.clock().cycle_us() * 1e3)
     }
 
-    /// Return the offered load in GB/s.
+    /// Return the load of the traffic in GB/s.
     fn load_gb_per_s(&self) -> f64 {
         self.traffic.load.bits_per_s() as f64 / 8e9
     }
@@ -223,12 +223,12 @@ impl Subject for Point {
         &NAMES
     }
 
-    /// Return whether the workload can produce the latency with index `measure`.
+    /// Return whether messages of this workload can produce the latency with index `measure`.
     fn occurs(&self, measure: usize) -> bool {
         measure != RESPONSE || self.traffic.transaction != Transaction::Move
     }
 
-    /// Return the flows of demands whose backlog shows saturation.
+    /// Return the flows of transactions for which the growth of the backlog shows saturation.
     fn flows(&self) -> &[FlowInfo] {
         FLOWS
     }
@@ -254,7 +254,7 @@ impl Subject for Point {
         rates
     }
 
-    /// Return the offered load in GB/s.
+    /// Return the offered load in GB/s, `None` if the workload defines no load.
     fn load(&self) -> Option<f64> {
         Some(self.load_gb_per_s())
     }
@@ -306,7 +306,7 @@ struct Running {
 
 impl Simulated for Running {
     /// Continue the simulation until the recorders stop it or the cycle `until` has passed. Return false if no event is
-    /// left.
+    /// left, so that nothing more can happen.
     fn run(&mut self, recorders: &mut Recorders, until: Cycles) -> bool {
         self.simulation.advance(&mut Recording(recorders), until);
         true
@@ -327,7 +327,7 @@ impl Simulated for Running {
         self.simulation.restart_counts();
     }
 
-    /// Return the counts of the use of the parts of the machine.
+    /// Return the counters of all links, and the offered and completed amounts of all nodes.
     fn counts(&self) -> Counts {
         let links = self.simulation.links();
         let nodes = self.simulation.nodes().iter();

@@ -118,7 +118,7 @@ impl Layout {
         }
     }
 
-    /// Return the channel of `kind` at the PE, I/O node or link with the number `index`.
+    /// Return the number of the channel of this kind at the PE, I/O node or link number `index`.
     #[inline]
     pub fn channel(&self, kind: ChannelKind, index: u32) -> ChannelId {
         self.first[kind as usize] + index

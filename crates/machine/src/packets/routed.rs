@@ -10,7 +10,7 @@ use thiserror::Error;
 /// Reason why packets cannot be routed through a network.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RoutedError {
-    /// The links have fewer virtual channels than the routes need classes.
+    /// The routes need more classes of virtual channels than the links have channels.
     #[error(
         "routes take {classes} classes of virtual channels and links have {channels}, so that packets could \
          wait for one another in a circle"
@@ -136,7 +136,7 @@ impl<W> Routed<W> {
         &self.wiring
     }
 
-    /// Return the routes of packets.
+    /// Return the rules by which packets are routed.
     pub fn routes(&self) -> &Arc<W> {
         &self.routes
     }
@@ -153,9 +153,9 @@ pub fn follow<W: Routes>(routes: &W, from: u32, to: u32) -> Vec<(Run, u16)> {
     walk(routes, from, to, [0, 0])
 }
 
-/// Return all possible routes of a packet, which are equally likely. A random number decides among `first`
-/// choices at the injection, and another one among `next` choices, or a divisor of them, at the links. The
-/// routes must not adapt to the load of links.
+/// Return all routes that a packet may take, which are equally likely. At the injection, a random number decides among
+/// `first` choices; at the links, another one decides among `next` choices, or a divisor of them. The routes must not
+/// adapt to the load of links.
 pub fn follow_all<W: Routes>(
     routes: &W,
     from: u32,

@@ -11,7 +11,7 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum CutOff {
-    /// Report nodes without a path as an error of the description.
+    /// Report nodes without a path as an error in the description of the fabric.
     Refuse,
     /// Leave nodes without a path out: they neither send nor receive. The largest connected part stays in
     /// service.
@@ -65,7 +65,8 @@ pub struct SciSpec {
 }
 
 impl SciSpec {
-    /// Return a fabric of the SCI paper (Table 1 and section 4.1) with this shape.
+    /// Return the specification of a fabric of this shape, with the parameters of the SCI paper (Table 1 and section
+    /// 4.1).
     pub fn of_paper(shape: Shape) -> Self {
         Self {
             shape,

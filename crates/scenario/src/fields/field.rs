@@ -117,7 +117,8 @@ impl Field {
         self
     }
 
-    /// Declare that the fields `alternatives` set the same quantity as this field.
+    /// Declare that the fields with the keys `alternatives` set the same quantity as this field, so that a file sets
+    /// only one of them.
     pub fn instead_of(mut self, alternatives: &[&str]) -> Self {
         self.alternatives = alternatives.iter().map(|&key| key.to_owned()).collect();
         self
@@ -179,8 +180,8 @@ impl Field {
         self.decides().any(|decided| decided == key)
     }
 
-    /// Return the keys of the fields that setting this field sets or replaces: its own key, or the keys that
-    /// the shorthand sets, and the keys of its alternatives.
+    /// Return the keys of all fields whose values are fixed or overridden when this field is set: its own key (for a
+    /// shorthand, the keys that it sets) and the keys of its alternatives.
     pub fn decides(&self) -> impl Iterator<Item = &str> {
         let own = self.sets.is_empty().then_some(&*self.key);
         let others = self.sets.iter().chain(&self.alternatives);

@@ -58,7 +58,7 @@ pub(crate) fn options(words: &'static Choice) -> [Field; 2] {
     ]
 }
 
-/// Return whether `path` is the key of an option of the axis over failures, which an override may set.
+/// Return whether `path` is the key of an option of the axis over failures. Overrides may set such keys.
 fn is_option(path: &str) -> bool {
     OPTIONS.iter().any(|name| path == join(KEY, name))
 }
@@ -197,8 +197,8 @@ pub(crate) fn resolve(
         } = failures.ok_or_else(too_many)?;
         any_part |= single > 0;
         states.retain(|state| state.runs);
-        // A state without live nodes means that the machine cannot be built; the construction of its point
-        // reports why.
+        // Without live nodes the machine cannot be built. In this case, report no error here: the construction of the
+        // point reports why.
         unbuilt |= states.iter().any(|state| state.live == 0);
         room = room.checked_sub(states.len()).ok_or_else(too_many)?;
         found.push((values, states));

@@ -36,8 +36,8 @@ pub(crate) struct App {
     windows: u64,
 }
 
-/// The purpose of an order to the driver that is under way. For work on a buffer it contains the
-/// stream and the index of the buffer.
+/// The purpose of an order that the driver has not completed yet. For work on a buffer it contains
+/// the stream and the index of the buffer.
 #[derive(Clone, Debug)]
 pub(crate) enum Task {
     Fetch(StreamId, usize, Su),
@@ -47,7 +47,7 @@ pub(crate) enum Task {
     Deliver(StreamId, usize, Su),
 }
 
-/// An ended stream or connection whose status can still be queried.
+/// A stream or connection that has ended, but whose status can still be queried.
 #[derive(Clone, Copy, Debug)]
 enum Gone {
     Stream(StreamId),
@@ -263,8 +263,8 @@ impl Manager {
         deadlines.chain(stall).min()
     }
 
-    /// Handles the passing of time: timeouts of the transmit half, stalled streams and stalled
-    /// closed connections.
+    /// Handles all timeouts that have passed at `now`: those of the transmit half, of stalled
+    /// streams and of stalled closed connections.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.advance(now);
         let late: Vec<_> = {
@@ -347,7 +347,8 @@ impl Manager {
         }
     }
 
-    /// Runs the modules of the manager until none of them has work left.
+    /// Lets the modules of the manager (resolver, scheduler and others) work until none of them has
+    /// anything left to do.
     pub(crate) fn settle(&mut self) {
         loop {
             if let Some(stream) = self.failed.pop_front() {

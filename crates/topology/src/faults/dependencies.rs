@@ -29,8 +29,7 @@ pub(super) struct Refusal {
 }
 
 impl Dependencies {
-    /// Return an empty set of additional dependencies, whose reachability tests may take `work_max`
-    /// steps.
+    /// Return a set without additional dependencies. All its tests of reachability together may take `work_max` steps.
     pub(super) fn new(cube: IncompleteHypercube, work_max: u64) -> Self {
         Self {
             cube,
@@ -53,7 +52,7 @@ impl Dependencies {
             || base::depends(self.cube, self.cube.hop(held), self.cube.hop(next))
     }
 
-    /// Add all dependencies in `wanted`, or none if one of them would close a cycle.
+    /// Add all dependencies in `wanted`. If one of them would close a cycle, add none and return the refusal.
     pub(super) fn add(&mut self, wanted: &[(usize, usize)]) -> Result<(), Refusal> {
         let before = self.added.len();
         for (index, &dependency) in wanted.iter().enumerate() {

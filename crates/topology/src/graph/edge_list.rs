@@ -11,14 +11,14 @@ pub(crate) struct Word {
     pub quoted: bool,
 }
 
-/// A node that the reader has found, with the line of its first occurrence or of its attributes.
+/// A node of a graph file, with its attributes and the line that first names it or gives the attributes.
 struct ReadNode {
     name: String,
     line: usize,
     attributes: Attributes,
 }
 
-/// An edge that the reader has found: its two ends, its attributes and its line.
+/// An edge of a graph file: the indices of its two nodes, its attributes and the number of its line.
 type ReadEdge = (u32, u32, Attributes, usize);
 
 /// State of the reader: the nodes and edges found so far.
@@ -112,7 +112,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Return the graph of all nodes and edges found.
+    /// Return the graph of all nodes and edges that the file contains.
     fn into_graph(self) -> Result<Graph, GraphError> {
         let Self { nodes, edges, .. } = self;
         let place = by_number(&nodes).unwrap_or_else(|| (0..nodes.len() as u32).collect());
@@ -184,7 +184,7 @@ fn by_number(nodes: &[ReadNode]) -> Option<Vec<u32>> {
         .map(|ReadNode { name, .. }| {
             let number: u32 = name.parse().ok()?;
             let seen = seen.get_mut(number as usize)?;
-            // A name such as "01" is not canonical: output files would show this node as "1".
+            // Reject names such as "01": output files would show this node as "1".
             (!std::mem::replace(seen, true) && *name == number.to_string()).then_some(number)
         })
         .collect()
@@ -235,7 +235,8 @@ pub(crate) fn words(line: &str) -> Result<(Vec<Word>, Option<&str>), GraphProble
     Ok((words, None))
 }
 
-/// Return the attributes in the words after the two node names, or in the dictionary.
+/// Return the attributes of an edge-list line: from the words after the two node names, or from `dictionary`, the text
+/// of a Python dictionary.
 fn attributes(words: &[Word], dictionary: Option<&str>) -> Result<Attributes, GraphProblem> {
     let mut attributes = Attributes::new();
     let mut add = |name: &str, value: &str| {
@@ -268,7 +269,8 @@ fn attributes(words: &[Word], dictionary: Option<&str>) -> Result<Attributes, Gr
     Ok(attributes)
 }
 
-/// Return the entries of `{'name': value, ...}` with flat values, as NetworkX writes them.
+/// Parse a Python dictionary `{'name': value, ...}` without nested values, as NetworkX writes it. Return names and
+/// values, or `None` if the text has another form.
 fn entries(text: &str) -> Option<Vec<(String, String)>> {
     let mut rest = text.strip_prefix('{')?.trim_start();
     let mut entries = Vec::new();

@@ -183,8 +183,8 @@ impl Fabric {
         Ok(faulted)
     }
 
-    /// Find the nodes that are connected by rings in service. A ring leads from each of its nodes
-    /// to all others, so nodes connected in one direction are also connected in the other.
+    /// Find the live nodes, which are connected by rings in service. A ring leads from each of its
+    /// nodes to all others, so nodes connected in one direction are also connected in the other.
     fn find_live_nodes(&mut self) {
         let node_count = self.node_count() as usize;
         let mut joined = UnionFind::<u32>::new(node_count);
@@ -288,8 +288,8 @@ impl Fabric {
         }
     }
 
-    /// Return the number of nodes in each dimension, or `None` if the fabric has no dimensions; a
-    /// ring has one dimension.
+    /// Return the number of nodes in each dimension: of a ring its length, or `None` if the fabric
+    /// has no dimensions.
     pub fn sizes(&self) -> Option<&[u32]> {
         self.sizes.as_deref()
     }

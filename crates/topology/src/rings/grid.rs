@@ -126,9 +126,9 @@ impl Grid {
         rings
     }
 
-    /// Return the class of the link at a position of a ring. On a ring around a square it is the
-    /// position; otherwise it follows from the dimension and direction. Translations of the torus
-    /// map a link onto the links of its class.
+    /// Return the class of the link at a position of a ring. Translations of the torus map links onto links of the same
+    /// class. On a ring around a square, the class is the position; on other rings it follows from the dimension and
+    /// direction.
     pub fn link_class(&self, ring: u32, position: u32) -> usize {
         if self.kind == Kind::Faces {
             return position as usize;
@@ -170,7 +170,7 @@ impl Grid {
         node / axis.stride % axis.size
     }
 
-    /// Return the next node after `node` along a dimension.
+    /// Return the neighbour of `node` in this direction of a dimension.
     pub fn step(&self, node: u32, dimension: usize, direction: Direction) -> u32 {
         self.node_after(node, dimension, direction, 1)
     }
@@ -277,7 +277,7 @@ impl Direction {
 mod tests {
     use super::*;
 
-    /// Checks that the formulas for the ring and the end of each link agree with the list of rings.
+    /// Checks that the formulas for the ring and the two ends of a link agree with an explicit list of the rings.
     #[test]
     fn arithmetic_finds_the_ring_of_each_link() {
         let shapes: [(Kind, &[u32]); 9] = [

@@ -53,7 +53,8 @@ impl Grid {
         Some(())
     }
 
-    /// Append the links along one dimension, and return the node after them.
+    /// Append the links of `hops` hops along one dimension to `out`, and return the node at their
+    /// end.
     fn append(
         &self,
         node: u32,
@@ -111,8 +112,8 @@ impl Grid {
         }
     }
 
-    /// Append a shortest path at random: the links along the dimensions in any mixture. The torus
-    /// must consist of lines.
+    /// Append a random shortest path: links along all dimensions in random order. The torus must
+    /// consist of lines.
     pub fn random_shortest_path(
         &self,
         source: u32,
@@ -124,8 +125,8 @@ impl Grid {
         let mut node = source;
         let mut left: u32 = legs.legs[..legs.count].iter().map(|leg| leg.hops).sum();
         while legs.count > 1 {
-            // The probability that the next link is along a dimension is the share of that
-            // dimension in the remaining links.
+            // Choose the dimension of the next link with a probability proportional to the number
+            // of links that remain along it.
             let mut drawn = choose(left);
             let mut next = 0;
             while drawn >= legs.legs[next].hops {

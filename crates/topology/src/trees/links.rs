@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::tree::Level;
 use super::{Tree, Vertex};
 
-/// Kind of a directed link by its two ends.
+/// Kind of a directed link of a tree, which follows from its two ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LinkKind {
     /// The link leads from a node to a leaf switch.
@@ -45,8 +45,8 @@ impl fmt::Display for Link {
     }
 }
 
-/// The two ends of a link between a subtree and the rest of the tree. The link is one of the links
-/// up of a vertex over the subtree, or the parallel link down.
+/// A link that connects a subtree with the rest of the tree: one of the links up of a vertex, or
+/// the parallel link down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Crossing {
     pub up: bool,
@@ -193,7 +193,7 @@ impl Tree {
         }
     }
 
-    /// Return the number of the link with this lower end and port.
+    /// Return the number of a link, given its lower end and its port.
     pub(super) fn number(&self, crossing: Crossing) -> u32 {
         let Crossing {
             up,

@@ -5,7 +5,7 @@ use crate::jobs::collective::Plan;
 use isthmus_kernel::Cycles;
 use std::collections::VecDeque;
 
-/// A message that a rank of a collective operation sends.
+/// A message of a collective operation, as a rank sends it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sent {
     /// Time at which the rank generated the message.
@@ -25,7 +25,7 @@ pub(super) struct Sent {
 pub(super) struct Pace {
     /// Pause between two rounds of the operation, in cycles.
     pub(super) pause: Cycles,
-    /// Processor time for each message before it is handed over.
+    /// Processor time that each message takes before it is handed to the network interface.
     overhead: Cycles,
     /// Whether all ranks start a round together.
     pub(super) together: bool,
@@ -36,7 +36,7 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// Return the limits and times of `plan`, for ranks that may have `outstanding` messages under way.
+    /// Create the state of a rank for the operation `plan`, in which it may have `outstanding` messages under way.
     pub(super) fn new(
         plan: &Plan,
         pause: Cycles,
@@ -80,10 +80,10 @@ pub(super) struct Round {
     pub(super) end: Cycles,
 }
 
-/// Progress of a rank in a step that it has started.
+/// State of a step of a collective operation that a rank has started.
 #[derive(Debug, Clone, Copy)]
 struct Step {
-    /// Number of messages of this rank in the step that are not complete.
+    /// Number of messages that this rank sends in the step and that are not complete.
     unsent: u32,
     /// Number of messages of other ranks in the step that have not arrived at this rank.
     awaited: u32,
@@ -115,7 +115,7 @@ pub(super) struct Member {
     ready: Cycles,
     /// Number of messages that the rank has generated so far.
     generated: u64,
-    /// Time of the last step that generated messages, and the number of these messages.
+    /// Time of the last step in which the rank generated messages, and the number of these messages.
     last: (Cycles, u64),
     /// Time at which the rank started its present round.
     round: Cycles,
@@ -228,7 +228,8 @@ impl Member {
         }
     }
 
-    /// Start step number `step`, the next one. Return the number of messages that it generates.
+    /// Start step number `step`, which must be the next one, at `time`. Return the number of messages that the rank
+    /// generates in it.
     fn begin(&mut self, plan: &Plan, rank: u32, step: u64, time: Cycles) -> u64 {
         let before = self.waiting.len();
         let waiting = &mut self.waiting;

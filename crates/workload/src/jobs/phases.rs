@@ -34,7 +34,7 @@ struct Open {
 }
 
 impl Phases {
-    /// Return the state of a job with `processes` processes before its first phase.
+    /// Return the state of a job of `processes` processes before its first phase has started.
     pub(super) fn new(processes: u32) -> Self {
         Self {
             processes,

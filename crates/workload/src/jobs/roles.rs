@@ -7,12 +7,12 @@ use crate::jobs::partners::partners;
 use crate::jobs::spec::{Arrivals, Destinations, Io, Sizes, Targets, Traffic};
 use isthmus_units::Time;
 
-/// The clients of a job: their traffic settings and their nodes.
+/// The client processes of a job: the node of each, and the settings of their messages.
 pub(super) struct Clients {
     pub(super) asking: ArrivalProcess,
     pub(super) sizes: Sizes,
     pub(super) read_ratio: f64,
-    /// Length of the last message of a burst, in bytes.
+    /// Length of the last message of a burst in bytes; the other messages have the full size.
     pub(super) tail: u64,
     /// Nodes that receive the messages of clients without a fixed partner.
     pub(super) targets: Vec<u32>,
@@ -148,7 +148,8 @@ pub(super) fn clients(traffic: &Traffic, nodes: &[u32], servers: &[u32], tick: T
 }
 
 impl Clients {
-    /// Assign fixed or random servers to the clients, and remove the clients without a server other than themselves.
+    /// Assign each client its server, or a random one for each message. Remove clients whose only server would be their
+    /// own node.
     fn with_servers(mut self, destinations: Destinations, servers: &[u32]) -> Self {
         let nodes: Vec<u32> = self.nodes.iter().map(|&(node, _)| node).collect();
         let partners = partners(destinations, &nodes, servers);

@@ -185,7 +185,7 @@ pub enum ListedTo {
     Server(u32),
 }
 
-/// Messages that one node of a job sends one after another to the same receiver.
+/// Messages of the same kind that one node of a job sends one after another to the same receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Listed {
     /// The rank of the sender among the nodes of the job.
@@ -226,7 +226,7 @@ pub enum Traffic {
         /// Pause between two rounds of the operation.
         pause: Time,
     },
-    /// Rounds in which all nodes combine a vector (all-reduce).
+    /// Repeated all-reduce: in each round all nodes combine a vector.
     AllReduce {
         /// Length of the vector.
         vector: Bytes,

@@ -58,7 +58,7 @@ pub struct PacketSource {
     hot: Option<(Chance, u32)>,
     /// The nodes in service (working and connected), ascending.
     live: Vec<u32>,
-    /// Choice of an index in `live` other than the index of the sender.
+    /// Chooses a random destination as an index in `live`, never that of the sender.
     others: Option<Others>,
     senders: Vec<u32>,
     nodes: Vec<Node>,
@@ -66,7 +66,7 @@ pub struct PacketSource {
     node_index: Vec<u32>,
 }
 
-/// State of one sending node: its index among the live nodes, and its random streams.
+/// State of one node that sends packets: its next time to send, and the streams of its random numbers.
 #[derive(Debug, Clone)]
 struct Node {
     /// Index of the node in the list of live nodes.

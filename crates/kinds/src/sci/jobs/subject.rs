@@ -1,4 +1,4 @@
-//! Simulations of jobs on SCI fabrics, as experiments start and measure them.
+//! Simulations of jobs on SCI fabrics, with the traits through which experiments start and measure them.
 
 use super::super::subject::{Built, built, collapse};
 use super::super::{SciSummary, figures};
@@ -105,7 +105,7 @@ impl Runs for FabricForJobs {
     }
 }
 
-/// Return the counts of the use of links and devices by a simulation.
+/// Return the counters of the links and storage devices in a simulation.
 fn counts(simulation: &JobsSimulation) -> Counts {
     let links = simulation.links();
     Counts {

@@ -16,7 +16,7 @@ pub(super) struct Route {
     pub line: u32,
 }
 
-/// Write a short form, for lists of millions of routes.
+/// Formats a route in a short form, because debug output may list millions of routes.
 impl fmt::Debug for Route {
     /// Write the switch, the range of destinations, the next switch and the layer.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -43,8 +43,8 @@ impl Listing<'_> {
         self.routes.get(place as usize).filter(|_| at != to)
     }
 
-    /// Return the route at switch `at` and the route at the switch after it, for a destination that is neither of the
-    /// two.
+    /// For destination `to`, return the route at switch `at` and the route at the next switch. Return `None` if one of
+    /// the two switches is the destination.
     pub(super) fn consecutive_routes(&self, at: u32, to: u32) -> Option<(&Route, &Route)> {
         let first = self.route(at, to)?;
         Some((first, self.route(first.next, to)?))
