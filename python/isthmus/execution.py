@@ -35,7 +35,9 @@ class Stopped(Exception):  # noqa: N818 - an interruption, not an error
     """The user interrupted the run; finished points are in the journal."""
 
     def __init__(self, reached: tuple[int, int] | None = None) -> None:
-        """Describe the interruption, with the number of finished points if it is known."""
+        """Create the error text, with the numbers of finished points and of all points if
+        `reached` has them.
+        """
         super().__init__(
             "interrupted" + (" after {} of {} points".format(*reached) if reached else "")
         )
@@ -54,7 +56,9 @@ class Job:
     jobs: int = 1
     quick: bool = False
     watch: Watch = field(default=ignore_progress, repr=False, compare=False)
-    """Function that receives the progress, from building machines to drawing plots."""
+    """Function that is called with the progress, from the building of machines to the drawing
+    of plots.
+    """
     memory: str | None = None
     """Memory bound of simulations, such as "4 GB"; None for half of the machine."""
     executor: Any = field(default=None, repr=False, compare=False)
@@ -62,9 +66,7 @@ class Job:
     elsewhere: bool = False
     """Whether an executor runs the points; it may be created later, once there is work."""
     share: str | None = None
-    """Memory bound of simulations in an executor's workers, if it is known although `memory` is not
-    set.
-    """
+    """Memory bound of simulations in the workers of an executor, if it is known, such as "4 GB"."""
 
     def __post_init__(self) -> None:
         """Check the arguments and prepare the summary of the run."""
@@ -93,8 +95,8 @@ class Job:
     def run(
         self, journal: Path | None = None, first: Callable[[Any], None] | None = None
     ) -> Results:
-        """Run all points to the end; `first` is called with the experiment before it starts and may
-        raise.
+        """Run all points of the scenario to the end and return the results. `first` is called with
+        the experiment before it starts, and may raise an error.
 
         Raises:
             Stopped: Ctrl-C; a journal keeps finished points.
@@ -133,7 +135,9 @@ class Job:
         )
 
     def _run_to_end(self, experiment: Any, part: tuple[list[int], list[int]] | None) -> Bytes:
-        """Run an experiment, or a part of it, to the end; return the result as JSON."""
+        """Run an experiment, or the part `part` of it, to the end. Return the result as JSON
+        text.
+        """
         try:
             experiment.start(part)
             while not experiment.wait(TICK_S):
@@ -141,8 +145,8 @@ class Job:
             self.watch(self._progress(experiment))
             return self._result(experiment)
         except BaseException as error:
-            # A watch may raise any error. The run must not continue in the background and write to
-            # a journal whose folder is unlocked.
+            # Cancel the run after any error of a watch: it must not continue in the background, and
+            # write to a journal in a folder that is no longer locked.
             experiment.cancel()
             # Wait in short steps, so that a second Ctrl-C takes effect at once.
             for _ in range(round(CANCEL_S / TICK_S)):
@@ -160,7 +164,7 @@ class Job:
         """
         wanted = part or tuple(map(range, experiment.counts()))
         total, kept = sum(map(len, wanted)), 0
-        # Ignore an unreadable journal here: a restart of the run reports it.
+        # Ignore an unreadable journal here: a later start of the run reports it.
         with suppress(ValueError):
             lacks = zip(wanted, experiment.missing(), strict=True)
             kept = total - sum(len(set(some).intersection(left)) for some, left in lacks)
@@ -284,14 +288,17 @@ class Job:
         return results
 
     def lacks(self, folder: Path) -> Selection:
-        """Return the points and searches without a result in the journal of a folder."""
+        """Return the points and searches of the run whose results the folder does not contain
+        yet.
+        """
         from isthmus.sweeps.state import missing_units
 
         return missing_units(folder, self.summary["points"], self.summary["searches"])
 
     def is_final(self, folder: Path, *, go_on: bool = True) -> bool:
-        """Return whether an unlocked folder has final results, so that nothing is left to compute.
-        With `go_on` results that more memory could improve are not final.
+        """Return whether a folder, which no process may have locked, contains the final results, so
+        that nothing is left to compute. With `go_on`, results that more memory could improve are
+        not final.
 
         Raises:
             IsthmusError: the folder holds results of another run.
@@ -340,7 +347,7 @@ class Job:
         return Identity("run", self.name, self.digest, seed, self.quick, __version__)
 
     def _progress(self, experiment: Any) -> Progress:
-        """Return the progress of a run from the state of the core's experiment."""
+        """Return how far a run has come, from the state of the core's experiment."""
         state = json.loads(experiment.progress())
         done, others = state["points_done"], state["elsewhere"]
         return Progress(
@@ -355,7 +362,9 @@ class Job:
         )
 
     def provenance(self, results: Results, began: datetime, duration_s: float) -> dict[str, Any]:
-        """Return the provenance: run, time, duration, versions."""
+        """Return the provenance of results, as JSON values: the scenario, its versions, the
+        start time and the duration of the run.
+        """
         run = results.run
         return {
             "isthmus": run.version,

@@ -130,7 +130,9 @@ def measure(
     done = 0
 
     def once(index: int, least: int) -> dict[str, Any]:
-        """Run one repetition of the measurement of a point, and move at least `least` bytes."""
+        """Run one repetition of the measurement of point `index`, which moves at least `least`
+        bytes. Return its results.
+        """
         order = {"question": question, "point": index, "pace": pace, "least": f"{least} B"}
         return ask_json(_core.live_run, order)
 

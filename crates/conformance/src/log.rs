@@ -27,11 +27,11 @@ pub struct Report {
     pub later: Cycles,
 }
 
-/// Messages to offer next, because another message was generated or delivered: times, numbers and
-/// messages.
+/// Messages that the suite must offer next, because another message was generated or delivered.
+/// Each has its time and number.
 pub type FollowUps<'c> = Vec<(Cycles, usize, &'c Offer)>;
 
-/// All reports of an engine in the runs of one case.
+/// All reports that an engine makes in the runs of one test case.
 #[derive(Debug)]
 pub struct Log<'c> {
     case: &'c Case,
@@ -63,9 +63,8 @@ impl<'c> Log<'c> {
         self.follow_ups(ReportKind::Generated, number, at + 1)
     }
 
-    /// Records a report at the time `at`: `size` units of message `number` have arrived, or will
-    /// have arrived at the time `complete`. Returns the follow-ups that it triggers, as
-    /// [`Log::generated`] does.
+    /// Records a report for the time `at`: `size` units of message `number` have arrived, or will
+    /// have arrived at the time `complete`. Returns the messages to offer next because of it.
     pub fn delivered(
         &mut self,
         at: Cycles,
@@ -108,7 +107,7 @@ impl<'c> Log<'c> {
         self.finish_after = reports;
     }
 
-    /// Returns whether all messages of the case have been delivered.
+    /// Returns whether every message of the case has been delivered.
     pub(crate) fn delivered_all(&self) -> bool {
         self.reports.len() == 2 * self.case.offers.len()
     }

@@ -55,8 +55,8 @@ impl Roots {
     }
 }
 
-/// Open the directory at `path` below the open directory `root`. Every part of the path must be the
-/// name of a directory.
+/// Open the directory at `path`, relative to the open directory `root`. Refuse a path with a part
+/// that is not the name of a directory, such as `..` or a symbolic link.
 fn walk(root: &OwnedFd, path: &Path) -> rustix::io::Result<OwnedFd> {
     let mut at = root.try_clone().map_err(|_| Errno::MFILE)?;
     for part in path.components() {
@@ -82,8 +82,8 @@ mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
-    /// Checks that only directories below an export root are opened, and that paths with symbolic
-    /// links or `..` are refused.
+    /// Checks that only directories below an export root can be opened: paths with symbolic links
+    /// or `..` are refused.
     #[test]
     fn only_directories_below_a_root_are_opened() {
         let name = format!("isthmus-roots-{}", std::process::id());

@@ -1,4 +1,4 @@
-//! Record of the time spans in which a device is busy.
+//! Record of the time spans in which a storage device is busy.
 
 use isthmus_kernel::Cycles;
 use std::collections::VecDeque;
@@ -15,8 +15,8 @@ pub struct Busy {
 }
 
 impl Busy {
-    /// Mark the device busy from `from` to `to`. The caller is at time `now`; `from` must not be before the end of an
-    /// earlier span.
+    /// Mark the device busy from `from` to `to`; the current time is `now`. Spans must be added in order and must not
+    /// overlap.
     #[inline]
     pub(crate) fn add_span(&mut self, now: Cycles, from: Cycles, to: Cycles) {
         self.uses += 1;
@@ -54,7 +54,7 @@ impl Busy {
 mod tests {
     use super::*;
 
-    /// Checks that the busy time up to any cycle counts exactly the earlier busy cycles.
+    /// Checks that the busy time up to a cycle counts all busy cycles before it, and no others.
     #[test]
     fn busy_cycles_count_after_they_have_passed() {
         let mut busy = Busy::default();

@@ -11,13 +11,13 @@ use crate::unended;
 use isthmus_kernel::Cycles;
 use isthmus_statistics::{Estimate, PercentileEstimate, Summary, percentile_estimates};
 
-/// A number of cycles that is larger than any observed duration.
+/// A number of cycles that stands for infinity: it is larger than any observed duration.
 const ENDLESS: u64 = 1 << 62;
 
 /// The censored observations of one measure: durations that were incomplete when the run ended.
 pub(crate) struct CensoredObservations<'a> {
     replications: &'a [Finished],
-    /// Position of the measure in [`Subject::measures`](crate::subject::Subject::measures).
+    /// Index of the measure in the list that [`Subject::measures`](crate::subject::Subject::measures) returns.
     measure: usize,
 }
 
@@ -30,7 +30,7 @@ impl<'a> CensoredObservations<'a> {
         }
     }
 
-    /// Return the ages, in cycles, of the censored observations of one replication.
+    /// Return the age in cycles, at the end of one replication, of each of its censored observations.
     fn ages(&self, replication: &'a Finished) -> impl Iterator<Item = Cycles> + use<'a> {
         let measure = self.measure;
         let of = replication.unended.iter();

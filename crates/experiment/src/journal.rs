@@ -39,12 +39,12 @@ pub enum JournalError {
     Damaged {
         /// Path of the file.
         path: PathBuf,
-        /// Number of the line with the first error, from 1.
+        /// Number of the first line of the file with an error; lines count from 1.
         line: usize,
-        /// Description of the error.
+        /// Description of the error in this line.
         problem: String,
     },
-    /// The journal belongs to another run.
+    /// The journal was written for another run.
     #[error(
         "{path}: {} of another run ({what} differs); give another folder, or move this file away{}",
         describe_file(path).0, describe_file(path).1
@@ -203,8 +203,7 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Return a journal without a folder. With `keeps_in_memory`, entries stay in memory until
-    /// [`Self::give_away`].
+    /// Return a journal that writes no files. If `keeps_in_memory`, entries stay in memory until [`Self::give_away`].
     pub fn nowhere(run: Run, keeps_in_memory: bool) -> Self {
         Self {
             run,
@@ -240,7 +239,7 @@ impl Journal {
         }
     }
 
-    /// Read an entry; return `None` if it does not exist.
+    /// Read the stored result of a finished point or search; return `None` if it does not exist.
     pub fn read<T: DeserializeOwned>(&self, entry: &Entry) -> Result<Option<T>, JournalError> {
         if let Some(bytes) = self.memory().get(&entry.name) {
             return self.parse_received(entry, bytes).map(Some);

@@ -1,4 +1,4 @@
-//! Measurement of one point of a sweep: replications of its simulation run until the stopping rules are met.
+//! Measurement of one point of a sweep: its simulation is run in several replications until the stopping rules are met.
 
 mod replication_run;
 
@@ -24,13 +24,12 @@ const LENGTHEN_MIN: f64 = 1.5;
 /// Maximum factor by which a run grows from one interim evaluation to the next, if it grows faster than
 /// necessary so that the last evaluation is at the maximum run length.
 const LENGTHEN_MAX: f64 = 5.0;
-/// Growth of the backlog per offered demand above which the machine serves less than half of the offered
-/// load.
+/// If the backlog grows by more than this share of the offered demands, the machine serves less than half of the
+/// offered load.
 const HOPELESS_GROWTH: f64 = 0.5;
-/// Half-width of the confidence intervals, relative to the means, at which a `--quick` run of fixed length
-/// may end.
+/// Largest relative half-width of the confidence intervals with which a `--quick` run of fixed length may end early.
 const QUICK_WIDTH: f64 = 0.3;
-/// Number of demands that must be offered in a flow before its backlog is tested for saturation.
+/// Minimum number of demands that must be offered in a flow before a test of its backlog can show saturation.
 const DEMANDS_MIN: u64 = 200;
 
 /// Result of the simulation of one point: its finished replications, and the verdict on saturation.
@@ -227,8 +226,8 @@ impl PointMeasurement<'_> {
         Ok(self.measurement_of(replications.collect()))
     }
 
-    /// Return whether a longer run of these replications would add nothing: the verdict and all means are
-    /// known, or the point ends because of a collapse or the backlog.
+    /// Return whether a longer run of these replications would change nothing: the verdict and all means are known, or
+    /// the point ends early because of a collapse or its backlog.
     fn is_known(&self, replications: &[Replication]) -> bool {
         let recorders: Vec<&Recorders> = replications.iter().map(Replication::recorders).collect();
         if recorders.iter().any(|one| one.is_overfull())
@@ -510,7 +509,8 @@ pub(crate) struct Judged {
 }
 
 impl Judged {
-    /// Return the severity of the verdict for sorting: first the verdict, then the growth of the backlog.
+    /// Return a rank for sorting, in which the most severe verdict is the highest. Equal verdicts rank by the growth of
+    /// the backlog.
     fn rank(&self) -> (u8, f64) {
         let severity = match self.verdict {
             Verdict::Stable => 0,

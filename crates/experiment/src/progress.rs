@@ -16,10 +16,10 @@ pub struct Progress {
     total: AtomicU64,
     /// Number of points and searches that other processes compute now.
     elsewhere: AtomicU64,
-    /// Whether a caller has cancelled the run.
+    /// Whether a caller has requested that the run stop.
     cancelled: AtomicBool,
-    /// Whether all running work should end, because the run is cancelled or has failed. This flag is separate
-    /// from the counts because every event reads it.
+    /// Whether all work of the run should stop, because the run is cancelled or has failed. It is a flag of its own,
+    /// apart from the counts, because it is read at every event.
     stop: Arc<AtomicBool>,
 }
 
@@ -42,7 +42,7 @@ impl Progress {
         )
     }
 
-    /// Return the number of points and searches that other processes compute now.
+    /// Return the number of points and searches that other processes are computing.
     pub fn elsewhere(&self) -> u64 {
         self.elsewhere.load(Ordering::Relaxed)
     }
@@ -93,8 +93,8 @@ impl Progress {
         self.elsewhere.store(count, Ordering::Relaxed);
     }
 
-    /// Subtract one from the points and searches that other processes compute, because one is finished or
-    /// this process computes it.
+    /// Subtract one from the number of points and searches that other processes compute: it is finished, or this
+    /// process computes it.
     pub(crate) fn drop_elsewhere(&self) {
         self.elsewhere.fetch_sub(1, Ordering::Relaxed);
     }

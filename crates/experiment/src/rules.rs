@@ -8,20 +8,20 @@ use isthmus_units::Time;
 /// run. Together they have the accepted error rate of a verdict.
 const LOOKS: u32 = 8;
 
-/// Rules of the scenario, or of its `--quick` form, that decide how a point is measured.
+/// Rules that decide how a point is measured: those of the scenario, or the shorter ones of `--quick`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Rules {
     /// Stopping rules of the scenario.
     pub stop: Stop,
     /// Quantities that the scenario requests to measure.
     pub measure: Measure,
-    /// Parameters of the test for saturation.
+    /// Parameters of the test that decides whether a point is saturated.
     pub verdict: Verdict,
     /// Minimum number of periods of a periodic process, such as a checkpoint, in a run with a fixed number of
     /// messages.
     pub periods_min: u64,
-    /// Factor by which a search multiplies the message limit of a run, if it cannot narrow the saturation
-    /// load enough with the normal limit.
+    /// Factor by which the message limit of a run grows if a search cannot find the saturation load precisely enough
+    /// with the normal limit.
     pub patience: u64,
     /// Factor by which the message limit of a run is multiplied for the verdict on a point, if the verdict is
     /// undecided at the limit for the measures.
@@ -30,8 +30,8 @@ pub(crate) struct Rules {
     pub in_full: Option<u64>,
 }
 
-/// Maximum number of interim evaluations of a run of fixed length that `--quick` has shortened. The last one
-/// is at the original length.
+/// Maximum number of interim evaluations of a run of fixed length that `--quick` has shortened. The last evaluation
+/// takes place at the original length.
 const QUICK_LOOKS: u32 = 4;
 
 /// Value of [`Rules::patience`], the factor by which a search lengthens undecided runs, without `--quick`.
@@ -162,6 +162,7 @@ fn shortened(time: Time, period: Time) -> Time {
 mod tests {
     use super::*;
 
+    /// Checks that a run that `--quick` shortens keeps five periods of the workload, or its whole time if that is less.
     #[test]
     fn a_shortened_run_has_five_periods_or_all_if_there_are_fewer() {
         let ms = |ms: u64| Time::from_us(1_000 * ms);

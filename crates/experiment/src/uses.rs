@@ -56,8 +56,8 @@ impl Part {
         self.from == node || self.to == Some(node)
     }
 
-    /// Return the description of this part as the bottleneck of the machine. `holder` is the unit of data
-    /// that occupies it, such as `packet`; `server` is the number of its I/O server, if any.
+    /// Describe this part as the bottleneck of the machine. `holder` names the unit of data that occupies it, such as
+    /// `packet`; `server` is the number of its I/O server, if it belongs to one.
     pub fn bottleneck(&self, holder: &str, server: Option<u32>) -> Bottleneck {
         Bottleneck {
             kind: self.kind.clone(),
@@ -72,7 +72,7 @@ impl Part {
     }
 }
 
-/// Return the mean time for which one message occupies one of these parts, in us.
+/// Return the mean time for which a message occupies one of these parts, in us; `None` without messages.
 fn mean_held<'a>(parts: impl IntoIterator<Item = &'a Part>) -> Option<f64> {
     let held = parts.into_iter().map(|part| part.held);
     let (time, times) = held.flatten().fold((0.0, 0.0), |sum, (time, times)| {

@@ -11,7 +11,7 @@ pub struct Transfer<'a, T> {
     /// The links of the path, in any order, none twice. Without links, only the maximum rate limits
     /// the transfer.
     pub path: &'a [u32],
-    /// Ticks from the begin of the transfer until its bytes start to move.
+    /// Ticks from the start of the transfer until its bytes start to move.
     pub latency: Cycles,
     /// The maximum rate of the transfer, if there is one.
     pub rate_max: Option<Rate>,

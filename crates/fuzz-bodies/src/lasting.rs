@@ -22,7 +22,7 @@ const WINDOW: u64 = 16 << 10;
 /// The link of the rank that sends, and the link of the rank that receives.
 const LINKS: [LinkId; 2] = [LinkId(1), LinkId(2)];
 
-/// A rank's end of a link, which sends or receives over sockets that are cut and replaced.
+/// A rank's end of a link, whose sockets are cut and replaced during the test.
 struct Rank {
     link: LinkId,
     kept: Unconfirmed,
@@ -33,7 +33,8 @@ struct Rank {
     underreported: bool,
 }
 
-/// The tested driver (a stream manager with its sockets), both ranks, and the state of the transfer.
+/// The state of the fuzz test: the driver (a stream manager with its sockets), a sending and a receiving rank, and the
+/// progress of the transfer.
 struct World {
     driver: Driver,
     ranks: [Rank; 2],
@@ -45,7 +46,7 @@ struct World {
     /// The application data unit (ADU), and the byte in it, that the receiving rank expects next.
     next: (u64, u64),
     ended: bool,
-    /// Replaced sockets of links, which the ranks still write to.
+    /// Sockets of links that were replaced by newer ones, to which the ranks still write.
     old: Vec<End>,
     /// Whether a wrong request has made the link lose data.
     lost: bool,
@@ -161,8 +162,7 @@ impl World {
                     at == 1,
                     "nothing was written to the first rank but byte 0 is next"
                 );
-                // The rank reconnects later with the correct number, which remains possible after a
-                // lower one.
+                // Remember the wrong number as used. The rank reconnects later with a correct, higher one.
                 self.ranks[at].nth = nth;
                 self.ranks[at].underreported = true;
                 self.lost |= received > self.ranks[at].received;
@@ -183,7 +183,7 @@ impl World {
         rank.kept.mark_written(socket.write_some(&pending));
     }
 
-    /// Makes the receiving rank read its socket, and checks the frames.
+    /// Makes the receiving rank read the available bytes of its socket, and checks the frames in them.
     fn read(&mut self) {
         let rank = &mut self.ranks[1];
         let Some(socket) = &mut rank.socket else {
@@ -246,7 +246,7 @@ impl World {
     }
 }
 
-/// Returns one end of a pair of sockets, whose other end is closed.
+/// Returns a Unix socket whose peer socket is already closed.
 fn pair() -> UnixStream {
     UnixStream::pair().expect("a pair of sockets").0
 }

@@ -52,6 +52,7 @@ macro_rules! id {
                 Self(number)
             }
 
+            /// Return the number from which the id was made.
             #[inline]
             fn number(self) -> u32 {
                 self.0
@@ -107,7 +108,7 @@ impl<I: Id, V> Table<I, V> {
         &self.values
     }
 
-    /// Return all values for changes, ordered by the ids of their entities.
+    /// Return all values of the table, which the caller may change, in the order of their ids.
     #[inline]
     pub fn values_mut(&mut self) -> &mut [V] {
         &mut self.values

@@ -13,7 +13,7 @@ pub enum Error {
     /// The daemon cannot be reached at this address, for this reason.
     #[error("no daemon can be reached at {0}: {1}")]
     Unreachable(String, String),
-    /// The daemon refused the request.
+    /// The daemon refused the request; [`Refusal`] has the reason.
     #[error("{}", .0.text)]
     Refused(Refusal),
     /// The daemon is gone, or the session was closed: the address, and the reason.

@@ -272,7 +272,7 @@ pub struct Spec {
     /// Streams that must be done before this one starts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<Other>,
-    /// Streams that proceed in lock step with this one.
+    /// Streams that proceed in lock step with this one: none is ahead of the others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub in_step_with: Vec<Other>,
     /// Whether an application data unit (ADU) counts as finished for the streams in lock step when

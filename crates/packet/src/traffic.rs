@@ -20,7 +20,7 @@ pub struct Message<T> {
     pub from: u32,
     /// The node to which the message or the request of the read is sent.
     pub to: u32,
-    /// Number of bytes of data. A message of 0 bytes is one packet without payload.
+    /// Number of data bytes. A message of 0 bytes is sent as one packet without data.
     pub bytes: u64,
     /// The direction of the data: a write or a read.
     pub kind: Kind,
@@ -35,7 +35,7 @@ pub struct Message<T> {
 pub struct Delivery<T> {
     /// The message that has arrived.
     pub message: Message<T>,
-    /// The time of generation for which the message was offered.
+    /// The time at which the message was to be generated, as the handler offered it.
     pub generated: Cycles,
     /// The time at which the first packet started on the link of `from`; for a read, the first
     /// packet is the request.
@@ -58,7 +58,7 @@ pub struct Lane {
     pub channel: u32,
 }
 
-/// Report to the handler on a packet that has arrived at its destination.
+/// A packet that has arrived at its destination, as the engine reports it to the handler.
 #[derive(Debug, Clone, Copy)]
 pub struct PacketSeen<'a, T> {
     /// The data that the handler attached to the packet's message.

@@ -12,8 +12,8 @@ impl Section {
             .collect()
     }
 
-    /// Cut a range of elements out of the section, and append it to `pieces` as smaller sections.
-    /// Packed one after another, these equal that range of the message. `slowest_first` lists the
+    /// Cut a range of the section's elements out as smaller sections, and append these to `pieces`.
+    /// Packed one after another, they equal that range of the message. `slowest_first` lists the
     /// dimensions in the order of the message.
     fn piece(&self, range: Range<u64>, slowest_first: &[usize], pieces: &mut Vec<Self>) {
         let extents = self.extents();

@@ -63,7 +63,8 @@ impl Consumer {
         Handles::new(parts.memory, parts.line.into_socket())
     }
 
-    /// Returns the parts of the consumer, which exist until the end is passed on or dropped.
+    /// Returns the parts of the consumer, which exist until the consumer is dropped or passed to
+    /// another process.
     fn parts(&mut self) -> &mut Parts {
         self.parts
             .as_mut()
@@ -253,14 +254,15 @@ impl Parts {
             }
             return;
         }
-        // Claims before these bytes still exist, and the head of the ring must not pass claimed
-        // bytes.
+        // Keep these bytes in the ring until all earlier claims are dropped: the head of the ring
+        // must not pass claimed bytes.
         self.back.put(self.reader.cursor(), len as u64);
         self.reader.hold(len);
         self.settle();
     }
 
-    /// Releases the bytes at the head of the ring that no claim holds.
+    /// Releases to the producer the bytes at the head of the ring that have been read and are not
+    /// claimed.
     fn settle(&mut self) {
         if self.reader.held() == 0 {
             return;
@@ -316,7 +318,7 @@ impl Parts {
                 self.reader.mark_awake();
                 in_time?
             } else {
-                // Usually data is available now, but a misbehaving producer may cause wake-ups
+                // Check the deadline here, too: a misbehaving producer may cause endless wake-ups
                 // without data.
                 Instant::now() < deadline
             };

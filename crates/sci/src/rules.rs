@@ -28,8 +28,8 @@ pub enum FlowControl {
     GoBits,
 }
 
-/// Event from which the delay of a packet's change from one ring to another counts (rule 8 of the
-/// crate).
+/// Event from which the delay of a packet's change from one ring to another is counted (rule 8 of
+/// this crate).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum ChangeFrom {

@@ -123,11 +123,11 @@ pub struct Summary {
     /// Mean of the measure with its interval over replications, in the unit of the observations,
     /// which cannot be negative: see [`Estimate::positive`].
     pub mean: Estimate,
-    /// Means and numbers of discarded observations by replication.
+    /// The mean and the number of discarded observations of each replication.
     pub replications: ReplicationMeans,
     /// The requested percentiles, in the order of the request.
     pub percentiles: Vec<PercentileEstimate>,
-    /// Distribution of the observations after the warm-up, of all replications together.
+    /// Distribution of all observations after the warm-up, over all replications.
     pub histogram: Histogram,
 }
 
@@ -205,9 +205,8 @@ mod tests {
         assert!(summary.replications.warm_up_detected);
     }
 
-    /// Checks that percentiles have no upper end if the measure increases until the end of the run.
-    /// The values grow until the end, so no steady state shows. The upper end of a percentile
-    /// depends on whether a steady state is known to exist.
+    /// Checks that percentiles have no upper end if the values of a measure grow until the end of
+    /// the run: no steady state is visible. If a steady state is known to exist, they have one.
     #[test]
     fn percentiles_of_a_growing_run_have_no_upper_end() {
         let growing = |from: u64| {
@@ -243,8 +242,8 @@ mod tests {
         assert_eq!(summary.histogram.count(), 2);
     }
 
-    /// Checks that the error for a replication without observations, or with NaN, names the
-    /// replication or observation.
+    /// Checks that an error about a replication without observations, or about a NaN, names the
+    /// replication or the observation.
     #[test]
     fn errors_name_the_invalid_replication() {
         let mut replications = [with_transient(100, 20), with_transient(60, 20)];

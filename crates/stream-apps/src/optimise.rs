@@ -34,7 +34,7 @@ const TU_SAMPLES: u64 = SU_SAMPLES * QUADRANTS as u64;
 pub const CHECKED_OF: u64 = 61;
 /// Maximum number of computing ranks in a quadrant.
 const NODES_MOST: u32 = 256;
-/// Minimum duration of a run.
+/// Minimum duration of a run of the application.
 const TIME_LEAST: Duration = Duration::from_millis(1);
 /// Size in bytes of a link: a ring buffer in shared memory between a rank and the interface.
 const RING_BYTES: u64 = 256 << 10;
@@ -63,7 +63,7 @@ pub struct Report {
     pub ns: u64,
     /// Fractions of the time of computing ranks: computing, waiting for their forwarder.
     pub nodes: [f64; 2],
-    /// Fractions of the time of forwarders: waiting for samples, sending or waiting for the
+    /// Fractions of the time for which the forwarding ranks wait for samples, and for which they send or wait for the
     /// interface.
     pub forwarders: [f64; 2],
 }
@@ -201,7 +201,7 @@ pub fn run(spec: &Spec, over: &dyn Fn() -> bool) -> Result<Report, Error> {
     });
     let ns = u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX);
     let failed = ranks.failure();
-    // Stopping the manager closes its connections and links, which ends the sink and the ranks.
+    // Stop the manager: this closes its connections and links, so that the sink and the ranks end, too.
     interface.stop()?;
     let joined = ranks.join();
     if let Some(why) = failed {
@@ -233,7 +233,7 @@ fn format() -> Format {
     }
 }
 
-/// Open a connection to the sink and register the stream.
+/// Open a connection to the sink and submit the stream that it carries. Return the number of the stream.
 fn submit(interface: &Interface) -> Result<StreamId, Error> {
     let app = interface.app;
     let spec = ConnectionSpec::new("raw:given:sink", Protocol::Stream, 0);
@@ -351,7 +351,7 @@ mod tests {
         verifier.verify(&header, &good).unwrap();
         assert_eq!(verifier.samples, SU_SAMPLES);
         assert!(verifier.checked >= SU_SAMPLES / CHECKED_OF);
-        // At another position in the stream, the same bytes are wrong samples.
+        // Move the data in the stream: samples depend on their position, so the same bytes are now wrong.
         header.offset = 2 * SU_BYTES;
         let why = verifier.verify(&header, &good).unwrap_err();
         assert!(why.contains("came as"), "{why}");

@@ -6,8 +6,8 @@ use crate::link::{Input, LinkEvent, Output};
 use isthmus_stream::{Direction, LinkId, StreamId};
 
 impl Driver {
-    /// Handles the loss of the other end of a link, which the driver noticed while `reading` or
-    /// writing.
+    /// Handles the loss of the other end of a link. `why` is the reason, and `reading` is whether
+    /// the driver noticed the loss by reading rather than writing.
     pub(crate) fn link_gone(&mut self, id: LinkId, why: &str, reading: bool) {
         if self.on_socket_cut(id, why) {
             return;
@@ -21,8 +21,8 @@ impl Driver {
             incarnation: link.incarnation,
             reason: why.to_owned(),
         };
-        // If the rank closed its ring after it wrote everything, no data is lost. The other
-        // direction is another ring.
+        // A rank loses no data if it closes its ring after it has written everything. Then end only
+        // the input: the other direction is another ring.
         let rings = link.input.as_ref().is_some_and(Input::is_ring);
         let receive = |of: &StreamId| self.streams[of].direction == Direction::Receive;
         if reading && (users.is_empty() || rings && users.iter().all(receive)) {
@@ -48,8 +48,9 @@ impl Driver {
         self.rank_lost(id);
     }
 
-    /// Checks whether the ranks have left a link that has only a ring towards them. A failing write
-    /// would not detect it if no write is due, so the check runs after activity of the ranks.
+    /// Checks whether the ranks have left a link that has only a ring towards them; if so, ends the
+    /// link and returns true. A failing write would not detect it if no write is due, so the check
+    /// runs after activity of the ranks.
     pub(crate) fn check_ranks(&mut self, id: LinkId) -> bool {
         let link = self.links.get_mut(&id).filter(|link| link.input.is_none());
         let output = link.and_then(|link| link.output.as_mut());

@@ -17,7 +17,7 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Time within which a closed connection must send its remaining data and its peer must close it.
+/// Time that a closed connection has to send its remaining data, and its peer to close it, too.
 const LINGER: Duration = Duration::from_secs(5);
 
 impl Driver {

@@ -101,7 +101,7 @@ impl SinkServer {
             idle.wait(&self.listener, remaining);
         };
         socket.set_nonblocking(false).map_err(refused)?;
-        // Ignore an error: without this option, packets are only slower.
+        // Ignore an error: without this option, small packets only arrive later.
         let _ = socket.set_nodelay(true);
         let mut reader = socket.try_clone().map_err(refused)?;
         let out = out.map(|path| Out::Path(path.to_owned()));
@@ -145,8 +145,8 @@ impl IdleConnections {
         }
     }
 
-    /// Returns the first connection that has sent the header of a packet. The header stays in its
-    /// socket.
+    /// Removes the first connection that has sent the header of a packet, and returns it. The
+    /// header can still be read from its socket. None if there is no such connection.
     fn sender(&mut self) -> Option<(TcpStream, SocketAddr)> {
         let mut at = 0;
         while at < self.there.len() {
@@ -166,8 +166,8 @@ impl IdleConnections {
         None
     }
 
-    /// Waits for a connection or for the first bytes of one, at most [`TICK`], because a poll
-    /// cannot wait for the rest of a header.
+    /// Waits for a connection, or for the first bytes on an accepted one, for at most [`TICK`]. The
+    /// limit is needed because a poll cannot wait for the rest of a header.
     fn wait(&self, listener: &TcpListener, remaining: Duration) {
         let mut fds = vec![PollFd::new(listener, PollFlags::IN)];
         let silent = self.there.iter().filter(|(socket, _)| {
@@ -209,7 +209,8 @@ impl Out {
     }
 }
 
-/// Receives packets of one sender until it leaves or the file cannot be written.
+/// Receives packets of one sender, and writes their data to `out` if given, until the sender leaves
+/// or the file cannot be written. Returns the counters.
 fn receive(
     sink: &Sink,
     socket: &mut TcpStream,
@@ -258,7 +259,8 @@ impl SinkSession {
     /// Invalid data, with its position; an error of the socket or of the file.
     pub fn end(self) -> Result<Counts> {
         if !self.thread.is_finished() {
-            // Ignore an error: the connection may be closed already.
+            // Ignore an error, as the connection may be closed already; the thread ends in either
+            // case.
             let _ = self.socket.shutdown(Shutdown::Both);
         }
         self.thread.join().unwrap_or(Err(Error::Ended))

@@ -61,8 +61,8 @@ pub fn messages(machine: &Machine, work: &Work) -> Result<Vec<Vec<Message>>, Err
     Ok(all.collect())
 }
 
-/// Return the number of contiguous blocks in the message from one column to another. `held` is the
-/// number of bytes of a transfer unit in each cell.
+/// Return the number of blocks, contiguous in the memory of both cells, of the message from one
+/// column to another. `held` is the number of bytes of a transfer unit in each cell.
 fn blocks(plan: &Plan, from: u32, to: u32, held: u64) -> u64 {
     let extents = [held];
     let side = Side::Array(&extents, Order::C);

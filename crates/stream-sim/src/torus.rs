@@ -73,7 +73,7 @@ impl Torus {
         4 * self.cells() + link
     }
 
-    /// Return the number of the memory bus among all links.
+    /// Return the number of the link that stands for the memory bus of the network interface.
     fn bus(&self) -> u32 {
         self.interface(self.links)
     }
@@ -142,8 +142,8 @@ impl Torus {
         }
     }
 
-    /// Append the route along a column to `path`: the shorter direction, or towards row 0 within
-    /// the column if both are equally long.
+    /// Append to `path` the links of column `x` from row `from` to row `to`, in the shorter
+    /// direction. If both directions are equally long, the route leads towards row 0.
     fn along_column(&self, x: u32, from: u32, to: u32, path: &mut Vec<u32>) {
         let down = (to + self.rows - from) % self.rows;
         let mut y = from;
@@ -190,7 +190,8 @@ impl Torus {
 mod tests {
     use super::*;
 
-    /// Checks that a machine with too slow links causes an error with a hint for the correction.
+    /// Checks that a bandwidth that is too low for the engine is refused, and that the lowest and
+    /// the highest possible one are not.
     #[test]
     fn too_slow_links_cause_an_error_with_a_hint() {
         assert!(rate("machine.bandwidth", 59).is_err());
@@ -214,8 +215,8 @@ mod tests {
         path.iter().map(|&link| kinds[link as usize]).collect()
     }
 
-    /// Checks the order of dimensions on a route from column 3 of row 2: up two rows, and one
-    /// column to the left, where link 1 is.
+    /// Checks that a route from column 3 of row 2 crosses the dimensions in the right order: two
+    /// rows up, and one column to the left, to link 1.
     #[test]
     fn routes_follow_the_order_of_dimensions() {
         let first = torus(Routing::ColumnFirst);

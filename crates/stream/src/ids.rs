@@ -19,7 +19,7 @@ macro_rules! id {
 }
 
 id! {
-    /// An application that shares the manager with others.
+    /// Number of an application that shares the manager with others.
     AppId(u32)
 }
 id! {
@@ -44,7 +44,7 @@ id! {
     PacketId(u32)
 }
 id! {
-    /// An order of the manager to the driver. Numbers are never reused.
+    /// Number of an order that the manager gives to the driver. Numbers are never reused.
     OrderId(u64)
 }
 

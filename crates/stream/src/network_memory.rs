@@ -8,7 +8,7 @@ use crate::wire::Header;
 use std::collections::BTreeSet;
 use std::collections::btree_map::{BTreeMap, Entry};
 
-/// The descriptor of a packet in network memory.
+/// The descriptor of a packet in network memory: its state without its data.
 #[derive(Clone, Debug)]
 pub(crate) struct Packet {
     pub direction: Direction,
@@ -34,7 +34,7 @@ pub(crate) struct Packet {
     pub proves: u64,
 }
 
-/// The descriptors and the usage of network memory, in both directions.
+/// The packets in network memory, and the bytes in use, in both directions.
 #[derive(Debug, Default)]
 pub(crate) struct NetworkMemory {
     total: u64,
@@ -109,8 +109,8 @@ impl NetworkMemory {
         PacketId((self.places.len() - 1) as u32)
     }
 
-    /// Frees the bytes of a packet in network memory. Its slot is reused only after `vacate`. None
-    /// if the packet was freed before.
+    /// Frees the memory of a packet and returns the packet; None if it was freed before. Its number
+    /// is reused only after `vacate`.
     pub fn free_bytes(&mut self, id: PacketId) -> Option<Packet> {
         let packet = self.places.get_mut(id.0 as usize)?.take()?;
         let (direction, bytes) = (packet.direction.index(), u64::from(packet.header.bytes));
@@ -143,8 +143,8 @@ impl NetworkMemory {
     }
 }
 
-/// Subtracts freed bytes from the total that `who` (a connection or application) holds, and removes
-/// the total if it becomes 0.
+/// Subtracts the freed bytes from the total of `who` (a connection or an application). Removes the
+/// entry if the total becomes 0.
 fn subtract_freed<K: Ord>(held: &mut BTreeMap<K, u64>, who: K, bytes: u64) {
     if let Entry::Occupied(mut held) = held.entry(who) {
         *held.get_mut() -= bytes;

@@ -78,7 +78,7 @@ impl BroadcastTree {
         Ok(tree)
     }
 
-    /// Build the broadcast tree of `cube` in which the message travels as listed in `sends`.
+    /// Build the tree of a broadcast in `cube` from node `root`, given the list of all of its sends.
     fn from_sends(cube: IncompleteHypercube, root: u32, sends: &[Send]) -> Self {
         let node_count = cube.node_count() as usize;
         let mut received = vec![None; node_count];
@@ -282,8 +282,8 @@ mod tests {
         steps.map(|step| reached(step).count()).collect()
     }
 
-    /// Check that every node of the tree except the root has a parent that had the message in an
-    /// earlier step and sends it to one neighbour per step, over a working link.
+    /// Check a broadcast tree: every node except the root has a parent that had the message in an earlier step. The
+    /// parent sends it to one neighbour per step, over a working link.
     fn check(faults: &CubeFaults, tree: &BroadcastTree) {
         assert_eq!(tree.step(tree.root()), Some(0));
         let mut children = HashSet::new();
@@ -346,7 +346,7 @@ mod tests {
         assert_eq!(tree.step(7), Some(3));
     }
 
-    /// Checks that the lower bound on the steps includes the distance of the farthest node.
+    /// Checks that the lower bound on the number of steps is at least the distance from the root to the farthest node.
     #[test]
     fn a_long_path_bounds_the_steps_too() {
         // The faults divide the 3-cube into a path of five nodes and a separate link; node 7 has failed.

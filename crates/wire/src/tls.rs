@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// Maximum number of bytes that a TLS connection stores before they are encrypted and written.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// Return the provider of cryptographic algorithms for TLS.
+/// Return the cryptographic algorithms that TLS uses here: those of the library `ring`.
 fn provider() -> Arc<CryptoProvider> {
     Arc::new(rustls::crypto::ring::default_provider())
 }
@@ -172,7 +172,7 @@ impl fmt::Debug for Trust {
 #[derive(Debug)]
 pub(crate) struct Tls(Box<Connection>);
 
-/// Adapter of a socket to `Read` and `Write`, through which the library rustls reads and writes it.
+/// Lets the library rustls (TLS) read and write a socket through the traits `Read` and `Write`.
 struct Blocks<'a>(&'a Socket);
 
 /// Convert the result of a socket read or write to that of `Read` or `Write`: no bytes now is
@@ -245,7 +245,8 @@ impl Tls {
                 Err(error) => return Err(error),
             }
             let state = self.0.process_new_packets();
-            // Flush even after an error, to continue the handshake or to send the peer an alert.
+            // Write the output of TLS even after an error: it continues the handshake, or contains
+            // an alert for the peer.
             let flushed = self.flush(socket);
             if let Err(error) = state {
                 return Err(io::Error::new(io::ErrorKind::InvalidData, explain(&error)));

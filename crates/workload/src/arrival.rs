@@ -1,4 +1,4 @@
-//! Arrival times of the demands of one PE.
+//! Times at which one PE (processing element) requests messages.
 
 use crate::gaps::Gaps;
 use crate::spec::Arrival;

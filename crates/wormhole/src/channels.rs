@@ -1,4 +1,4 @@
-//! Channels, their lanes, and the queues of waiting worms.
+//! State of the channels of the network: their lanes, and the queues of worms that wait for them.
 
 use isthmus_kernel::{Cycles, Id, Table, id};
 use std::iter;
@@ -8,13 +8,13 @@ use std::ops::Range;
 pub type ChannelId = u32;
 
 id! {
-    /// Number of a lane, dense over all channels.
+    /// Number of a lane; lanes are numbered without gaps over all channels.
     pub(crate) struct LaneId;
     /// Number of the slot of a worm (a message in the network) in the engine.
     pub(crate) struct WormId;
 }
 
-/// Release time of a lane that a worm occupies until an unknown time.
+/// Release time that stands for "unknown", of a lane that a worm occupies.
 pub(crate) const HELD: Cycles = Cycles::MAX;
 /// Release time of a lane that a worm occupies until an unknown time, while another worm waits for
 /// the channel. When the release time becomes known, the queue of the channel must be woken.
@@ -107,7 +107,8 @@ impl Channels {
         self.held = self.release.values().iter().map(left).collect();
     }
 
-    /// Return the load of each channel since [`Channels::count`]; empty if that was never called.
+    /// Return the load that each channel has carried since the call of [`Channels::count`]; empty
+    /// without such a call.
     pub fn carried(&self) -> &[Carried] {
         &self.carried
     }
@@ -159,8 +160,8 @@ impl Channels {
         iter::once(LaneId::new(channel)).chain(further)
     }
 
-    /// Return the first cycle in which the first lane of `channel` can be granted again, as far as
-    /// known.
+    /// Return the cycle in which the first lane of `channel` can be granted again; a special value
+    /// stands for "unknown".
     #[inline]
     pub(crate) fn peek(&self, channel: ChannelId) -> Cycles {
         self.release[LaneId::new(channel)]
@@ -209,8 +210,9 @@ impl Channels {
         Some(LaneId::new((further.start + offset) as u32))
     }
 
-    /// Queue `worm` for `channel` after a refused request. `link` sets the successor of a worm in
-    /// the queue. Return the time of a wake-up if the caller must schedule one.
+    /// Add `worm` to the end of the queue of `channel`, because its request was refused. `link`
+    /// makes it the successor of the last worm. Return the time of a wake-up if the caller must
+    /// schedule one.
     pub(crate) fn enqueue(
         &mut self,
         channel: ChannelId,
@@ -239,8 +241,8 @@ impl Channels {
         self.queues[channel as usize].head = next;
     }
 
-    /// Request a wake-up for the time at which a lane of `channel` becomes free, since a worm waits
-    /// for it. Return the time of a wake-up if the caller must schedule one.
+    /// Request a wake-up of `channel`, for which a worm waits, at the time when one of its lanes
+    /// becomes free. Return the time if the caller must schedule the wake-up.
     pub(crate) fn watch(&mut self, channel: ChannelId) -> Option<Cycles> {
         let mut earliest = HELD;
         for lane in self.lanes_of(channel) {

@@ -22,7 +22,7 @@ pub(crate) struct Requests {
     served: usize,
     /// Requests of the next cycle from heads that were served in this cycle, in order.
     next: Vec<Request>,
-    /// Requests of the next cycle from worms that woke up in this cycle, in any order.
+    /// Requests for the next cycle, in any order, of worms that woke up in the present cycle.
     woken: Vec<Request>,
 }
 

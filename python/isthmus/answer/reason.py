@@ -74,9 +74,10 @@ def duration(us: float) -> str:
 def limiting_point(
     layout: View, series: Series, shown: PointResult | None = None
 ) -> PointResult | None:
-    """Return the point that shows the bottleneck: the lowest saturated load, else the highest load.
-    If the load is not swept and no point is saturated, return the point `shown`, else the point
-    with the busiest bottleneck.
+    """Return the point of a series that shows the bottleneck: the one with the lowest saturated
+    load, or else with the highest load. If the load is not swept and no point is saturated,
+    return the point `shown`, or else the one with the busiest bottleneck. None if no point has
+    a bottleneck.
     """
     counted = [p for p in series.points if p.bottleneck is not None and not p.collapsed]
     if not counted:
@@ -148,7 +149,7 @@ def reasons_sentence(found: list[tuple[str, Reason]]) -> str:
         groups.setdefault(each.part if each.full else "", []).append((label, each))
     busiest = {part: max(of, key=lambda one: one[1].limit.busy)[1] for part, of in groups.items()}
     if len(groups) == 1 and len({each.part for _, each in found}) == 1:
-        # A bottleneck that all variants share needs no list of names.
+        # Name no variants: all of them share one bottleneck.
         return f"in every variant {next(iter(busiest.values())).words}"
     rest = groups.pop("", [])
     parts = [f"{_with(of)} {busiest[part].words}" for part, of in groups.items()]

@@ -64,7 +64,9 @@ def check(layout: Layout, rank: int, parts: list[Part], order: Literal["C", "F"]
 def _expected_slabs(
     layout: Layout, view: Part, indices: list[NDArray[np.int64]], order: Literal["C", "F"]
 ) -> Iterator[tuple[tuple[slice, ...], Part]]:
-    """Yield the expected synthetic elements of an array, slab by slab in memory order."""
+    """Yield the expected elements of a synthetic array in slabs: the index ranges of each slab,
+    and its elements.
+    """
     shape = layout.shape
     # The row-major index in the whole array, as a sum over the dimensions.
     along = [

@@ -140,7 +140,8 @@ class Plan:
         if kind is None:
             raise IsthmusError("arrays: no rank holds any")
         if out is None:
-            # Elements that no rank holds would stay uninitialised in new target arrays.
+            # Refuse a layout with elements that no rank holds: they would stay uninitialised in new
+            # target arrays.
             self.from_.refuse_missing("out: left out, but of the layout that data come from")
             made = order or self.to.order or ("F" if memory.columns(flat) else "C")
             taken = [self.to.empty(rank, kind, order=made) for rank in self.to.ranks]

@@ -45,7 +45,9 @@ class Prediction:
 
     @property
     def whole(self) -> Time | None:
-        """Time of the redistribution followed by the transfer to the servers."""
+        """Predicted time of the redistribution followed by the transfer to the I/O servers;
+        None if it is not predicted.
+        """
         if self.after is None:
             return None
         first, then, more = self.move, self.after, self.copy_s
@@ -60,8 +62,9 @@ class Prediction:
 
     @property
     def verdict(self) -> Verdict:
-        """The faster way to the I/O servers: redistribute first, or send parts directly; ``"none"``
-        if the confidence intervals overlap.
+        """The faster method for the transfer to the I/O servers: to redistribute first, or to
+        send parts directly. It is ``"none"`` if the confidence intervals overlap or a time is
+        missing.
         """
         whole, direct = self.whole, self.direct
         if whole is None or direct is None:
@@ -72,7 +75,9 @@ class Prediction:
 
     @property
     def sentence(self) -> str:
-        """One sentence on whether to redistribute first or to send directly to the I/O servers."""
+        """One sentence that advises whether to redistribute first, or to send directly to the
+        I/O servers.
+        """
         whole, direct = self.whole, self.direct
         if whole is None or direct is None:
             return ""
@@ -84,7 +89,7 @@ class Prediction:
 
 
 def predict(task: Description, machine: Machine, *, bytes_max: int = BYTES_MAX) -> Prediction:
-    """Simulate a redistribution as a job on a machine, and return its predicted times.
+    """Simulate a redistribution as a job on a machine; return its predicted times.
 
     Raises:
         IsthmusError: the machine has too few nodes, or no I/O servers where the file has `[io]`.
@@ -127,7 +132,8 @@ def predict(task: Description, machine: Machine, *, bytes_max: int = BYTES_MAX) 
 
 
 def _messages(task: Description, places: dict[int, int]) -> tuple[list[Message], int]:
-    """Return the messages of the plan, and the largest number of bytes that a rank copies.
+    """Return the messages of the plan, and the maximum over all ranks of the bytes that a rank
+    copies within its memory.
 
     Raises:
         IsthmusError: there are too many messages to simulate.
@@ -159,7 +165,9 @@ def _messages(task: Description, places: dict[int, int]) -> tuple[list[Message],
 def _time_to_servers(
     task: Description, layout: Layout, machine: Machine, places: dict[int, int], bytes_max: int
 ) -> Time | None:
-    """Return the time of a transfer of the whole array to the I/O servers."""
+    """Return the predicted time of the transfer of the whole array in this layout to the I/O
+    servers; None if the task has no I/O.
+    """
     io = task.io
     if io is None:
         return None
@@ -167,7 +175,9 @@ def _time_to_servers(
     share = min(1.0, bytes_max / task.bytes, MESSAGES_MAX / count)
 
     def send(part: float) -> Time:
-        """Return the time of the transfer of this part of the data to the I/O servers."""
+        """Return the time of a simulated transfer of the fraction `part` of the data to the I/O
+        servers.
+        """
         rows = requests.rows(task, layout, io, places, len(machine.servers), part)
         return machine.round(
             to_servers(rows), overhead_s=task.costs.message_s, outstanding=io.outstanding

@@ -15,7 +15,9 @@ Spec = dict[str, Any]
 
 @dataclass(frozen=True)
 class Key:
-    """An entry of the legend: a series that a reader can switch off and on."""
+    """An entry of a chart's legend: a series that the reader of the report can switch on and
+    off.
+    """
 
     label: str
     number: int
@@ -52,7 +54,9 @@ class Panel:
     spec: Spec | None = field(repr=False)
     """Vega-Lite specification of the diagram, which the browser draws."""
     svg: str = field(default="", repr=False)
-    """Finished drawing of a network, used instead of `spec`."""
+    """Drawing of the network as SVG text; if it is not empty, the panel shows it instead of
+    `spec`.
+    """
     note: str = ""
     """Text that the report shows below the panel."""
     width: int = 300
@@ -63,7 +67,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart in a report: panels, legend, and a table of the same numbers."""
+    """A chart in a report: its panels, its legend, and a table of the numbers that it shows."""
 
     name: str
     panels: list[Panel]

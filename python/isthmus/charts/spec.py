@@ -35,7 +35,7 @@ BOUND_DASH = [10, 4]
 
 
 def colour(number: int) -> str:
-    """Return the colour of a series by its number."""
+    """Return the CSS variable of the page for the colour of series number `number`."""
     return f"var(--s{number})"
 
 
@@ -43,7 +43,9 @@ class Scales:
     """Vega-Lite scales that give each series of a view its colour, marker and dash."""
 
     def __init__(self, view: View, shown: Sequence[Series] | None = None) -> None:
-        """Define the scales for the series of a view, or only for the series in `shown`."""
+        """Define the scales for all series of a view, or only for the series in `shown` if it
+        is given.
+        """
         looks = [(s.label, look(view, s)) for s in (view.series if shown is None else shown)]
         domain = [label for label, _ in looks]
         self.labels = domain
@@ -110,7 +112,9 @@ def axis(
 
 
 def rows_axis(field: str, title: str | None = None, **options: Any) -> Spec:
-    """Return the encoding of a text field along the y axis, in the order of the data."""
+    """Return the Vega-Lite encoding of a text field along the y axis: one row for each value,
+    in the order of the data.
+    """
     look_ = {"grid": False, "ticks": False, "domain": False, **options}
     return {"field": field, "type": "nominal", "sort": None, "title": title, "axis": look_}
 

@@ -90,7 +90,7 @@ def command(
     try:
         _play(vcr, seconds)
     except KeyboardInterrupt:
-        # Without a duration, Ctrl-C is the normal end.
+        # Treat Ctrl-C as the normal end: without a duration, the command runs until then.
         voice().note("ending")
     shown = vcr.finish()
     if as_json:

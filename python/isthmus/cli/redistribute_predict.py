@@ -122,7 +122,9 @@ def _blocks(
     plot: Path | None,
     as_json: bool,
 ) -> None:
-    """Print the predictions for several block sizes, and draw them if requested."""
+    """Print the predicted times for several block sizes, and draw them to the file `plot` if it
+    is given.
+    """
     from isthmus.arrays.prediction import crossover
 
     if plot is not None:
@@ -194,7 +196,9 @@ def _time(of: Time) -> str:
 
 
 def _accuracy_note(times: list[Time]) -> str:
-    """Return a note on the accuracy of these times."""
+    """Return a note on how the accuracy of these times was determined, and whether they were
+    extrapolated.
+    """
     part = min(of.share for of in times)
     words = "All replications came to the same."
     if not all(of.exact for of in times):
@@ -207,7 +211,9 @@ def _accuracy_note(times: list[Time]) -> str:
 
 
 def _head(task: Description, machine: Machine) -> dict[str, Any]:
-    """Return the fields that the JSON documents of all predictions have in common."""
+    """Return the entries that all JSON documents on predictions have: version, seed, title,
+    machine and size.
+    """
     import isthmus
 
     return {

@@ -76,7 +76,7 @@ def settle() -> None:
 
 
 def document(text: str) -> None:
-    """Print a JSON or TOML text in UTF-8 to standard output, with exactly one line end at its end."""
+    """Print a JSON or TOML text to standard output, in UTF-8 and with one line end at its end."""
     data = (text.rstrip("\n") + "\n").encode("utf-8", "surrogateescape")
     sys.stdout.flush()
     buffer = getattr(sys.stdout, "buffer", None)

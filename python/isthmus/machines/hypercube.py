@@ -82,7 +82,9 @@ class HypercubeSummary(Machine, frozen=True, tag="hypercube"):
     io_to_pe (n)."""
     cycle_us: float
     deadlock: str
-    """Whether routing was proven free of deadlock, and how."""
+    """Result of the check that routing cannot deadlock, in words: whether and how this was
+    proven.
+    """
     faults: list[str]
 
     @property

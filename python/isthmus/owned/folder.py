@@ -48,7 +48,7 @@ class MismatchError(IsthmusError):
     """A process joined a folder with a file whose content differs from the file in the folder."""
 
     def __init__(self, folder: Path, name: str) -> None:
-        """Describe the mismatch of the file with this name."""
+        """Create an error text that names the folder and the file whose content differs."""
         super().__init__(f"{folder}: the run was started with another {name}; give the same")
         self.name = name
 
@@ -337,7 +337,9 @@ class OwnedFolder:
         self._made_parts.add((name, key))
 
     def keep(self, name: str, text: str, key: str) -> None:
-        """Write a file unless it is up to date; the file is a part of the folder by itself."""
+        """Write a file unless it is up to date. The file can be made and removed independently
+        of other results in the folder.
+        """
         data = text.encode()
         there = self.mark.files.get(name) == Written(name, len(data), sha256(data))
         if there and self.has(name, key):
@@ -369,8 +371,8 @@ class OwnedFolder:
 
     @classmethod
     def refuse_unclearable(cls, path: Path, identity: Identity) -> None:
-        """Refuse a folder that `opened` with `fresh` would refuse, without writing there or taking
-        the lock.
+        """Check that `opened` with `fresh` could clear the folder of an earlier run; raise its
+        errors if not. Nothing is written, and the lock is not taken.
 
         Raises:
             IsthmusError: as `opened`.
@@ -472,8 +474,8 @@ class OwnedFolder:
                 raise IsthmusError(f"{self.path / name}: {kind_of(mode)} is there; move it away")
 
     def _remove_obsolete(self, name: str) -> None:
-        """Remove a file that is no longer needed; a file that has changed belongs to the user and
-        stays.
+        """Remove a file that is no longer needed from the folder. If its content has changed,
+        it belongs to the user and stays.
         """
         if self.intact(name):
             self._remove(name)
@@ -512,7 +514,9 @@ class OwnedFolder:
         self.mark.writing.clear()
 
     def _entries(self) -> list[str]:
-        """Return the names of the journal's files, and of the logs of Slurm tasks."""
+        """Return the names of the files that record finished points and searches (the journal),
+        and of the logs of Slurm tasks.
+        """
         names = [*self._names(JOURNAL), *self._names(SUBMITTED)]
         return [name for name in names if self.mark.is_entry(name)]
 

@@ -22,7 +22,9 @@ from isthmus.files import refuse_unless_file, unwritable
 LOCK = ".isthmus.lock"
 """Name of the locked file; it contains its holder, and stays, empty, when the lock is free."""
 DOES_ALL, COLLECTS = "does all of this run", "collects this run"
-"""Descriptions of the work of a process that holds a folder alone for a long time."""
+"""Words that describe the work of a process that holds a folder alone for a long time, for
+messages to other processes.
+"""
 TRIES, TRY_S = 5, 0.02
 """Number of attempts to take a lock, and seconds between two attempts; `holder_of` holds the lock
 briefly.
@@ -63,7 +65,9 @@ class BusyError(IsthmusError):
     """Error: another process holds the lock of the folder."""
 
     def __init__(self, folder: Path, holder: Holder | None, reason: str = "") -> None:
-        """Name the holder, if it is known, and say what to do; `reason` replaces this text."""
+        """Create an error text that names the process that holds the lock, if known, and
+        advises what to do. `reason` replaces this text.
+        """
         # The holder is unknown if several processes share the lock: these write no names.
         who = holder or "another process, or one that does a part of this run,"
         reason = reason or (

@@ -16,13 +16,15 @@ from isthmus.value import Value
 
 Truth = bool | None
 DIGITS = range(3, 7)
-"""Numbers of significant digits that are tried until different values look different."""
+"""Numbers of significant digits, of which the first is used with which different values look
+different.
+"""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """The outcome of a comparison: whether the claim holds (`None` if undecided), and the numbers
-    that decide it.
+    """The outcome of a comparison of numbers: whether the claim holds (`None` if undecided),
+    and the comparison as text.
     """
 
     holds: Truth
@@ -60,7 +62,7 @@ def all_of(parts: Iterable[Truth]) -> Truth:
 
 
 def greater(a: Value, b: Value) -> Truth:
-    """Return whether `a` is greater than `b`; values with an uncertainty may leave this undecided."""
+    """Return whether `a` is greater than `b`; None if a value is unknown or this is undecided."""
     if a.value is None or b.value is None:
         return None
     (a_low, a_high), (b_low, b_high) = a.ends, b.ends
@@ -70,8 +72,8 @@ def greater(a: Value, b: Value) -> Truth:
 
 
 def alike(a: Value, b: Value, tolerance: Tolerance) -> Truth:
-    """Return whether two values differ by no more than the tolerance. A relative tolerance refers
-    to the larger value.
+    """Return whether two values differ by no more than the tolerance; None if a value is unknown or
+    this is undecided. A relative tolerance refers to the larger value.
 
     The excess over the tolerance grows with the distance of the two values. So it is largest at two
     of the ends, and smallest where the intervals are nearest to each other.

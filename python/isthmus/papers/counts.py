@@ -45,7 +45,7 @@ def counted(rows: Iterable[tuple[Row, str]]) -> list[str]:
 
 
 def _by_verdict(verdicts: list[str]) -> str:
-    """Return the number of rows with each verdict: ``12 reproduced, 9 not reproduced``."""
+    """Return the number of rows with each verdict, as text: ``12 reproduced, 9 not reproduced``."""
     parts = []
     for verdict in VERDICTS:
         if number := verdicts.count(verdict):

@@ -29,7 +29,7 @@ class Pace:
     """
 
     def __init__(self, now: float) -> None:
-        """Start to measure the speed of a run. `now` is the time of a monotonic clock in seconds."""
+        """Start to measure the speed of a run; `now` is the time of a monotonic clock in seconds."""
         self.progress = Progress()
         """The latest progress."""
         self._began = now
@@ -129,7 +129,9 @@ def _with_state(parts: list[str], state: str, clock: str, most: int) -> list[str
 
 
 def _first_fitting(choices: list[list[str]], most: int) -> list[str]:
-    """Return the first of these lists of line parts that fits into `most` columns, or the last."""
+    """Return the first of these lists of words for a progress line that fits into `most`
+    columns, or the last list.
+    """
     return next((each for each in choices if columns(GAP.join(each)) <= most), choices[-1])
 
 

@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from isthmus.results.collection import Results
 
 UNSTEADY = ("saturated", "collapsed")
-"""Verdicts of points whose times depend on the length of the run."""
+"""Verdicts on points that reach no steady state, so that their times depend on the length of
+the run.
+"""
 SATURATION = "saturation"
-"""Name in the table, as a measure, of the load at which a machine saturates."""
+"""Name of the measure in the comparison table for the load at which a machine saturates."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,7 @@ class Comparison:
         return pl.DataFrame(dict(zip(schema, cells, strict=True)), schema=schema)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Export the table for readers of Arrow."""
+        """Export the table of the comparison to readers of the Arrow format."""
         return self.table.__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:

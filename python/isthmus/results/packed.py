@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 BATCH = 256
-"""Number of lists that are unpacked at a time, which limits memory to some megabytes."""
+"""Number of lists that are unpacked at a time: this limits the memory for them to some
+megabytes.
+"""
 
 
 class Bins(msgspec.Struct, frozen=True):
@@ -59,7 +61,9 @@ class ChannelUse(msgspec.Struct, frozen=True, rename={"from_": "from"}):
 
     @property
     def is_link(self) -> bool:
-        """Whether the part is a channel with two ends, not a disk, device, interface or server."""
+        """Whether the channel is a link with two ends, and not a place: a disk, device,
+        interface or server.
+        """
         return self.kind not in PLACES
 
 
@@ -81,7 +85,8 @@ def bin_columns(
 
 
 def channel_columns(packed: Sequence[msgspec.Raw]) -> tuple[list[str], dict[str, NDArray[Any]]]:
-    """Return the kinds of channels, and the channels of many points, one after another.
+    """Return the names of all kinds of channels, and the channels of many points in columns, one
+    point after another.
 
     The columns are the fields of `ChannelUse`: ``kind`` is a position among the kinds; ``from`` and
     ``to`` are -1, and numbers NaN, instead of None. ``lengths`` is the number of channels of each

@@ -9,7 +9,9 @@ from isthmus.results.schema import AxisValue, PointResult, RunResult, SearchResu
 from isthmus.wording import measure_label, measure_subject
 
 VARIANTS = 12
-"""The maximum number of points shown as variants, not as a curve, in a run with searches."""
+"""Maximum number of points that a run with searches shows as single variants; more points form
+a curve.
+"""
 MOST = 200
 """The maximum number of points drawn in a curve: more cannot be distinguished, and slow browsers.
 """
@@ -28,7 +30,9 @@ class Series:
     search: SearchResult | None = None
     """The saturation search that belongs to this series; None if there is none."""
     searches: list[SearchResult] = field(default_factory=list, repr=False)
-    """All saturation searches that belong to points of the series; several if x is not the load."""
+    """All saturation searches that belong to points of the series. There are several if the x
+    axis is not the load.
+    """
 
     def values(self, view: View, measure: str) -> list[tuple[float, PointResult]]:
         """Return (x, point) for each point that has a mean or a model value of this measure."""
@@ -95,12 +99,12 @@ class View:
 
     @cached_property
     def thinned(self) -> View:
-        """This view with fewer points in long curves, for drawing; everything else is the same."""
+        """The same view with fewer points in long curves, for drawing."""
         return replace(self, series=[each.thinned() for each in self.series])
 
     @cached_property
     def measures(self) -> list[str]:
-        """Names of all measures that any point of the run has, in the order of the result."""
+        """Names of all measures that occur at any point of the run, in the order of the results."""
         names: dict[str, None] = {}
         for point in self.run.points:
             names.update(dict.fromkeys(m.name for m in point.measures))
@@ -124,7 +128,9 @@ class View:
 
     @cached_property
     def of_jobs(self) -> bool:
-        """Whether the run has jobs, so that the names of measures begin with a job's name."""
+        """Whether the run consists of jobs. If so, the names of its measures begin with the
+        name of a job.
+        """
         return any(point.jobs for point in self.run.points)
 
     def label(self, measure: str) -> str:
@@ -237,8 +243,8 @@ def search_label(run: RunResult, search: SearchResult) -> str:
 
 
 def axis_text(run: RunResult, axis: int, value: AxisValue, machine: int) -> str:
-    """Return the value of an axis as text; a label that ends in a letter is shortened to it
-    (``b = 2``).
+    """Return the value of an axis as text: ``b = 2`` if the label of the axis ends in the
+    letter ``b``; the words of the machine instead if it has any for the value.
     """
     field_ = run.axes[axis]
     own = run.machines[machine].axis_words(field_.key)

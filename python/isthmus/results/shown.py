@@ -49,13 +49,15 @@ def compared_point(view: View, series: Series) -> PointResult | None:
 
 
 def histogram_of(view: View, series: Series, name: str) -> Histogram | None:
-    """Return the distribution of a measure at the compared point of a series."""
+    """Return the distribution of a measure at the point of a series that is compared with other
+    series; None if there is none.
+    """
     point = compared_point(view, series)
     return next((h for h in point.histograms if h.measure == name), None) if point else None
 
 
 def histogram_unit(view: View, name: str) -> str:
-    """Return the unit of the distributions of a measure."""
+    """Return the unit of the values in the distributions of a measure."""
     return next(h.unit for p in view.run.points for h in p.histograms if h.measure == name)
 
 
@@ -65,7 +67,9 @@ def has_bandwidth(view: View) -> bool:
 
 
 def rates(view: View) -> list[str]:
-    """Return the names of the measures of accepted bandwidth, that of the I/O servers first."""
+    """Return the names of all measures that are accepted bandwidths, that of the I/O servers
+    first; none without jobs.
+    """
     return [m for m in judged(view) if m.endswith(".accepted")] if view.of_jobs else []
 
 
@@ -77,18 +81,20 @@ def has_traffic(point: PointResult, name: str) -> bool:
 
 
 def loaded_point(series: Series) -> PointResult | None:
-    """Return the point with node data and the highest load at which messages still arrive."""
+    """Return the point with the highest load among those at which messages still arrive and
+    which have results for single nodes; None if there is none.
+    """
     have = [p for p in series.points if p.nodes and not p.collapsed]
     return max(have, key=lambda p: p.load or 0.0, default=None)
 
 
 def has_nodes(view: View) -> bool:
-    """Return whether any point has node data."""
+    """Return whether the run has results for single nodes at any point."""
     return any(loaded_point(s) for s in view.series)
 
 
 def has_channels(view: View) -> bool:
-    """Return whether any point has utilisations of channels."""
+    """Return whether the run has utilisations of channels at any point."""
     return any(p.channels for p in view.run.points)
 
 

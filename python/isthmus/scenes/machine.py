@@ -28,7 +28,9 @@ def variants(view: View) -> list[Variant]:
 
 
 def all_at_work(drawn: Sequence[tuple[Series, PointResult]]) -> list[tuple[Series, PointResult]]:
-    """Return points at which the most jobs run together, since these load a machine most."""
+    """Return those points at which the largest number of jobs run together: they load a machine
+    most.
+    """
     most = max((len(p.active) for _, p in drawn), default=0)
     return [(s, p) for s, p in drawn if len(p.active) == most]
 
@@ -47,7 +49,9 @@ def ceiling(shown: Iterable[Variant]) -> float:
 
 
 def uses(channels: Iterable[ChannelUse]) -> Use:
-    """Return the utilisation of each link: the larger one of its two directions."""
+    """Return the utilisation of each link between two nodes: the larger of those of its two
+    directions.
+    """
     used: Use = {}
     for each in channels:
         if each.from_ is not None and each.to is not None:

@@ -79,8 +79,8 @@ def send_array(
     stream = job.stream("transmit", settings)
 
     def start_send(buffer: NDArray[Any]) -> Future[None] | None:
-        """Start to send a piece, which is in `buffer`, on the transfer thread. Return the future of
-        the completion, or None as `submit` does.
+        """Start to send a piece, which is in `buffer`, on the transfer thread. Return its future;
+        None if the buffer is empty.
         """
         return job.submit(lambda: stream.send_run(buffer, timeout=timeout), buffer)
 

@@ -12,7 +12,9 @@ from isthmus.streams.errors import RefusedError, StreamsError, TimedOutError
 
 R = TypeVar("R")
 PAUSES = (0.01, 0.5)
-"""Seconds between two attempts, and between two status requests: at first, and at most."""
+"""Seconds between attempts to connect, and between status requests: the first pause and the
+longest one.
+"""
 KINDS = ("raw:", "tcp:", "udp:")
 """Prefixes of destinations to which a connection with a remote peer is made."""
 

@@ -11,9 +11,11 @@ from isthmus.sweeps.workers import Timing
 SEARCH_POINTS = 20
 """Number of points that a search counts as, if no search or no point has finished yet."""
 RECENT = 200
-"""Maximum number of finished points, and of searches, whose durations form the mean duration."""
+"""Number of the latest finished points from whose durations the mean duration is computed, and
+the same for searches.
+"""
 LATE_S = 60.0
-"""Length in seconds of the recent period over which the mean number of busy threads is taken."""
+"""The number of busy threads is averaged over this recent period, in seconds."""
 
 
 def remaining_s(missing: Selection, timings: Iterable[Timing], at_work: int, now: float) -> float:
@@ -47,8 +49,8 @@ def remaining_s(missing: Selection, timings: Iterable[Timing], at_work: int, now
 
 
 def remaining_alone_s(missing: Selection, ended: Mapping[str, float], began: float) -> float | None:
-    """Return the seconds until points and searches are done, for a process that is alone in a
-    folder and records no times.
+    """Return the estimated seconds until the remaining points and searches are done, if one process
+    alone works on the folder and records no durations. Return None while unknown.
 
     Args:
         missing: units that are in progress or still to do.

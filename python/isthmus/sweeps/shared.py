@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from isthmus.results.collection import Results
 
 EXPIRY_S = 60.0
-"""Seconds without a heartbeat of a process after which another takes over its point or search."""
+"""A process takes over another one's point or search after this many seconds without a
+heartbeat.
+"""
 
 
 @dataclass(frozen=True)

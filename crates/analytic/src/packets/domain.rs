@@ -30,7 +30,8 @@ pub const FEW: usize = 4;
 /// Largest [`Load::stretch`] for which a response shorter than the preceding pause is inside the domain.
 pub const SHORT_STRETCH_MAX: f64 = 1.2;
 
-/// Smallest share of a link's bandwidth that the buffer behind it must permit, in networks other than fat trees.
+/// Smallest share of a link's bandwidth that the buffer at its end must sustain for the model to be valid, in networks
+/// other than fat trees.
 pub const LET_THROUGH_MIN: f64 = 0.3;
 
 /// Text that says why the model is not valid if nodes run several jobs: their messages wait for one another at the
@@ -185,8 +186,8 @@ mod tests {
         }
     }
 
-    /// Checks that a response time shorter than the client's pause is in the domain only for pauses that vary and for
-    /// light load.
+    /// Checks that the model is valid for a response time shorter than the client's pause only if the pauses vary and
+    /// the load is light.
     #[test]
     fn responses_shorter_than_their_pause_need_pauses_that_vary_and_light_load() {
         let outside = |stretch, response, pause, is_equal| {

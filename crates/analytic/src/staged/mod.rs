@@ -68,10 +68,10 @@ pub enum ManyLanes {
     General,
 }
 
-/// A group of channels that carry statistically the same traffic.
+/// A group of channels whose traffic is statistically the same, so that one queue models each of them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Group {
-    /// Number of lanes of each channel.
+    /// Number of lanes of each channel of the group.
     pub lanes: u32,
     /// Number of channels in the group.
     pub channels: f64,
@@ -95,8 +95,7 @@ pub struct Visit {
     /// Probability that a message that reaches this stage in state `from` crosses the group. The
     /// waits of a message after an earlier channel are computed from it.
     pub given: f64,
-    /// The state, below [`STATES`], of the messages to which this crossing applies; `None` for any
-    /// state.
+    /// State (a number below [`STATES`]) that a message must have for this crossing; `None` for any state.
     pub from: Option<usize>,
     /// The state of the messages after the crossing.
     pub to: usize,

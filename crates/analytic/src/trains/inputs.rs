@@ -45,7 +45,7 @@ pub(super) struct FirstWait {
     pub(super) fixed: f64,
     /// Share of the link's time that messages from other inputs use.
     pub(super) others: f64,
-    /// Ratio of the transmission time of packets on the link to that without waits.
+    /// Factor by which waits lengthen the time that the link takes for a packet.
     pub(super) relative_time: f64,
 }
 
@@ -55,7 +55,7 @@ impl FirstWait {
         (self.fixed + self.others * train.on_link(self.relative_time).before_last).max(0.0)
     }
 
-    /// Return the wait of a packet in the middle of a train.
+    /// Return the wait of a packet in the middle of a train of packets.
     fn middle_wait(&self, train: &Train) -> f64 {
         (self.fixed + self.others * train.on_link(self.relative_time).before_last / 2.0).max(0.0)
     }
@@ -66,7 +66,7 @@ impl FirstWait {
 pub(super) struct Crossing<'a> {
     pub(super) to: u32,
     pub(super) rates: &'a Vec<f64>,
-    /// Utilisation of the previous link by these messages, if waits do not slow that link down.
+    /// Utilisation of the previous link by this traffic, if no waits lengthen the transmissions on that link.
     pub(super) own: f64,
     pub(super) first: FirstWait,
 }

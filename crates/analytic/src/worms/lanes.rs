@@ -2,8 +2,8 @@
 
 use super::inflow::{Inflow, LANES_MAX, LENGTHS};
 
-/// Points in time at which the model evaluates the held lanes, as shares of the longest mean remaining time. The
-/// largest point is 2, since remaining times are below twice their mean.
+/// Points in time at which the model computes how many lanes are held, as multiples of the longest mean remaining time.
+/// The largest is 2: remaining times are below twice their mean.
 pub(super) const POINTS: [f64; 26] = [
     0.0, 0.001, 0.0017, 0.0028, 0.0046, 0.0077, 0.013, 0.022, 0.036, 0.06, 0.1, 0.2, 0.32, 0.44,
     0.56, 0.68, 0.8, 0.92, 1.04, 1.16, 1.28, 1.4, 1.55, 1.7, 1.85, 2.0,
@@ -16,8 +16,8 @@ pub(super) const HELD_MAX: f64 = 0.999;
 /// lanes are neglected.
 const LONGEST: usize = 4 * LANES_MAX as usize + 8;
 
-/// Return the share of the worms in service that still hold their lanes after `time`. The remaining time of each worm
-/// is uniform up to twice its mean. `kinds` are the loads and mean remaining times of kinds of worms.
+/// Return the share of the worms in service that still hold their lanes after `time`. `kinds` are the loads and mean
+/// remaining times of kinds of worms. A remaining time is uniform between 0 and twice its mean.
 pub(super) fn still_held<'a>(kinds: impl Iterator<Item = &'a (f64, f64)>, time: f64) -> f64 {
     let (mut all, mut still_held) = (0.0, 0.0);
     for (load, left) in kinds.filter(|(load, _)| *load > 0.0) {
@@ -43,8 +43,8 @@ pub(super) fn time_to_first(inflows: &[Inflow], lanes: u32) -> f64 {
 pub(super) struct InputLanes {
     kinds: [(f64, f64); LENGTHS],
     load: f64,
-    /// Whether the lanes belong to a previous channel. If false, worms start at the channel, and any number of them may
-    /// wait.
+    /// Whether the lanes belong to a previous channel. If false, the worms start at this channel, and any number of
+    /// them may wait.
     channel: bool,
     /// Probabilities that 0, 1, ... of the lanes have a worm for the channel.
     held: Vec<f64>,
@@ -129,7 +129,7 @@ pub(super) fn load_behind(leads: &[InputLanes], lanes: u32) -> f64 {
 
 /// Distribution of the number of lanes, among those that lead to a channel, that have a worm for the channel.
 struct LaneDistribution {
-    /// Coefficient q is the probability that q lanes have a worm for the channel.
+    /// Entry q is the probability that q lanes have a worm for the channel.
     shares: [f64; LONGEST],
     used: usize,
     lanes: usize,

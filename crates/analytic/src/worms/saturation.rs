@@ -1,4 +1,5 @@
-//! The saturation load of a network, and the load at which a channel carries flits all the time.
+//! Computes the load at which a network of channels saturates, and the load at which a channel carries flits all the
+//! time.
 
 use super::network::Network;
 

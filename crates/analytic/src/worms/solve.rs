@@ -14,7 +14,7 @@ pub struct Solved {
     pub(super) waits: Vec<Moments>,
     /// For each step, the wait of an answer for other answers of the same batch.
     pub(super) batch_wait: Vec<Moments>,
-    /// For each group of requests, the time in which they gather into batches; empty in the first pass.
+    /// For each group of requests: the length of the interval in which requests form a batch; empty in the first pass.
     pub(super) gathering: Vec<f64>,
     /// For each step of the paths, the sum of a worm's waits at later steps.
     waits_after: Vec<Moments>,
@@ -61,7 +61,7 @@ impl Network {
         })
     }
 
-    /// Return the solution of the network for a load of zero.
+    /// Return the waits in the network at load zero: none.
     pub(super) fn idle(&self) -> Solved {
         let slots: usize = self.inputs.iter().map(Vec::len).sum();
         Solved {
@@ -75,7 +75,7 @@ impl Network {
         }
     }
 
-    /// Solve a channel after all later channels, and return its utilisation.
+    /// Compute the waits at a channel from those at all later channels, and return its utilisation.
     fn solve_channel(&self, channel: u32, load: f64, solved: &mut Solved) -> f64 {
         for &number in &self.steps_on[channel as usize] {
             solved.waits_after[number as usize] = self.waits_after(number, solved);
@@ -190,7 +190,7 @@ impl Network {
         length.plus(&solved.waits_after[step as usize])
     }
 
-    /// Return the sum of a worm's waits at the steps that follow step `number` of its path.
+    /// Return the total wait of a worm at all steps of its path after step `number`.
     fn waits_after(&self, number: u32, solved: &Solved) -> Moments {
         let step = &self.steps[number as usize];
         let slots = &self.slots_of[number as usize];
@@ -293,13 +293,12 @@ mod tests {
         assert!((solved.utilisation[0] - held).abs() < 1e-12);
         let saturation = network.saturation(1e-6).expect("worms are sent");
         let bound = network.bound().expect("worms are sent");
-        // In total, both sources wait as in one queue.
+        // The saturation load is almost that of one queue in which all worms of both sources wait.
         assert!(saturation <= bound && saturation > 0.0049);
     }
 
-    /// Checks that a channel uses no more lanes than its inputs can fill. A source with one lane, a channel with two,
-    /// and one that another source shares: the two lanes are never held at the same time, so the result is that for one
-    /// lane.
+    /// Checks that a channel uses no more lanes than its inputs can fill. Only one lane of the channel can be held at a
+    /// time, because the source before it has one lane. So two lanes give the same result as one.
     #[test]
     fn usable_lanes_are_limited_by_the_inputs() {
         let headers = |lanes: u32| {
@@ -319,8 +318,8 @@ mod tests {
         assert!(refused.is_err());
     }
 
-    /// Checks that the waits on all channels of a route to one lane add up to the wait of M/D/1. Worms of equal length
-    /// that all go to one lane wait as in M/D/1, wherever they wait.
+    /// Checks that the waits on all channels of a route to one lane add up to the wait in an M/D/1 queue: worms of
+    /// equal length that all go to one lane wait for one another as in one queue, on whichever channels.
     #[test]
     fn waits_on_the_way_to_one_lane_add_up_to_md1() {
         for (lanes, inputs, most) in [(1, 2, 0.02), (1, 5, 0.02), (2, 1, 1e-9), (2, 2, 0.05)] {
@@ -353,7 +352,8 @@ mod tests {
         let solved = whole.solve(1.0);
         let wait = |step: usize| solved.waits[whole.slots_of[step][0] as usize];
         assert!(wait(1).mean > 0.0 && wait(0).mean > 0.0);
-        // One fifth of the worms that cross channel 3 arrive over channel 1; their wait for the others is common.
+        // One fifth of the worms that cross channel 3 arrive over channel 1. They share the waits for the other four
+        // fifths.
         let others = 0.8 * wait(1).third;
         assert!((solved.shared_waits[1].third / others - 1.0).abs() < 1e-9);
         // No other worms cross channel 1, so the wait that the worms share is the same at channel 1 as at channel 3.
@@ -365,7 +365,7 @@ mod tests {
             ),
             (1.0, 1.0)
         );
-        // If half of the worms leave the common route, two worms share a wait with a probability of one quarter.
+        // Let half of the worms leave the common route: two worms then share a wait with a probability of one quarter.
         let mut halved = whole.steps.clone();
         halved.push(step(4, Vec::new()));
         halved[1].next = vec![(0.5, 3), (0.5, 4)];

@@ -11,8 +11,8 @@ use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::{Arrivals, Io, Job, JobsTraffic, Targets, Traffic};
 use std::borrow::Cow;
 
-/// Latencies that results contain for each job. `response` starts when a message is requested, `network` when the
-/// message is handed to the network, and `packet` when a packet is injected.
+/// Latencies that results contain for each job. `response` counts from the request of a message, `network` from its
+/// handover to the network, and `packet` from the injection of a packet.
 const QUANTITIES: [&str; 3] = ["response", "network", "packet"];
 
 /// Unit in which results show the rates of jobs.
@@ -29,8 +29,8 @@ pub fn names(traffic: &JobsTraffic) -> Vec<String> {
         .collect()
 }
 
-/// Return whether a job runs in phases, such as rounds of a collective operation or checkpoints. A phase ends
-/// when its last process ends.
+/// Return whether a job runs in phases: rounds of a collective operation, or checkpoints. A phase ends when all
+/// processes of the job have ended it.
 fn has_phases(job: &Job) -> bool {
     matches!(
         job.traffic,
@@ -42,7 +42,8 @@ fn has_phases(job: &Job) -> bool {
     )
 }
 
-/// Return, for each job, the index of its phase latency in `names`, or `None` for a job without phases.
+/// Return, for each job, the index of its phase latency in the list that `names` returns; `None` for a job without
+/// phases.
 fn phase_indices(traffic: &JobsTraffic) -> Vec<Option<usize>> {
     let mut next = QUANTITIES.len() * traffic.jobs.len();
     let jobs = traffic.jobs.iter();
@@ -60,12 +61,12 @@ pub(crate) fn is_io(layout: &Layout, job: &Job) -> bool {
     job.traffic.stores_on(&layout.servers)
 }
 
-/// Return whether a job reads from devices behind I/O servers or writes to them.
+/// Return whether a job reads from the storage devices of I/O servers or writes to them.
 pub(crate) fn stores(traffic: &JobsTraffic, layout: &Layout, job: &Job) -> bool {
     traffic.storage.is_some() && is_io(layout, job)
 }
 
-/// Kind of the parts of a machine with which the nodes of a job exchange data.
+/// Where the data of a job is delivered to or comes from: nodes, I/O servers, or devices behind these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Endpoint {
     /// The nodes exchange data with nodes that are not I/O servers.
@@ -122,7 +123,7 @@ fn offered(arrivals: Arrivals) -> Option<f64> {
     }
 }
 
-/// Return the number of nodes of a job that send requests: all except the hot node.
+/// Return the number of nodes of a job that send requests: all but the hot node, which only receives.
 fn client_count(job: &Job, nodes: &[u32]) -> usize {
     let hot = match &job.traffic {
         Traffic::Io(Io {
@@ -151,7 +152,7 @@ pub(crate) struct Measured {
 struct Properties {
     /// Endpoints of the data transfers of each job: nodes, servers or devices.
     data: Vec<Endpoint>,
-    /// Whether each job is an open loop.
+    /// Whether each job is an open loop, which does not wait for completions.
     open: Vec<bool>,
     /// Index of each job's phase latency in the names of latencies; `None` for jobs without phases.
     phases: Vec<Option<usize>>,
@@ -249,7 +250,7 @@ impl Measured {
         job.is_some_and(|job| self.traffic.jobs[job].active)
     }
 
-    /// Return the flows whose backlog shows saturation.
+    /// Return the flows of demands whose backlog is tested for saturation: one for each job, and one for all I/O servers.
     pub fn flows(&self) -> &[FlowInfo] {
         &self.flows
     }
@@ -354,7 +355,7 @@ impl Measured {
     }
 }
 
-/// The state of an observer of jobs between two parts of a run.
+/// The counts of an observer of jobs, which are kept between the parts of a run.
 #[derive(Debug)]
 pub(crate) struct ObserverState {
     properties: Properties,
@@ -372,13 +373,13 @@ impl ObserverState {
         }
     }
 
-    /// Set the counts of bytes carried for each node to 0, at the end of the warm-up.
+    /// Reset the count of carried bytes of each node to 0 when the warm-up ends.
     pub fn restart_counts(&mut self) {
         self.sent.fill(0);
     }
 
-    /// Return the ages of the phases and messages that are still open at the end of the run. A closed loop requests
-    /// a message and hands it over at the same time, so both latencies of the message have the same age.
+    /// Return the ages of the phases and messages that are incomplete at the end of the run. In a closed loop a message
+    /// is requested and handed over at the same time, so both of its latencies have the same age.
     pub fn unended(&self, open: &Open) -> Vec<Unended> {
         let phases = open.phases.iter().filter_map(|phase| {
             Some(Unended {
@@ -449,7 +450,7 @@ impl Observer for Recording<'_> {
         self.carry(stored.job as usize, stored.client, stored.bytes);
     }
 
-    /// Record the latencies of a message that is complete.
+    /// Record the latencies of a completed message of a job.
     fn completed(&mut self, completed: &Completed) {
         let (job, recorders) = (completed.job as usize, &mut *self.recorders);
         recorders.delivered += 1;

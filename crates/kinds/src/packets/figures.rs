@@ -1,4 +1,4 @@
-//! Utilisation of links and nodes, for the results.
+//! Computes the utilisation of the links and nodes of a packet network, for the results.
 
 use super::Fabric;
 use super::credits::Spread;
@@ -107,7 +107,7 @@ pub(crate) fn uses(
     }
 }
 
-/// Return the mean time of a packet on a link, in ticks; 0 without packets.
+/// Return the mean time for which a packet occupies a link, in ticks; 0 if the link had no packets.
 fn packet_ticks(counted: &[Counted], link: u32) -> f64 {
     let counts = counted.iter().map(|counted| &counted.counts);
     let (ticks, packets) = counts.fold((0, 0), |(ticks, packets), counts| {

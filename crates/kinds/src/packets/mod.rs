@@ -2,7 +2,7 @@
 //! machine provides the topology as a [`Fabric`].
 
 mod capacity;
-// Analytic estimate for clients with a limit on their messages in flight.
+// Analytic estimate for closed loops: clients with a limit on their messages in flight.
 mod closed_loops;
 // Throughput that the buffer behind a link sustains.
 mod credits;
@@ -23,7 +23,7 @@ mod loads;
 mod message;
 // Reads the parameters of a network from a scenario file.
 mod network;
-// Reports of scenario fields that have no effect.
+// Reports those fields of a scenario that have no effect.
 mod no_effect;
 // Remarks on limits on the number of messages in flight.
 mod outstanding;
@@ -92,12 +92,13 @@ pub fn jobs(
     Ok(traffic)
 }
 
-/// Topology of a network: its links, the routes of packets and the distances between nodes.
+/// What the analysis of packet networks needs to know of a topology: the links, the routes of packets and the distances
+/// between nodes.
 pub trait Fabric: Debug + Send + Sync + 'static {
     /// Type of the routes that packets may take.
     type Routes: Routes + Debug + Send + Sync + 'static;
 
-    /// Return the routes of packets, which simulations share.
+    /// Return the routing rules, which all simulations of the network share.
     fn routes(&self) -> &Arc<Self::Routes>;
 
     /// Return the parameters of links, switches and interfaces.
@@ -108,7 +109,7 @@ pub trait Fabric: Debug + Send + Sync + 'static {
         self.routes().node_count()
     }
 
-    /// Return all links, in the order of their numbers.
+    /// Return all links of the network, in the order of their numbers.
     fn links(&self) -> impl Iterator<Item = Link>;
 
     /// Return the number of switches on a route between two different nodes.
@@ -124,7 +125,8 @@ pub trait Fabric: Debug + Send + Sync + 'static {
         Some([1, 1])
     }
 
-    /// Return whether [`shares`](Self::shares) returns all links that packets cross. True by default.
+    /// Return whether [`shares`](Self::shares) returns all links that packets cross, so that the load of each link is
+    /// known. True by default.
     fn is_followed(&self) -> bool {
         true
     }
@@ -134,8 +136,8 @@ pub trait Fabric: Debug + Send + Sync + 'static {
         Time::ZERO
     }
 
-    /// Return the bundles of parallel links that packets from `from` to the nodes `to` cross; all destinations are
-    /// equally likely. A link that a routing rule determines is a bundle by itself.
+    /// Return the bundles of parallel links that packets from node `from` to the nodes `to` cross, if all these
+    /// destinations are equally likely. A link that a routing rule determines is a bundle by itself.
     fn shares(&self, from: u32, to: &[u32]) -> Vec<Crossed>;
 
     /// Return the bundle of parallel links with this number.
@@ -148,13 +150,13 @@ pub trait Fabric: Debug + Send + Sync + 'static {
 /// A link in one direction.
 #[derive(Debug)]
 pub struct Link {
-    /// Kind of the link, as results name it.
+    /// Kind of the link, by its name in results.
     pub kind: String,
     /// Vertex at which the link starts: a node, or a switch numbered after the nodes.
     pub from: u32,
     /// Vertex at which the link ends: a node, or a switch numbered after the nodes.
     pub to: u32,
-    /// Rank of the kind of link; a packet crosses links in the order of their ranks.
+    /// Position of this kind of link in the order in which packets cross the kinds of links.
     pub order: (u8, u32),
     /// Whether the link starts at a node.
     pub out_of_node: bool,

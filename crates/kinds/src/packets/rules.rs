@@ -44,7 +44,7 @@ pub(crate) fn rules(spec: &NetworkSpec, classes: u32) -> Rules {
     }
 }
 
-/// Return the number of links of each node.
+/// Return the number of links that connect each node to switches; it is the same for all nodes.
 pub(super) fn node_links(fabric: &impl Fabric) -> f64 {
     f64::from(fabric.routes().node_links(0).links)
 }

@@ -80,7 +80,7 @@ impl<F: Fabric> Runs for NetworkForJobs<F> {
         self.0.node_count()
     }
 
-    /// Return the time of a message of a job on an idle network, in ns.
+    /// Return the time in ns that a message of a job takes if the network is idle otherwise.
     fn alone_ns(&self, _: &Measured, asks: &PredictableJob<'_>) -> f64 {
         let (network, switches) = (self.0.network().spec(), self.0.switches_at_most());
         let rules = rules(network, self.0.routes().classes());
@@ -92,7 +92,7 @@ impl<F: Fabric> Runs for NetworkForJobs<F> {
         times.transfer + times.turn + f64::from(switches) * ns(self.0.longest_delay())
     }
 
-    /// Return the demand on each part of the packet network, and the supply of the part.
+    /// Return the demand of the jobs on each part of the packet network, and the capacity of the part.
     fn capacity(&self, jobs: &Measured) -> Capacity {
         let devices = self.devices(jobs);
         capacity::capacity(&*self.0, &jobs.traffic, &jobs.layout, devices.as_ref())
@@ -115,7 +115,7 @@ impl<F: Fabric> Runs for NetworkForJobs<F> {
     }
 }
 
-/// Return the counts of the use of links, interfaces and devices by a simulation.
+/// Return the counters of the links, network interfaces and storage devices in a simulation.
 fn counts<W: Routes>(simulation: &Simulation<W>) -> Counts {
     let counters = simulation.counted();
     let occupancies = |cycles: &[u64], times: &[u64]| -> Vec<Occupancy> {

@@ -141,7 +141,7 @@ fn shape_problem(settings: &Settings, shape: &Shape, error: &RingsError) -> Prob
             format!("no path from node {from} to node {to}: no chain of rings joins them"),
             "let every ring have a node in common with another".to_owned(),
         ),
-        // All other errors were reported when the values were read.
+        // Other errors should not occur: they were reported when the values were read.
         other => {
             let key = match shape {
                 Shape::Rings(_) => "machine.rings",
@@ -153,7 +153,7 @@ fn shape_problem(settings: &Settings, shape: &Shape, error: &RingsError) -> Prob
     settings.problem(key, problem, hint)
 }
 
-/// Check that the fabric allows the routing, and return the routing.
+/// Return the routing if the fabric allows it, and otherwise a problem for the scenario file.
 fn routing(settings: &Settings, routing: Routing, shape: &Shape) -> Result<Routing, Problem> {
     let no_dimensions = matches!(shape, Shape::Manhattan { .. } | Shape::Rings(_));
     if routing == Routing::DimensionOrder && no_dimensions {
@@ -247,7 +247,8 @@ fn check_lengths(settings: &Settings, spec: &SciSpec) -> Result<(), Problem> {
     if spec.echo <= spec.overhead {
         return Ok(());
     }
-    // The target node puts the echo in the place of the send packet on the ring, so it must not be longer (section 2).
+    // Refuse an echo that is longer: the target node writes it over the send packet on the ring (section 2 of the SCI
+    // paper).
     Err(settings.problem(
         "machine.echo",
         format!(

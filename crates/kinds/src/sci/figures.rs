@@ -23,7 +23,7 @@ pub struct SciSummary {
     pub dead_rings: Vec<u32>,
     /// Coordinates x and y at which to draw each node; empty above 4096 nodes.
     pub places: Vec<(f64, f64)>,
-    /// Choice among shortest paths, in words.
+    /// Rule by which packets choose among the shortest paths, in words.
     pub routing: String,
     /// Mean number of links of a path under uniform traffic.
     pub mean_links: f64,
@@ -124,7 +124,7 @@ pub(super) fn uses(
     }
 }
 
-/// Return the offered and accepted load of each node. `gb_per_s` is the load of one transaction per cycle, in GB/s.
+/// Return the offered and accepted load of each node in GB/s. `gb_per_s` is the load of one transaction per cycle.
 pub(super) fn nodes(counted: &[Counted], gb_per_s: f64) -> Vec<NodeUse> {
     let count = counted.first().map_or(0, |first| first.counts.nodes.len());
     if count > LISTED_MAX as usize {

@@ -35,7 +35,7 @@ const NETWORK: usize = 1;
 /// Index of the latency of transactions with a response in [`NAMES`].
 const RESPONSE: usize = 2;
 
-/// The flow whose backlog shows saturation: transactions of all nodes.
+/// The flow of demands whose backlog shows saturation: the transactions of all nodes together.
 const FLOWS: &[FlowInfo] = &[FlowInfo {
     name: Cow::Borrowed("packets"),
     sample_every: 16,
@@ -45,7 +45,7 @@ const FLOWS: &[FlowInfo] = &[FlowInfo {
 /// Minimum length of a run whose stability is judged, in zero-load times across the fabric.
 const CROSSINGS_MIN: u64 = 50;
 
-/// An SCI fabric that is ready to be simulated, with the cache of its link loads.
+/// An SCI fabric that is ready to be simulated, with a cache of the load of each link.
 #[derive(Debug, Clone)]
 pub struct Built {
     machine: Arc<Machine>,
@@ -53,7 +53,7 @@ pub struct Built {
 }
 
 impl Kind for Sci {
-    /// SCI fabric with its routes, ready to be simulated.
+    /// An SCI fabric and its routes, from which simulations are started.
     type Built = Built;
     /// Properties of the SCI fabric that results contain.
     type Summary = SciSummary;
@@ -108,7 +108,7 @@ impl Built {
         Arc::clone(&self.machine)
     }
 
-    /// Return the fabric with its routes.
+    /// Return the fabric, including the routes between its nodes.
     pub fn machine(&self) -> &Machine {
         &self.machine
     }
@@ -138,7 +138,8 @@ fn flaw(error: MachineError) -> Flaw {
     }
 }
 
-/// Return the scenario field that causes an error in the construction of the rings, and a hint how to correct it.
+/// Return the scenario field that causes an error in the construction of the rings, and advice on how to correct the
+/// field.
 fn rings_cause(error: &isthmus_topology::rings::RingsError) -> (&'static str, &'static str) {
     use isthmus_topology::rings::RingsError as Error;
     match error {
@@ -209,8 +210,8 @@ impl Subject for Point {
         self.machine.fabric().live_nodes().len() as u64
     }
 
-    /// Return the number of packets that the delays of the fabric can contain at once: a link carries a symbol per
-    /// cycle.
+    /// Return the number of packets that can be under way on the links of the whole fabric at once because of their
+    /// delays: a link carries one symbol per cycle.
     fn held_by_delays(&self, _flow: usize) -> u64 {
         let symbols = u64::from(self.machine.lengths(&self.traffic).request).max(1);
         let links = self.machine.fabric().links().len() as u64;
@@ -259,7 +260,7 @@ impl Subject for Point {
         Some(self.load_gb_per_s())
     }
 
-    /// Return the estimates of the analytic model for this point of a sweep.
+    /// Return the results of the analytic model for this point of a sweep.
     fn overlay(&self) -> Overlay {
         let (machine, traffic, patterns) = (&self.machine, &self.traffic, &self.patterns);
         self.overlay
@@ -267,9 +268,10 @@ impl Subject for Point {
             .clone()
     }
 
-    /// Return the demand on each part of the SCI fabric, and the supply of the part.
+    /// Return the demand of the traffic on each part of the SCI fabric, and the capacity of the part.
     fn capacity(&self) -> Capacity {
-        // Visiting all pairs of a large fabric is too slow for a check.
+        // Compute the estimates of the model only for small fabrics: visiting all pairs of nodes of a large one is too
+        // slow for a check.
         let quick = analysis::is_quick(&self.machine, &self.traffic);
         let overlay = if quick {
             self.overlay()

@@ -41,7 +41,7 @@ impl ChannelKind {
         Self::IoToPe,
     ];
 
-    /// Return the name of a kind of channel in results.
+    /// Return the name of this kind of channel, as results use it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::PeInject => "pe_inject",
@@ -74,7 +74,7 @@ pub struct ChannelName {
 pub struct Layout {
     pub(crate) cube: Hypercube,
     pub(crate) io_cube: IncompleteHypercube,
-    /// First number of the block of each kind of channel, and the end of the last block.
+    /// First channel number of each kind of channel, in the order of the kinds, and the number after the last channel.
     first: [ChannelId; 10],
     lanes: [u32; 9],
 }

@@ -27,7 +27,7 @@ pub enum RoutedError {
         /// The switches of the cycle, in order.
         switches: Vec<u32>,
     },
-    /// A route that does not end within the stated largest length.
+    /// The route between two nodes did not end within the maximum length of a route.
     #[error("the way from node {from} to node {to} does not end")]
     Endless {
         /// Source of the route.
@@ -101,8 +101,8 @@ impl<W: Routes> Routed<W> {
         })
     }
 
-    /// Check that packets cannot deadlock, with the first theorem of Dally and Seitz, over all links and
-    /// classes of channels.
+    /// Check that packets cannot deadlock, by the first theorem of Dally and Seitz: the dependencies between all
+    /// virtual channel classes of all links must form no cycle.
     fn check_waiting(&self) -> Result<(), RoutedError> {
         let classes = self.routes.classes();
         let channel = |&(run, class): &(Run, u16)| (run.first * classes) as usize + class as usize;
@@ -206,7 +206,7 @@ impl LocalView for Idle {
         0
     }
 
-    /// Return the bytes that wait for a group of parallel links: always 0.
+    /// Return the bytes that wait for a group of parallel links: 0, as routes do not depend on the load.
     fn waiting(&self, _: u32) -> u64 {
         0
     }

@@ -92,7 +92,7 @@ impl SciSpec {
     }
 }
 
-/// Length in bytes of the shortest data block of IEEE 1596; longer blocks are multiples of it.
+/// Length in bytes of the shortest data block in IEEE 1596 (SCI); the length of every longer block is a multiple of it.
 pub const BLOCK: u64 = 16;
 
 /// Parameters for the split of job messages into SCI transactions.

@@ -41,7 +41,8 @@ impl Default {
 /// Rule that determines a default word from other fields.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Following {
-    /// Keys of fields, each with the default word if this field is set. The first field that is set decides.
+    /// Keys of fields, each with the default word that applies if the file sets this field. The first of them that is
+    /// set decides.
     pub given: Vec<(String, &'static str)>,
     /// Key of the field whose value determines the default if no field of `given` is set.
     pub selector: String,
@@ -85,7 +86,7 @@ pub struct Field {
 }
 
 impl Field {
-    /// Return the description of a field that always has an effect.
+    /// Describe a field, which has an effect in every scenario unless the caller adds a condition.
     pub fn new(
         key: &str,
         holds: &'static dyn AnyType,
@@ -145,7 +146,7 @@ impl Field {
         Self { meaning, ..self }
     }
 
-    /// Set the example value of the field, as written in a file.
+    /// Set the example of a value, in the notation of the scenario file, and return the field description.
     pub fn such_as(mut self, example: &'static str) -> Self {
         self.example = Some(example);
         self
@@ -163,7 +164,8 @@ impl Field {
         }
     }
 
-    /// Return whether the field belongs to `[machine]` or `[workload]`.
+    /// Return whether the field belongs to the tables `[machine]` or `[workload]`, which describe a machine and its
+    /// work.
     pub(crate) fn is_of_machine(&self) -> bool {
         ["machine", "workload"]
             .iter()

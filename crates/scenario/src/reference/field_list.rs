@@ -102,7 +102,7 @@ fn info_of(form: &str, field: &Field) -> FieldInfo {
     }
 }
 
-/// Return a row of the field reference (documentation) for a group of fields, such as any axis.
+/// Return a row of the field reference (documentation) for a group of fields, such as the axes of a sweep.
 fn row(key: &str, holds: &str, default: &str, range: &str, meaning: &str) -> FieldInfo {
     FieldInfo {
         key: key.to_owned(),

@@ -139,8 +139,8 @@ pub(crate) fn read(
     })
 }
 
-/// Replace the axis over failures by an axis of variants with the failures of the machines. Return whether
-/// there was an axis over failures.
+/// Replace the axis over failures, if there is one, by an axis of variants: one for each machine after a failure.
+/// Return whether there was such an axis.
 pub(crate) fn resolve(
     kind: &Row,
     base: &mut Settings,
@@ -218,7 +218,8 @@ pub(crate) fn resolve(
     let merged = merged_axes(&machines, &found);
     let mut values = Vec::new();
     for (machine, states) in &found {
-        // Merged axes contribute all of their values, other axes only the first one.
+        // Return whether a value contributes to the result: all values of merged axes do, of other axes only the first
+        // one.
         let first =
             |(axis, at): (usize, &AxisValue)| merged[axis] || *at == machines[axis].values[0];
         if machine.iter().enumerate().all(first) {
@@ -289,8 +290,8 @@ impl Settings {
     }
 }
 
-/// Set the fields that the kind of machine requires with an axis over failures, unless the file or an axis
-/// sets them.
+/// Give those fields their values that every axis over failures needs for this kind of machine, unless the file or an
+/// axis sets the fields.
 fn set_accompanying_fields(
     base: &mut Settings,
     axes: &[Axis],
@@ -306,7 +307,7 @@ fn set_accompanying_fields(
     Ok(())
 }
 
-/// Return the axes at these positions in the list.
+/// Return copies of the axes at the positions `places` of the list.
 fn axes_at(axes: &[Axis], places: &[usize]) -> Vec<Axis> {
     places.iter().map(|&place| axes[place].clone()).collect()
 }
@@ -329,7 +330,7 @@ fn merged_axes(machines: &[Axis], found: &[(Vec<AxisValue>, Vec<State>)]) -> Vec
         .collect()
 }
 
-/// Return the state of a machine after a failure as a value of an axis of variants.
+/// Convert the state of a machine after a failure to a value of a sweep axis of variants.
 fn value_of(
     base: &Settings,
     machine: &[AxisValue],

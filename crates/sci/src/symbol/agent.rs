@@ -7,8 +7,8 @@ use crate::{Handler, Source};
 use isthmus_kernel::{Cycles, Id};
 
 impl<T: Copy> Engine<T> {
-    /// Generate the packets of the client of `node` that are due, and admit the packets that find a
-    /// slot.
+    /// Generate the packets of the client of `node` whose time has come, and admit each packet if
+    /// it finds a free slot.
     pub(super) fn generate<H: Handler<Tag = T>>(&mut self, node: usize, handler: &mut H) {
         while let Some(&(time, packet)) = self.clients[node].scheduled.front()
             && time == self.now
@@ -50,8 +50,8 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// Put a packet of the client into a free slot of its output queue. Return whether there is
-    /// one.
+    /// Put a packet of the client into a free slot of its output queue. Return false, and change
+    /// nothing, if there is no free slot.
     fn admit(&mut self, packet: PacketId, exit: Exit) -> bool {
         if self.is_full(exit, self.rules.client_slots) {
             return false;
@@ -105,7 +105,8 @@ impl<T: Copy> Engine<T> {
         self.slots += 1;
     }
 
-    /// Remove the packet in transfer from its input queue once it has passed the crossbar.
+    /// If the packet in transfer has passed the crossbar completely, remove it from its input
+    /// queue.
     #[inline]
     pub(super) fn finish_transfer(&mut self, port: usize) {
         let input = &mut self.inputs[port];

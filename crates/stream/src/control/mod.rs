@@ -105,7 +105,8 @@ pub struct Manager {
     next_group: u32,
     pub(crate) schedulers: [Scheduler; 2],
     pub(crate) memory: NetworkMemory,
-    /// Cut links, with the work that waits for each: stream, index of the buffer, work.
+    /// Links that have lost their socket, each with the work that waits for a new one: stream,
+    /// index of the buffer, work.
     cut: BTreeMap<LinkId, Vec<(StreamId, usize, Work)>>,
     pub(crate) free_buffers: BTreeSet<u32>,
     next_buffer: u32,
@@ -173,7 +174,7 @@ impl Manager {
         })
     }
 
-    /// Registers an application with these limits.
+    /// Registers a new application with these limits on its resources, and returns its number.
     pub fn add_application(&mut self, limits: Limits) -> AppId {
         let app = AppId(self.next_app);
         self.next_app += 1;
@@ -229,7 +230,8 @@ impl Manager {
             }
             return Some(order);
         }
-        // Acknowledgements come last, so that one covers all packets that arrived before the poll.
+        // Send acknowledgements after all other orders, so that one acknowledges all packets that
+        // arrived before this call.
         while let Some(id) = self.acknowledge_due.pop_first() {
             let Some(connection) = self.connections.get(&id) else {
                 continue;
@@ -281,17 +283,17 @@ impl Manager {
         self.report_stalls();
     }
 
-    /// Sets the current time to `now`, unless that is earlier.
+    /// Sets the manager's clock to `now`, unless `now` is before its present time.
     pub(crate) fn advance(&mut self, now: Instant) {
         self.now = self.now.max(now);
     }
 
-    /// Queues an event for the application.
+    /// Queues an event that the driver reports to the application.
     pub(crate) fn push_event(&mut self, event: Event) {
         self.events.push_back(event);
     }
 
-    /// Creates an order to the driver to do `work`, with the next order number.
+    /// Returns a new order to the driver: the work that it must do, with the next order number.
     fn order(&mut self, work: Work) -> Order {
         let id = OrderId(self.next_order);
         self.next_order += 1;
@@ -304,8 +306,9 @@ impl Manager {
         self.orders.push_back(order);
     }
 
-    /// Issues an order to the driver whose completion the driver reports. A striping unit (SU) of a
-    /// cut link waits for the link.
+    /// Issues an order to the driver, and remembers its purpose until the driver reports
+    /// completion. If the order moves a striping unit (SU) over a cut link, it is kept back until
+    /// the link has a new socket.
     pub(crate) fn order_task(&mut self, task: Task, work: Work) {
         if let Task::Fetch(stream, slot, su) | Task::Deliver(stream, slot, su) = task
             && let Some(waiting) = self.cut.get_mut(&su.link)

@@ -15,7 +15,7 @@ pub(super) struct Dependencies {
     cube: IncompleteHypercube,
     added: Vec<(usize, usize)>,
     known: HashSet<(usize, usize)>,
-    /// Remaining number of steps that the reachability tests may take.
+    /// Number of steps that all further reachability tests together may still take.
     work_left: u64,
 }
 
@@ -45,8 +45,8 @@ impl Dependencies {
         self.work_left == 0
     }
 
-    /// Return whether the dependency of link `next` on link `held` belongs to the cube's own routing
-    /// or has been added.
+    /// Return whether the dependency of link `next` on link `held` is already known: it belongs to the cube's own
+    /// routing or was added.
     pub(super) fn contains(&self, held: usize, next: usize) -> bool {
         self.known.contains(&(held, next))
             || base::depends(self.cube, self.cube.hop(held), self.cube.hop(next))

@@ -1,4 +1,4 @@
-//! Pairs of nodes whose route crosses a failed link or node.
+//! Pairs of nodes in a hypercube whose route crosses a failed link or node.
 
 use super::CubeFaults;
 

@@ -152,8 +152,8 @@ fn foreign_format(words: &[Word]) -> Option<GraphProblem> {
     let parameter = first.split_once('=').map_or("", |(name, _)| name);
     // Parameter names of a Slurm file may have any case (topology.conf(5)).
     let slurm = ["switchname", "blockname"].contains(&parameter.to_ascii_lowercase().as_str());
-    // The output format is described in ibnetdiscover(8) of infiniband-diags, "Topology file format"; options -l and -p
-    // change it.
+    // The reader accepts the format of ibnetdiscover(8) of infiniband-diags, section "Topology file format", without
+    // the options -l and -p, which change it.
     let guid = [
         "vendid",
         "devid",
@@ -292,7 +292,8 @@ fn entries(text: &str) -> Option<Vec<(String, String)>> {
     }
 }
 
-/// Read a quoted text, or a bare word up to the next punctuation, at the start of `text`. Return it and the rest.
+/// Read a quoted text, or a word up to the next punctuation mark, at the start of `text`. Return it and the rest of
+/// `text`, or `None` if there is none.
 fn scalar(text: &str) -> Option<(String, &str)> {
     let Some(quote) = text.chars().next().filter(|char| "'\"".contains(*char)) else {
         let end = text.find([',', ':', '{', '}', '[', ']', '\'', '"'])?;

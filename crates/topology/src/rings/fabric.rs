@@ -249,11 +249,8 @@ impl Fabric {
         self.first_link[ring as usize] + position
     }
 
-    /// Return the numbers of the links that leave a node, one for each ring of the node, ordered by
-    /// ring.
-    ///
-    /// # Panics
-    /// The node does not exist.
+    /// Return the numbers of the links that leave a node in the order of their rings. Each ring of
+    /// the node has one such link.
     pub fn links_from(&self, node: u32) -> impl ExactSizeIterator<Item = u32> + '_ {
         self.leaving[self.leaving_range(node)].iter().copied()
     }
@@ -309,7 +306,7 @@ impl Fabric {
         Some(coordinates.collect())
     }
 
-    /// Return the failed nodes and links of the fabric, ascending, each once.
+    /// Return all failed nodes and links of the fabric, each once, in ascending order.
     pub fn faults(&self) -> &Faults {
         &self.faults
     }

@@ -57,7 +57,7 @@ pub(super) struct LinePath {
     pub offset: Offset,
     /// Number of the node at the end of the path.
     pub end: u32,
-    /// Number of the line's ring in the direction of increasing coordinates.
+    /// Number of the ring along this line with links in the direction of increasing coordinates.
     ring: u32,
 }
 
@@ -69,7 +69,7 @@ impl LinePath {
 }
 
 impl Grid {
-    /// Return the arrangement of a torus. The sizes must be 1 or more and their product below 2^32.
+    /// Return a torus with rings of this kind. The sizes must be 1 or more, and their product must be below 2^32.
     pub fn new(kind: Kind, sizes: &[u32]) -> Self {
         let node_count = sizes.iter().product();
         let rings_per_line = if kind == Kind::TwoWay { 2 } else { 1 };
@@ -149,7 +149,8 @@ impl Grid {
         self.combine_coordinates(node, offset, |node, offset, size| (node + offset) % size)
     }
 
-    /// Return the node whose coordinates are the difference of `to` and `from`, modulo the sizes.
+    /// Return the node whose coordinates are those of `to` minus those of `from`, each modulo the size of its
+    /// dimension.
     pub fn difference(&self, from: u32, to: u32) -> u32 {
         self.combine_coordinates(from, to, |from, to, size| (to + size - from) % size)
     }
@@ -211,7 +212,7 @@ impl Grid {
         let up = to + around - from;
         let down = size - up;
         let both = self.kind != Kind::OneWay;
-        // The code avoids a branch, because the shorter direction is unpredictable.
+        // Select without a branch: which direction is shorter is unpredictable for the processor.
         let back = both & (down < up);
         Some(Offset {
             hops: select_unpredictable(back, down, up),
@@ -245,7 +246,8 @@ impl Grid {
         let axis = &self.axes[dimension];
         let below = |node, dimension| self.step(node, dimension, Direction::Down);
         match (self.kind, dimension, direction) {
-            // The face whose lower left corner is node f has the number f.
+            // A ring goes round a square of four nodes (a face). The face whose lower left corner is node f has the
+            // number f.
             (Kind::Faces, 0, Direction::Up) => node,
             (Kind::Faces, 0, Direction::Down) => below(below(node, 0), 1),
             (Kind::Faces, _, Direction::Up) => below(node, 0),

@@ -1,4 +1,5 @@
-//! Link loads and the check for waiting cycles, computed over all pairs of nodes of a fabric.
+//! Link loads of a fabric, and the check whether packets can wait for one another in a cycle, computed over all pairs
+//! of nodes.
 
 use super::Routes;
 use super::averages::{LinkLoads, Sums};

@@ -28,7 +28,8 @@ impl Grid {
                     };
                     let intact = |direction| works(path.ring(direction));
                     let direction = intact_direction(path.offset, intact, choose)?;
-                    // Lines of one dimension share no ring with those of another dimension.
+                    // The links along this dimension are one segment, because no ring has links of
+                    // two dimensions.
                     out.push(Segment {
                         ring: path.ring(direction),
                         hops: path.offset.hops,
@@ -149,7 +150,8 @@ impl Grid {
     }
 }
 
-/// Add links to a path. Links on the ring of the last segment extend it.
+/// Append `hops` links on a ring to a path. If the last segment of the path is on this ring,
+/// lengthen it.
 pub(super) fn extend(path: &mut Vec<Segment>, ring: u32, hops: u32) {
     match path.last_mut() {
         Some(last) if last.ring == ring => last.hops += hops,
@@ -178,7 +180,7 @@ fn pick_direction(directions: [Direction; 2], choose: &mut impl FnMut(u32) -> u3
     directions[choose(2) as usize]
 }
 
-/// The remaining links of a path along one dimension.
+/// The links of a path that are still to come along one dimension.
 #[derive(Clone, Copy)]
 struct Leg {
     dimension: usize,
@@ -186,7 +188,7 @@ struct Leg {
     hops: u32,
 }
 
-/// The remaining links of a path along each dimension in which two nodes differ.
+/// The links of a path that are still to come, along each dimension in which two nodes differ.
 struct Legs {
     legs: [Leg; MAX_DIMENSIONS],
     count: usize,

@@ -1,4 +1,4 @@
-//! Routes of up*/down* routing, which lead up a tree and then down.
+//! Routes of up*/down* routing: each leads up a tree of switches first, and then only down.
 
 use super::neighbors::Neighbors;
 use super::{Apart, Form};
@@ -14,8 +14,8 @@ use crate::{Wiring, distance};
 #[derive(Debug, Clone)]
 pub struct UpDown {
     switches: u32,
-    /// Next switch, and whether the hop to it leads down. The index combines whether the packet has gone down, the
-    /// destination switch, and the current switch.
+    /// Table of next switches, each with whether the hop to it leads down. The index consists of whether the packet has
+    /// gone down before, the destination switch and the current switch.
     next: Vec<(u32, bool)>,
     /// Number of ordered pairs of switches by the number of links of their route.
     hops: Vec<u64>,
@@ -24,7 +24,8 @@ pub struct UpDown {
 /// Entry of the table of next switches if no route exists.
 const NO_ROUTE: (u32, bool) = (u32::MAX, false);
 
-/// Rank the switches by their distance from the switch with the most neighbours, the lowest of several.
+/// Return the ranks of all switches: their distances from the switch with the most neighbours. Of several such
+/// switches, it is the one with the lowest number.
 pub(super) fn ranks(beside: &Neighbors) -> Ranks {
     let switches = beside.switches();
     let most = (0..switches).max_by_key(|&at| (beside.of(at).len(), switches - at));
@@ -34,7 +35,7 @@ pub(super) fn ranks(beside: &Neighbors) -> Ranks {
 impl UpDown {
     /// Name of this routing in results.
     pub const NAME: &str = "one of the shortest ways up a tree, then down";
-    /// The reason why packets cannot deadlock, for results.
+    /// Text in results on why packets cannot deadlock.
     pub const REASON: &str = "no way leads up after it has led down";
 
     /// Return the up*/down* routes of a network of this form and wiring.
@@ -110,8 +111,8 @@ impl UpDown {
         (next != NO_ROUTE).then_some(next)
     }
 
-    /// Return the number of ordered pairs of switches by the number of links of their route, pairs of a switch and
-    /// itself included.
+    /// Return the number of ordered pairs of switches at each distance: entry n counts the pairs with a route of n
+    /// links. Entry 0 counts the pairs of a switch and itself.
     pub fn hops(&self) -> &[u64] {
         &self.hops
     }

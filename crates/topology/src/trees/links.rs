@@ -1,4 +1,5 @@
-//! Directed links of a fat tree: their numbers, ends and names.
+//! Directed links of a fat tree: how they are numbered, the vertices at their ends, and their
+//! names.
 
 use std::fmt;
 use std::ops::Range;
@@ -54,7 +55,7 @@ pub(super) struct Crossing {
     pub level: usize,
     /// Position of the lower vertex within its level.
     pub index: u32,
-    /// Port up of the lower vertex.
+    /// Number of the lower vertex's port up to which the link is connected.
     pub port: u32,
 }
 

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 pub(super) struct Sent {
     /// Time at which the rank generated the message.
     pub(super) asked: Cycles,
-    /// Time at which the rank hands the message to its network interface.
+    /// Time at which the rank hands this message to its network interface.
     pub(super) time: Cycles,
     /// Rank of the receiver.
     pub(super) to: u32,
@@ -29,7 +29,7 @@ pub(super) struct Pace {
     overhead: Cycles,
     /// Whether all ranks start a round together.
     pub(super) together: bool,
-    /// Largest number of steps of a round that a rank may have under way.
+    /// Maximum number of steps of a round that a rank may have under way at a time.
     steps: u32,
     /// Largest number of messages that a rank may have under way.
     messages: Outstanding,
@@ -85,7 +85,7 @@ pub(super) struct Round {
 struct Step {
     /// Number of messages that this rank sends in the step and that are not complete.
     unsent: u32,
-    /// Number of messages of other ranks in the step that have not arrived at this rank.
+    /// Number of messages from other ranks that this rank still awaits in the step.
     awaited: u32,
 }
 
@@ -103,7 +103,7 @@ pub(super) struct Member {
     first: u64,
     /// The steps that have started, from step number `first`.
     started: VecDeque<Step>,
-    /// Number of started steps that are not done.
+    /// Number of steps that the rank has started but not finished.
     unfinished: u32,
     /// For each step that has not started, in order: the number of messages that have already arrived for the step.
     early: VecDeque<u32>,
@@ -253,8 +253,8 @@ impl Member {
         unsent.into()
     }
 
-    /// Return the number and start time of the present round, or `None` while the rank has ended
-    /// its round and waits for the other ranks.
+    /// Return the number and the start time of the rank's present round. Return `None` if the rank has ended the round
+    /// and waits for other ranks.
     pub(super) fn open_round(&self, plan: &Plan) -> Option<(u64, Cycles)> {
         (!self.waits_for_all).then(|| (self.first / plan.steps(), self.round))
     }

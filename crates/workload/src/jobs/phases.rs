@@ -3,12 +3,13 @@
 use isthmus_kernel::Cycles;
 use std::collections::VecDeque;
 
-/// A phase that all processes of a job have ended. The phase ends when the last process ends it.
+/// A phase of a job that has ended: all of its processes have ended it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Phase {
     /// Index of the job in the list of all jobs.
     pub job: u32,
-    /// Time at which the first process started the phase. A checkpoint starts when it is due.
+    /// Time at which the first process started the phase. If the phase is a checkpoint, the time at which the
+    /// checkpoint was due.
     pub start: Cycles,
     /// Time at which the last process ended the phase.
     pub end: Cycles,
@@ -42,7 +43,7 @@ impl Phases {
         }
     }
 
-    /// Return the number of processes.
+    /// Return the number of processes of the job.
     pub(super) fn processes(&self) -> u32 {
         self.processes
     }
@@ -71,7 +72,7 @@ impl Phases {
         if phase.running > 0 {
             return None;
         }
-        // A process that ends a phase has also ended all earlier phases.
+        // The oldest open phase is the one that ends, because a process that ends a phase has ended all earlier ones.
         self.ended += 1;
         self.open.pop_front().map(|phase| (phase.start, phase.end))
     }
@@ -98,7 +99,7 @@ impl Phases {
 mod tests {
     use super::*;
 
-    /// Checks that a phase counts as open from the time at which its first process enters it.
+    /// Checks that a phase counts as started at the earliest time at which one of its processes entered it.
     #[test]
     fn a_phase_is_open_from_its_first_process_on() {
         let mut phases = Phases::new(3);

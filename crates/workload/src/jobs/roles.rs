@@ -58,7 +58,7 @@ pub(super) fn overhead(traffic: &Traffic) -> Time {
     }
 }
 
-/// Return the clients of traffic that is not a collective operation.
+/// Return the processes that send the messages of a job. The traffic must not be a collective operation.
 pub(super) fn clients(traffic: &Traffic, nodes: &[u32], servers: &[u32], tick: Time) -> Clients {
     let writes = |asking, sizes| Clients {
         asking,

@@ -55,7 +55,8 @@ pub enum Mapping {
     Shared,
 }
 
-/// The choice of the nodes of one job. A node is available if it is not an I/O server or if the mapping is shared.
+/// Rule that chooses the nodes of one job among the available nodes. A node is available if it is not an I/O server or
+/// if jobs may share it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JobNodes {
     /// The job has all available nodes.

@@ -1,4 +1,4 @@
-//! Source of the packets of each node: times and destinations.
+//! Generates the packets of each node: their times and their destinations.
 
 use crate::gaps::Gaps;
 use crate::others::Others;
@@ -141,7 +141,7 @@ impl PacketSource {
         &self.senders
     }
 
-    /// Return the mean gap between two packets of a node, in cycles.
+    /// Return the mean time between two packets of a node, in cycles.
     pub fn mean_gap(&self) -> f64 {
         self.mean
     }

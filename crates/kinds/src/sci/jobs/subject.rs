@@ -43,7 +43,7 @@ impl Kind for SciJobs {
     }
 }
 
-/// An SCI fabric as a machine that jobs run on.
+/// An SCI fabric on which jobs run, and the rule that splits their messages into transactions.
 #[derive(Debug)]
 struct FabricForJobs {
     machine: Arc<Machine>,

@@ -5,7 +5,7 @@ use std::fmt;
 /// Maximum number of layers of virtual channels in a list, which is the maximum number of channels per link.
 pub(super) const LAYERS_MAX: u16 = 16;
 
-/// A route: at one switch, the next switch for a range of destinations.
+/// An entry of a routing table: at switch `at`, the next switch for a range of destinations.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Route {
     pub at: u32,
@@ -25,13 +25,14 @@ impl fmt::Debug for Route {
     }
 }
 
-/// The routes from every switch to every other. The routes that packets use lead to their destinations and cannot
-/// deadlock.
+/// A complete list of routes between switches. Every route that a packet uses leads to its destination, and the routes
+/// cannot deadlock.
 #[derive(Debug)]
 pub struct Listing<'r> {
     pub(super) routes: &'r [Route],
     pub(super) switches: u32,
-    /// Index of the route in the list, by destination switch and current switch; `u32::MAX` if no route exists.
+    /// Index in `routes` of the route from each switch to each destination switch, the destinations first; `u32::MAX`
+    /// if no route exists.
     pub(super) of: Vec<u32>,
     pub(super) layers: u16,
 }
