@@ -30,7 +30,9 @@ FORMS = ("png", "svg")
 
 
 def shown(value: object) -> str:
-    """Return a value for a message, cut to one line; errors of its `repr` are caught."""
+    """Return a value as one short line for an error message; if its `repr` fails, return the
+    name of its type.
+    """
     try:
         text = flat(repr(value))
     except Exception:

@@ -9,7 +9,7 @@ class IsthmusError(Exception):
     """An error that the user can fix; the command line prints it in one line and exits with 2."""
 
     def __str__(self) -> str:
-        """Return the message in one line."""
+        """Return the error message, in a form that fits on one line."""
         # File names and messages of libraries may contain line breaks.
         return one_line(super().__str__())
 
@@ -29,7 +29,7 @@ def meant(word: str, known: Iterable[str], otherwise: str, likeness: float = 0.6
 
 
 LONGEST = 1000
-"""Maximum characters of an error that is printed in full."""
+"""Maximum number of characters of an error message that is printed in full; longer ones are cut."""
 
 
 def one_line(message: str) -> str:

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 TICK_S = 0.1
 """Seconds between progress updates."""
 CANCEL_S = 60.0
-"""Seconds that a cancelled run may take to end, before its error is reported anyway."""
+"""Maximum time in seconds for a cancelled run to end; after it, the error is reported while the
+run may still work.
+"""
 
 
 class Stopped(Exception):  # noqa: N818 - an interruption, not an error
@@ -47,7 +49,9 @@ class Stopped(Exception):  # noqa: N818 - an interruption, not an error
 
 @dataclass
 class Job:
-    """A run: a scenario's text with changes, a seed, a number of threads."""
+    """A run that can be started: a scenario's text with changes, a seed, and the number of
+    threads.
+    """
 
     text: str
     file: str
@@ -186,7 +190,9 @@ class Job:
         from isthmus.parts import RunSpec, run
 
         def tell(points: int, total: int, state: str) -> None:
-            """Report the progress of the executor."""
+            """Report the progress of the executor to the watch: points done of `total`, and its
+            state in words.
+            """
             title = self.title or self.name
             self.watch(Progress("simulating", points, total, title=title, state=state))
 
@@ -333,7 +339,9 @@ class Job:
         return before is not None and now is not None and now > before
 
     def _memory_bytes(self) -> float | None:
-        """Return the memory bound in bytes; None if it depends on the worker."""
+        """Return the memory bound of simulations in bytes; None if it depends on the worker
+        that runs them.
+        """
         if (given := self.memory or self.share) is not None:
             return ask(_core.memory_amount, given)
         return None if self.elsewhere else _core.memory_bound()
@@ -351,8 +359,8 @@ class Job:
         state = json.loads(experiment.progress())
         done, others = state["points_done"], state["elsewhere"]
         return Progress(
-            # Finished points mean simulating as well: a process that runs a part builds simulated
-            # machines on demand.
+            # Show "simulating" also if points are finished: a process that runs a part of a run
+            # builds simulated machines on demand.
             "simulating" if state["begun"] or done or others else "building",  # codespell:ignore
             done,
             state["points_total"],

@@ -45,14 +45,16 @@ TRIALS = 8
 
 @dataclass(frozen=True)
 class Point:
-    """A point of a scenario's sweep: its measurements on this machine, or why there are none."""
+    """A point of a scenario's sweep: its measurements on this machine, or the reason why it was
+    not measured.
+    """
 
     at: dict[str, str]
     """Values of the axes of the sweep at the point, by the names of the axes."""
     missing: str | None
     """Reason why the point cannot be measured here, or None."""
     each: tuple[float, ...] = ()
-    """Measured MB/s of each repetition."""
+    """Measured throughput in MB/s, for each repetition."""
 
     @property
     def median(self) -> float:
@@ -157,7 +159,7 @@ def measure(
 
 
 def _bytes_for(once: Callable[[int], dict[str, Any]], seconds: float) -> int:
-    """Return the number of bytes to move so that a repetition of a measurement takes `seconds`."""
+    """Return how many bytes a repetition must move to take at least `seconds`, found by trials."""
     least = 1
     for _ in range(TRIALS):
         took = once(least)

@@ -82,8 +82,8 @@ impl<'c> Log<'c> {
         self.follow_ups(ReportKind::Delivered, number, complete)
     }
 
-    /// Returns the follow-ups that an event of message `number` triggers; their delays count from
-    /// `since`.
+    /// Returns the messages to offer because message `number` was generated or delivered at
+    /// `since`, each with the time at which it is due.
     fn follow_ups(&self, what: ReportKind, number: usize, since: Cycles) -> FollowUps<'c> {
         let offers = self.case.offers.iter().enumerate();
         offers
@@ -92,12 +92,13 @@ impl<'c> Log<'c> {
             .collect()
     }
 
-    /// Returns the size of message `number`, for an engine that does not report it.
+    /// Returns the size of message `number` in the test case, for an engine that does not report
+    /// sizes.
     pub fn size(&self, number: usize) -> u32 {
         self.case.offers[number].size
     }
 
-    /// Returns whether the handler has finished, and the run must stop.
+    /// Returns whether the engine has made as many reports as wanted, so that the run must stop.
     pub fn is_finished(&self) -> bool {
         self.reports.len() >= self.finish_after
     }

@@ -40,7 +40,7 @@ impl Roots {
         self.0.iter().map(|(path, _)| path.as_path())
     }
 
-    /// Return the directory of the first export root.
+    /// Return the open directory of the first export root; `None` if there are no export roots.
     #[must_use]
     pub fn first(&self) -> Option<&OwnedFd> {
         self.0.first().map(|(_, opened)| opened)

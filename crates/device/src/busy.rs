@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 pub struct Busy {
     /// Total length in cycles of the busy spans that are over and were removed from `ahead`.
     done: Cycles,
-    /// Busy spans that may reach beyond the present, in the order of time. Adjacent spans are merged.
+    /// Busy spans that may reach beyond the present, in the order of time; spans without a gap between them are one.
     ahead: VecDeque<(Cycles, Cycles)>,
     /// Number of uses of the device so far, including future ones.
     uses: u64,
@@ -39,7 +39,7 @@ impl Busy {
         self.done + spans.map(part).sum::<Cycles>()
     }
 
-    /// Return the number of uses of the device, including those of requests that wait.
+    /// Return how often the device was used, including the uses for requests that still wait.
     pub fn uses(&self) -> u64 {
         self.uses
     }

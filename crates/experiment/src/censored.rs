@@ -59,9 +59,9 @@ impl<'a> CensoredObservations<'a> {
         unended::are_late(self.all_ages(), mean, used)
     }
 
-    /// Return the percentiles of the measure with this `summary`, in cycles. The value and the lower end of
-    /// an interval treat censored observations as completed at the end of the run. The upper end treats them
-    /// as longer than all completed observations.
+    /// Return percentiles in cycles that include the censored observations, for the measure with this `summary`. The
+    /// value and the lower end of an interval treat censored observations as completed at the end of the run. The upper
+    /// end treats them as longer than all completed ones.
     pub fn percentiles(
         &self,
         summary: &Summary,

@@ -31,7 +31,7 @@ pub enum JournalError {
         /// Error of the operating system.
         error: io::Error,
     },
-    /// The content of a file of the journal was changed after it was written.
+    /// A file of the journal was changed after the run had written it.
     #[error(
         "{path}:{line}: {} damaged ({problem}); delete this file{}, all others stay",
         describe_file(path).0, describe_file(path).1
@@ -55,7 +55,7 @@ pub enum JournalError {
         /// Name of a property in which the run of the file differs.
         what: String,
     },
-    /// A worker's result does not belong to this run.
+    /// A worker process has sent a result that does not belong to this run.
     #[error(
         "{name}: what a worker has computed is not used ({what} differs); give all of them the same \
          isthmus and the same scenario"
@@ -102,7 +102,8 @@ impl JournalError {
     }
 }
 
-/// Return two phrases for an error message: the kind of the journal file, and the purpose of deleting it.
+/// Return two phrases for an error message about a file of the journal: what the file contains, and the purpose of
+/// deleting it.
 fn describe_file(path: &Path) -> (&'static str, &'static str) {
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     match &*name {
@@ -115,7 +116,7 @@ fn describe_file(path: &Path) -> (&'static str, &'static str) {
     }
 }
 
-/// Return advice for the user on a file that cannot be read or written.
+/// Return advice for the user, as the end of an error message, on a file that cannot be read or written.
 pub(crate) fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
@@ -213,7 +214,7 @@ impl Journal {
         }
     }
 
-    /// Return the folder of the journal; `None` if the journal has no folder.
+    /// Return the folder of the journal; `None` if the journal is in memory.
     pub fn folder(&self) -> Option<&Path> {
         self.folder.as_deref()
     }
@@ -380,7 +381,7 @@ impl Journal {
         })
     }
 
-    /// Check an entry that another process has sent, and return its content.
+    /// Check that an entry that another process has sent belongs to this run, and return its content.
     fn check_received<'b>(&self, entry: &Entry, bytes: &'b [u8]) -> Result<&'b [u8], JournalError> {
         envelope::opened(&self.run, entry, bytes).map_err(|mismatch| JournalError::Elsewhere {
             name: entry.name.clone(),
@@ -391,7 +392,7 @@ impl Journal {
         })
     }
 
-    /// Store the file of an entry: in the folder if the entry is `lasting`, or else in memory.
+    /// Store the file of an entry: in the journal's folder if `lasting` is true, or else in memory.
     fn store(&self, entry: &Entry, bytes: Vec<u8>, lasting: bool) -> Result<(), JournalError> {
         let (Some(path), Some(temporary), true) =
             (self.path(entry), self.temporary_path(entry), lasting)
@@ -446,7 +447,7 @@ fn mismatch_error(path: &Path, mismatch: Mismatch) -> JournalError {
     }
 }
 
-/// Return whether `path` itself, without following links, is of the given type.
+/// Return whether `path` is of the given type. A symbolic link is not followed.
 fn is_of_type(path: &Path, is: impl Fn(&fs::FileType) -> bool) -> Result<bool, JournalError> {
     let found = retry_stale(|| fs::symlink_metadata(path)).map_err(|error| JournalError::Io {
         path: path.to_owned(),

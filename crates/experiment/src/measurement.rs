@@ -18,8 +18,7 @@ use isthmus_statistics::{Error, Judgement, SaturationTest, Verdict, more_work};
 use isthmus_units::Time;
 use rayon::prelude::*;
 
-/// Minimum factor by which a run grows from one interim evaluation (judgement of the results so far) to the
-/// next.
+/// Minimum factor by which a run grows from one interim evaluation of its results to the next.
 const LENGTHEN_MIN: f64 = 1.5;
 /// Maximum factor by which a run grows from one interim evaluation to the next, if it grows faster than
 /// necessary so that the last evaluation is at the maximum run length.
@@ -204,8 +203,8 @@ impl PointMeasurement<'_> {
         }
     }
 
-    /// Run replications to the first of these lengths, then to longer ones, until the verdict and all means
-    /// are known.
+    /// Run all replications to the first of `lengths`, then to longer ones, until the verdict and all means are known
+    /// or the last length is reached.
     fn run_lengthening(&self, lengths: &[Length]) -> Result<Measurement, Halt> {
         let mut replications: Vec<Replication> = self
             .numbers()
@@ -307,8 +306,8 @@ impl PointMeasurement<'_> {
         self.cycles_min.max(self.subject.cycles_wanted())
     }
 
-    /// Return the reason why the measurement of the point ends early, if too many demands wait in a
-    /// replication. `overfull` has an entry for each replication.
+    /// Return the reason why the measurement of the point ends early: too many demands wait in a replication. Return
+    /// `None` if it does not. `overfull` has an entry for each replication.
     fn ended_by(&self, overfull: impl IntoIterator<Item = bool>) -> Option<EndedBy> {
         let by = if self.backlog.by_memory {
             EndedBy::Memory

@@ -10,8 +10,8 @@ pub fn processors() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// Return the number of threads of a run for which `wanted` were requested. 0 means one per processor. The
-/// number is at most that of the processors, because more threads would only use memory.
+/// Return the number of threads of a run: `wanted`, or one per processor if `wanted` is 0. It is at most the number of
+/// processors, because more threads would only use memory.
 pub(crate) fn threads(wanted: usize) -> usize {
     match wanted {
         0 => processors(),

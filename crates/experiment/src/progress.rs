@@ -68,7 +68,7 @@ impl Progress {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Return the flag behind [`Progress::is_stopped`], for code that reads it at every event.
+    /// Return the flag whose value [`Progress::is_stopped`] returns, for code that reads it at every event.
     pub(crate) fn stop_flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.stop)
     }

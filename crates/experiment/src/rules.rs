@@ -26,7 +26,8 @@ pub(crate) struct Rules {
     /// Factor by which the message limit of a run is multiplied for the verdict on a point, if the verdict is
     /// undecided at the limit for the measures.
     pub decisive: u64,
-    /// Original length, in messages or in ps, of a run of fixed length that `--quick` has shortened.
+    /// Original length, in messages or in ps, of a run of fixed length that `--quick` has shortened; `None` for other
+    /// runs.
     pub in_full: Option<u64>,
 }
 
@@ -129,7 +130,7 @@ impl Rules {
         }
     }
 
-    /// Return the statistical test that decides the verdict on a point.
+    /// Return the statistical test for the verdict on saturation of a point.
     pub fn test(&self) -> SaturationTest {
         SaturationTest {
             threshold: self.verdict.growth,
@@ -167,7 +168,7 @@ mod tests {
     fn a_shortened_run_has_five_periods_or_all_if_there_are_fewer() {
         let ms = |ms: u64| Time::from_us(1_000 * ms);
         assert_eq!(shortened(ms(100), Time::ZERO), ms(10));
-        // A tenth of 100 ms is only one period of 10 ms, but the minimum is five periods.
+        // A tenth of 100 ms has only one period of 10 ms. The result is the minimum of five periods.
         assert_eq!(shortened(ms(100), ms(10)), ms(50));
         assert_eq!(shortened(ms(2_510), ms(10)), ms(260));
         assert_eq!(shortened(ms(30), ms(10)), ms(30));

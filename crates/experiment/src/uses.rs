@@ -12,7 +12,7 @@ const BOTTLENECK_OCCUPANCY_MIN: f64 = 0.9;
 pub struct Uses {
     /// One row for the mean of each kind of part, then, if requested, one row for each part.
     pub rows: Vec<ChannelUse>,
-    /// The part that limits the machine.
+    /// The part whose capacity limits the machine; `None` if nothing was used.
     pub bottleneck: Option<Bottleneck>,
 }
 
@@ -153,7 +153,8 @@ mod tests {
 
     #[test]
     fn the_busiest_part_is_the_bottleneck() {
-        // The link is the bottleneck: messages that wait for it occupy the injection channel all the time.
+        // The expected bottleneck is the link. The injection channel is occupied longer, but by messages that wait for
+        // the link.
         let parts = [
             part("inject", 0, 0.2, 0.99),
             part("link", 0, 0.95, 0.97),

@@ -21,7 +21,7 @@ pub struct Transfer<'a, T> {
     pub tag: T,
 }
 
-/// Report on a transfer that has ended.
+/// A transfer that has ended, as the engine reports it to the handler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delivered<T> {
     /// Number of the transfer. Transfers are numbered in the order in which they begin.

@@ -251,7 +251,7 @@ fn pair() -> UnixStream {
     UnixStream::pair().expect("a pair of sockets").0
 }
 
-/// Runs ranks and sockets with the random actions that `data` selects.
+/// Runs two ranks and the sockets of their links, with the actions that the random bytes `data` select.
 pub fn lasting(data: &[u8]) {
     let mut draw = Draw::new(data);
     let mut world = World::new();

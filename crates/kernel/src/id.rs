@@ -133,6 +133,7 @@ impl<I, V> FromIterator<V> for Table<I, V> {
 }
 
 impl<I: Id, V> Index<I> for Table<I, V> {
+    /// Type of the entries.
     type Output = V;
 
     #[inline]

@@ -1,4 +1,5 @@
-//! Errors of the client. Each is one line with the problem, its location and the remedy.
+//! Errors of a client of the daemon. Each is a line of text: the problem, where it occurred, and
+//! the remedy.
 
 use isthmus_nic_protocol::{Refusal, RefusalKind};
 use isthmus_wire::Expired;
@@ -22,7 +23,7 @@ pub enum Error {
     /// The session belongs to the parent process, which has this process ID.
     #[error("this session is of process {0}; in a child use join(address, ticket)")]
     OtherProcess(u32),
-    /// The timeout has passed: the operation, and the reason why it waits.
+    /// The timeout has passed; the text names the operation, and the reason why it waits.
     #[error("{0}")]
     TimedOut(String),
     /// The caller interrupted the wait.

@@ -1,4 +1,4 @@
-//! Requests of clients to the daemon.
+//! Requests that clients send to the daemon.
 
 pub use isthmus_stream::checksum::Checksum;
 pub use isthmus_stream::{Direction, Protocol};

@@ -9,13 +9,13 @@ use isthmus_stream::{
 };
 use isthmus_stream_net::{Driver, Event as NetEvent};
 
-/// Size in bytes of the part of an overview that is reserved for everything except streams and
+/// Bytes of an overview line (the daemon's status) that are reserved for everything but streams and
 /// connections.
 const OVERVIEW_RESERVE: usize = 128 << 10;
 
 impl State {
-    /// Return the application's own number of a link, for messages. The driver has another number
-    /// for it.
+    /// Return the number that the application itself uses for a link, for messages to it. The
+    /// driver's number `link` is another one.
     fn own_number(&self, link: LinkId) -> LinkId {
         self.links
             .get(&link)
@@ -63,8 +63,7 @@ impl State {
     /// links.
     fn describe_reason(&self, reason: &Reason) -> String {
         match reason {
-            // Leave out the number of the link: the link is gone, and another one may have its
-            // number now.
+            // Omit the number of a link that no longer exists: another link may have it now.
             Reason::RankLost(link) if !self.links.contains_key(link) => {
                 "a rank is gone, and its link with it".into()
             }
@@ -222,13 +221,14 @@ pub(crate) fn overview(
     overview
 }
 
-/// Return the size in bytes of an item in the JSON line of an overview, the daemon's status.
+/// Return the number of bytes that an item takes in the JSON line of an overview (the daemon's
+/// status).
 fn size<T: serde::Serialize>(event: &T) -> usize {
     protocol::write(event).map_or(usize::MAX, |entry| entry.len())
 }
 
-/// Convert an event of the driver for clients. Returns the event and the application that it
-/// concerns; None for events that no client needs.
+/// Convert an event of the driver to a notice for clients, with the application that it concerns.
+/// Returns None for events of which clients are not notified.
 pub(crate) fn event(
     state: &State,
     driver: &Driver,

@@ -30,7 +30,7 @@ pub struct Message<T> {
     pub tag: T,
 }
 
-/// Report to the handler on a message whose data has arrived completely.
+/// A message whose data has arrived completely, as the engine reports it to the handler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delivery<T> {
     /// The message that has arrived.
@@ -42,8 +42,8 @@ pub struct Delivery<T> {
     pub injected: Cycles,
     /// The time at which the last byte arrived, which is the time of this report.
     pub arrived: Cycles,
-    /// The time at which node `from` knows of the delivery. For a write, all packets have been
-    /// acknowledged by then.
+    /// The time at which node `from` learns of the delivery. For a write, this is when all packets
+    /// have been acknowledged.
     pub completed: Cycles,
     /// Number of packets that carried the data.
     pub packets: u64,

@@ -145,9 +145,9 @@ fn select(families: &[Family], range: &Range<u64>) -> Vec<Family> {
     found
 }
 
-/// Append to `found` the indices of a family whose positions in the family are in `range`: indices
-/// of a partial group, of whole groups, and of another partial group. A partial group is divided
-/// into runs in the same way.
+/// Append to `found` those indices of a family whose positions in the family are in `range`. If the
+/// range starts or ends within a group of the family, that part of the group becomes a family of
+/// its own.
 fn select_in_family(family: &Family, range: Range<u64>, found: &mut Vec<Family>) {
     let group = family.len * family.inner.count;
     cut_evenly(range, group, |number, covered| {
@@ -182,8 +182,8 @@ fn select_in_family(family: &Family, range: Range<u64>, found: &mut Vec<Family>)
     });
 }
 
-/// Difference between an index of a run and the next one, in the array and in the memory of both
-/// ranks.
+/// Distance from an index to the next one if all indices are contiguous: 1 in the array and in the
+/// memory of both ranks.
 const ONE_INDEX: At = At {
     index: 1,
     from: 1,
@@ -198,9 +198,9 @@ enum Covered {
     Part(Range<u64>),
 }
 
-/// Divide a range by the intervals of length `len` from 0 on. Call `emit` once for the whole
-/// intervals in the range, and once for each interval that is partly in it, with the number of the
-/// first interval.
+/// Divide a range at the multiples of `len` into intervals. Call `emit` once for all intervals that
+/// are wholly in the range, and once for each that is partly in it, with the number of the first
+/// interval.
 fn cut_evenly(range: Range<u64>, len: u64, mut emit: impl FnMut(u64, Covered)) {
     let (low, high) = (range.start / len, range.end / len);
     let (head, tail) = (range.start % len, range.end % len);

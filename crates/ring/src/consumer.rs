@@ -28,7 +28,7 @@ pub struct Consumer {
 #[derive(Debug)]
 struct Parts {
     reader: Reader<Arc<Mapping>>,
-    /// The pieces of the ring whose claims were dropped.
+    /// The pieces of the ring whose claims were dropped, but which are not released yet.
     back: Arc<DroppedClaims>,
     line: Line,
     memory: OwnedFd,
@@ -276,7 +276,8 @@ impl Parts {
     /// Returns the number of readable bytes. Fails if there are none and no producer is left.
     fn refresh(&mut self) -> Result<u64, Error> {
         self.settle();
-        // Check for the end of the producer before its position is loaded, which is then final.
+        // Check whether the producer is gone before its position is loaded: then this position is
+        // the final one.
         let gone = self.line.gone();
         let there = self.reader.refresh()?;
         if there == 0 && gone && !self.reader.ended() {

@@ -32,11 +32,8 @@ pub struct ReplicationMeans {
 }
 
 impl ReplicationMeans {
-    /// Apply the warm-up rule to the replications of one measure.
-    ///
-    /// # Errors
-    /// [`Error::NothingAfterWarmUp`] if a replication is left empty, otherwise as
-    /// [`WarmUp::truncations`].
+    /// Remove the warm-up of each replication of one measure by the rule `warm_up`, and compute the
+    /// means of the rest.
     pub fn new<'a>(
         replications: impl IntoIterator<Item = &'a Series>,
         warm_up: WarmUp,

@@ -27,16 +27,15 @@ pub const SU_BYTES: u64 = 16 << 10;
 pub const SAMPLE_BYTES: u64 = 4;
 /// Number of samples of a striping unit.
 const SU_SAMPLES: u64 = SU_BYTES / SAMPLE_BYTES;
-/// Number of samples of a transfer unit, which has one striping unit for each quadrant.
+/// Number of samples in a transfer unit, which consists of one striping unit for each quadrant.
 const TU_SAMPLES: u64 = SU_SAMPLES * QUADRANTS as u64;
-/// Ratio of all samples to those that the sink computes again. The checksum of each packet covers
-/// all samples.
+/// The sink computes one of this number of samples again, to check it. Checksums of packets cover all samples.
 pub const CHECKED_OF: u64 = 61;
 /// Maximum number of computing ranks in a quadrant.
 const NODES_MOST: u32 = 256;
 /// Minimum duration of a run of the application.
 const TIME_LEAST: Duration = Duration::from_millis(1);
-/// Size in bytes of a link: a ring buffer in shared memory between a rank and the interface.
+/// Size in bytes of each link of the run: a ring buffer in shared memory between a rank and the interface.
 const RING_BYTES: u64 = 256 << 10;
 /// Interval at which the ranks check whether the run has been cancelled.
 const LOOK: Duration = Duration::from_millis(20);
@@ -102,7 +101,7 @@ impl Spec {
 #[must_use]
 pub fn sample(number: u64) -> f32 {
     let mut state = number;
-    // Draw a random number from 0 to 1 by SplitMix64, one for each of three conditions.
+    // Return the next random number from 0 to 1, by SplitMix64. The three conditions of a sample use one each.
     let mut draw = || {
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = state;
@@ -162,7 +161,7 @@ impl Verifier for SampleVerifier {
     }
 }
 
-/// State that the threads of all ranks share.
+/// State that the threads of all ranks of a run share.
 #[derive(Debug, Default)]
 struct Shared {
     tus: Numbers,
@@ -223,7 +222,7 @@ pub fn run(spec: &Spec, over: &dyn Fn() -> bool) -> Result<Report, Error> {
     })
 }
 
-/// Return the format of the stream: a transfer unit has one striping unit for each quadrant.
+/// Return the format of the application's stream: each transfer unit has one striping unit for each quadrant.
 fn format() -> Format {
     let links: Vec<LinkId> = (0..QUADRANTS as u16).map(LinkId).collect();
     let tu = SU_BYTES * u64::from(QUADRANTS);
@@ -337,7 +336,7 @@ mod tests {
         let mut all: Vec<f32> = (0..1000).map(sample).collect();
         assert!(all.iter().all(|x| (0.0..=1.0).contains(x)));
         all.sort_by(f32::total_cmp);
-        // The yields differ widely over the samples.
+        // The yields must differ widely: 80% of the samples span more than 0.2.
         assert!(all[900] - all[100] > 0.2, "{} to {}", all[100], all[900]);
     }
 

@@ -114,8 +114,8 @@ impl Driver {
         self.handle_link_events(id, vec![event], true);
     }
 
-    /// Handles the events of a link. `reading` says whether they come from the half that ranks
-    /// write.
+    /// Handles the events of a link. If `reading` is true, they come from its input half, which
+    /// ranks write; otherwise from its output half.
     pub(crate) fn handle_link_events(&mut self, id: LinkId, events: Vec<LinkEvent>, reading: bool) {
         for event in events {
             let now = self.round_at;
@@ -141,7 +141,8 @@ impl Driver {
                 }
                 LinkEvent::Gone(why) => self.link_gone(id, &why, reading),
                 LinkEvent::Garbled(why) => {
-                    // Do not wait for another socket, because it would not repair invalid data.
+                    // End the link for good instead of waiting for another socket: a new socket
+                    // does not repair invalid data.
                     self.end_resumption(id);
                     self.link_gone(id, &why, reading);
                 }

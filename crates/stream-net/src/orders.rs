@@ -1,5 +1,5 @@
-//! Carries out the stream manager's orders (tasks such as fetching, storing or sending data) and
-//! handles its events.
+//! Carries out the orders of the stream manager, such as to fetch, store or send data, and handles
+//! its events.
 
 use crate::destination::Destination;
 use crate::driver::Driver;
@@ -156,7 +156,7 @@ impl Driver {
                         file.send(id, packet, self.memory.take_block(packet))
                     }
                     Some(Transport::Datagrams(datagrams)) => datagrams.send(id, packet, &header),
-                    // Drop the packet: its connection is gone.
+                    // Drop the packet, because its connection no longer exists.
                     _ => {}
                 }
             }

@@ -24,9 +24,9 @@ pub(crate) fn rate(field: &'static str, bytes_per_s: u64) -> Result<Rate, Error>
 pub enum LinkKind {
     /// Link of the torus: the cell from which it leads, and the cell to which it leads.
     Torus(u32, u32),
-    /// Link from this cell to the interface.
+    /// The link from this cell to the network interface.
     Interface(u32),
-    /// Memory bus of the interface.
+    /// The memory bus of the network interface.
     Bus,
     /// The processor of the cell with this number; it limits data like a link.
     Processor(u32),

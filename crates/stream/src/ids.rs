@@ -40,7 +40,7 @@ id! {
     BufferId(u32)
 }
 id! {
-    /// A slot in network memory for one packet. Numbers are reused after `Free`.
+    /// Number of a packet's slot in network memory. Numbers are reused after `Free`.
     PacketId(u32)
 }
 id! {

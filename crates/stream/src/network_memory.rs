@@ -25,7 +25,7 @@ pub(crate) struct Packet {
     /// Transmit: number of times that the packet was sent. `sent_at` is the time of the last one.
     pub tries: u32,
     pub sent_at: Instant,
-    /// Transmit: number of the packet's last transmission, counted over all transmissions of the
+    /// For a sent packet: number of its latest transmission, counted over all transmissions of the
     /// connection.
     pub number: u64,
     /// For a sent packet: number of the earliest of its transmissions that an acknowledgement can
@@ -83,7 +83,8 @@ impl NetworkMemory {
         held.copied().unwrap_or(0)
     }
 
-    /// Returns all connections with data in network memory, each with its bytes.
+    /// Returns all connections with data in network memory in this direction, and the number of
+    /// bytes of each.
     pub fn holders(&self, direction: Direction) -> Vec<(ConnectionId, u64)> {
         let all = self.by_connection[direction.index()].iter();
         all.map(|(connection, bytes)| (*connection, *bytes))
@@ -126,7 +127,7 @@ impl NetworkMemory {
         self.free.insert(id.0);
     }
 
-    /// Returns the descriptor of a packet, if its slot is in use.
+    /// Returns the descriptor of a packet; None if its slot is free.
     pub fn get(&self, id: PacketId) -> Option<&Packet> {
         self.places.get(id.0 as usize)?.as_ref()
     }

@@ -361,7 +361,7 @@ mod tests {
         assert_eq!(reached_by_step(&tree), [1, 2, 3, 4, 5]);
     }
 
-    /// Checks that one failed node or link in a 5-cube lengthens a broadcast by at most one step.
+    /// Checks that with one failed node or link, a broadcast in a 5-cube takes at most one more step.
     #[test]
     fn one_fault_costs_at_most_one_step() {
         let cube = Hypercube::new(5).unwrap();

@@ -175,8 +175,8 @@ pub(crate) struct Tls(Box<Connection>);
 /// Lets the library rustls (TLS) read and write a socket through the traits `Read` and `Write`.
 struct Blocks<'a>(&'a Socket);
 
-/// Convert the result of a socket read or write to that of `Read` or `Write`: no bytes now is
-/// `WouldBlock`, the end is 0.
+/// Convert the result of an operation on a socket to that of the traits `Read` and `Write`: the
+/// error `WouldBlock` if no bytes can be moved now, and 0 at the end of the stream.
 fn or_would_block(moved: Moved) -> io::Result<usize> {
     match moved {
         Moved::Some(bytes) => Ok(bytes),
@@ -320,8 +320,8 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    /// Checks that a certificate which clients would refuse is not loaded, and that the error says
-    /// how to fix it.
+    /// Checks that a certificate that clients would refuse is not loaded either, and that the error
+    /// describes how to fix it.
     #[test]
     fn an_unusable_certificate_is_refused_with_the_fix() {
         let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../nic/tests/fixtures");

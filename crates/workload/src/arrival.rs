@@ -46,8 +46,8 @@ impl Arrivals {
                 burst_messages,
                 burst_gap,
             } => {
-                // A burst of B messages (B geometric with mean b) has B - 1 inner gaps and one silence, so (b - 1) gap
-                // + silence = b mean.
+                // A burst of B messages (B geometric with mean b) has B - 1 inner gaps and one silence. Choose the mean
+                // silence for the required mean: (b - 1) gap + silence = b mean.
                 let (mean, gap) = (clock.cycles_exact(mean), clock.cycles_exact(burst_gap));
                 Kind::Bursty {
                     gap,
@@ -68,8 +68,8 @@ impl Arrivals {
         matches!(self.kind, Kind::Closed { .. })
     }
 
-    /// Return the number of initial demands of a processing element (PE): all outstanding ones in a closed loop, else
-    /// one.
+    /// Return how many demands a processing element (PE) issues first: the maximum number of outstanding ones in a
+    /// closed loop, else one.
     pub fn initial(&self) -> u32 {
         match self.kind {
             Kind::Closed { outstanding, .. } => outstanding,
@@ -77,7 +77,7 @@ impl Arrivals {
         }
     }
 
-    /// Draw the number of cycles from the start of the run to the first demand of a processing element (PE).
+    /// Return a random time in cycles from the start of the run to the first demand of a processing element (PE).
     pub fn first(&self, gap: &mut Gap, stream: &mut Stream) -> Cycles {
         match self.kind {
             Kind::Open { mean, gaps } => gaps.first(mean, gap, stream),

@@ -41,9 +41,8 @@ impl Queue {
 /// State of all channels of the network: their lanes, queues and counters.
 #[derive(Debug, Clone)]
 pub struct Channels {
-    /// First cycle in which each lane can be granted again. The first lane of channel c is lane c,
-    /// so a channel with one lane needs one look-up. The further lanes of all channels have the
-    /// numbers after these.
+    /// First cycle in which each lane can be granted again. Lane c is the first lane of channel c,
+    /// so that a channel with one lane needs one look-up. The further lanes of all channels follow.
     release: Table<LaneId, Cycles>,
     /// The further lanes of channel c are those from `further[c]` to before `further[c + 1]`.
     further: Vec<LaneId>,
@@ -290,8 +289,8 @@ impl Channels {
         }
     }
 
-    /// Set the first cycle in which `lane` can be granted again. If a worm waits for the channel,
-    /// return the channel and the time of a wake-up, which the caller must schedule.
+    /// Set the first cycle in which `lane` can be granted again. If a worm waits for the channel of
+    /// the lane, return the channel and the time at which the caller must schedule its wake-up.
     #[inline]
     pub(crate) fn release_at(&mut self, lane: LaneId, time: Cycles) -> Option<(ChannelId, Cycles)> {
         let wanted = self.release[lane] == WANTED;

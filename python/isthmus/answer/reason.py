@@ -12,8 +12,8 @@ from isthmus.wording import number
 FULL = 0.9
 """Fraction of the time for which a part of the machine must be busy to count as full."""
 ALIKE = 0.9
-"""All parts of a type (such as all disks) count as the bottleneck together if their mean busy
-fraction is at least this share of that of the busiest part.
+"""All parts of a type (such as all disks) are named together as the bottleneck if their mean
+busy fraction is at least this share of that of the busiest part.
 """
 
 
@@ -28,8 +28,9 @@ class Reason:
     ``the buffers behind the links``.
     """
     busy: str
-    """Busy fraction and holding time: ``98% busy, each held 12.9 ms per request``. For a link with
-    a full buffer, its throughput: ``41% of the bandwidth carried, 42% possible``.
+    """How busy the part is, and how long each use holds it: ``98% busy, each held 12.9 ms per
+    request``. For a link with a full buffer, its throughput instead: ``41% of the bandwidth
+    carried, 42% possible``.
     """
 
     @property
@@ -96,8 +97,8 @@ def _load(point: PointResult) -> float:
 
 
 def reason(layout: View, series: Series, shown: PointResult | None = None) -> Reason | None:
-    """Return the bottleneck of a series whose point `shown` is compared; None if no bottleneck is
-    known.
+    """Return the bottleneck of a series; None if it is unknown. `shown` is the point of the
+    series that is compared with other series.
     """
     point = limiting_point(layout, series, shown)
     if point is None or point.bottleneck is None:

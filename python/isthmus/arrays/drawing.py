@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from isthmus.arrays.prediction import Prediction
 
 INDICES_MAX = 1 << 24
-"""Largest extent of an array dimension that is drawn, because drawing time grows with it."""
+"""Largest extent of an array dimension that can be drawn; drawing time grows with it."""
 CELLS_MAX = 1024
 """Maximum number of elements drawn along a dimension; of more, only every second, third, ... one
 is drawn."""

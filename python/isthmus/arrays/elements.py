@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 DIMENSIONS_MAX = 32
 """Maximum number of dimensions of an array."""
 BYTES_END = 1 << 63
-"""Every array is smaller than this number of bytes."""
+"""Number of bytes below which the size of every array must be."""
 
 
 def array_of(what: str, given: Any) -> NDArray[Any]:
@@ -108,7 +108,7 @@ def refuse_type(what: str, dtype: np.dtype[Any]) -> None:
 
 
 def refuse_shape(what: str, shape: Sequence[Any], dtype: np.dtype[Any]) -> None:
-    """Refuse a shape that no numpy array can have.
+    """Check that a numpy array can have this shape. `what` is the name of the argument in an error.
 
     Raises:
         IsthmusError: too many dimensions or bytes, or an extent that is not a whole number.

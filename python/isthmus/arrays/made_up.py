@@ -84,7 +84,9 @@ def _expected_slabs(
 
 
 def _words(places: NDArray[np.uint64], kind: np.dtype[Any]) -> Part:
-    """Return the element of each index: a hash of the index, cut to the bytes of an element."""
+    """Return the synthetic element of each index: a hash of the index, with the size of an
+    element.
+    """
     words = -(-kind.itemsize // 8)
     out = np.empty((*places.shape, words), "<u8")
     for word in range(words):

@@ -33,11 +33,13 @@ class Prediction:
 
     ranks: int
     move: Time
-    """Time of the redistribution without the transfer to the I/O servers."""
+    """Predicted time of the redistribution alone, without a transfer to the I/O servers."""
     copy_s: float
-    """Seconds in which the rank with the most data packs and unpacks messages."""
+    """Time in seconds that the rank with the most data needs to pack and unpack its messages."""
     direct: Time | None
-    """Time in which all ranks send their parts to the I/O servers; None without `[io]`."""
+    """Predicted time in which all ranks send their parts of the array directly to the I/O
+    servers; None without the table `[io]` in the file.
+    """
     after: Time | None
     """Time in which all ranks send their parts to the I/O servers after the redistribution; None
     without `[io]`.
@@ -111,7 +113,7 @@ def predict(task: Description, machine: Machine, *, bytes_max: int = BYTES_MAX) 
     messages, copied = _messages(task, places)
 
     def moved(share: float) -> list[Message]:
-        """Return the messages with their lengths cut to a share."""
+        """Return the messages, each with its length reduced to this share."""
         return [(a, b, math.ceil(size * share), times) for a, b, size, times in messages]
 
     total = sum(size for _, _, size, _ in messages)
@@ -187,8 +189,8 @@ def _time_to_servers(
 
 
 def _extrapolate(time_of: Callable[[float], Time], share: float, messages: int, size: int) -> Time:
-    """Return the time of all messages. If `share` is below 1, extrapolate the time from that
-    fraction of the messages and from half of it.
+    """Return the time of all messages. If `share` is below 1, extrapolate it from the times of
+    this share of the messages and of half of it.
     """
     if share >= 1:
         return time_of(1.0)

@@ -48,7 +48,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Panel:
-    """A panel of a chart: one diagram with its notes."""
+    """A panel of a chart in a report: one diagram with its title and remarks."""
 
     title: str
     spec: Spec | None = field(repr=False)
@@ -79,13 +79,13 @@ class Chart:
 
 
 def key_of(view: View, series: Series) -> Key:
-    """Return the legend entry of a series."""
+    """Return the legend entry for a series."""
     style = look(view, series)
     return Key(series.label, style.number, style.marker, dash_text(style.dash))
 
 
 def keys_of(view: View, shown: Sequence[Series] | None = None) -> list[Key]:
-    """Return the legend of a run; empty for a single series."""
+    """Return the entries of the legend of a run; none if the run has a single series."""
     of = view.series if shown is None else shown
     return [key_of(view, s) for s in of] if len(of) > 1 else []
 

@@ -57,7 +57,9 @@ class Scales:
         }
 
     def paint(self, channel: str = "color") -> Spec:
-        """Return the Vega-Lite encoding that selects a colour, fill or stroke by series."""
+        """Return the Vega-Lite encoding by which each series has its own colour. `channel` is
+        the property of the mark: colour, fill or stroke.
+        """
         return {channel: nominal("variant", self.colour)}
 
     def form(self) -> Spec:

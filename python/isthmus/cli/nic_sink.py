@@ -125,7 +125,9 @@ def command(
 
 
 def _writable(out: Path) -> None:
-    """Refuse a file that cannot be written, before any data arrive, without changing it."""
+    """Raise an error if the output file cannot be written. The check takes place before any
+    data arrives and does not change the file.
+    """
     try:
         # Check the file to which a symbolic link points, rather than the link.
         place = out.resolve()

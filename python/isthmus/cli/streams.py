@@ -97,7 +97,9 @@ def _fill_descriptors() -> None:
 
 
 def _text(raw: io.BufferedIOBase, encoding: str = "utf-8", **options: Any) -> io.TextIOWrapper:
-    """Wrap a binary stream in a text stream that replaces characters outside its encoding."""
+    """Wrap a binary stream in a text stream that writes ASCII replacements for characters that
+    the encoding lacks.
+    """
     return io.TextIOWrapper(raw, encoding=encoding, errors="isthmus", **options)  # type: ignore[arg-type, unused-ignore]
 
 
@@ -138,7 +140,9 @@ class _Guarded(io.BufferedIOBase):
 
 
 class _Unwritable(io.BufferedIOBase):
-    """A replacement for a standard stream that was closed before the process started."""
+    """A replacement for a standard stream that was already closed when the process started:
+    every write fails.
+    """
 
     def __init__(self, number: int) -> None:
         """Store the number of the system error with which each write fails."""

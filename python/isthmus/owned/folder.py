@@ -65,11 +65,13 @@ class OwnedFolder:
         self.path = path
         self.mark = mark
         self._replaceable = replaceable
-        """Whether error messages may advise --fresh."""
+        """Whether error messages may advise the option --fresh, which replaces the folder's
+        results.
+        """
         self._written_now: set[str] = set()
         """The files written so far in the current part."""
         self._made_parts: set[tuple[str, str]] = set()
-        """The parts that this process has written, each with its key."""
+        """Names and keys of the parts (groups of files) that this process has written."""
 
     @classmethod
     @contextmanager
@@ -287,7 +289,8 @@ class OwnedFolder:
             written = Written(part, len(content), digest or sha256(content))
         self._written_now.add(name)
         listed = self.mark.files.get(name)
-        # An adopted file stays adopted while its content is what isthmus would write.
+        # Keep a file as it is if it is listed and has the content that isthmus would write; an
+        # adopted file stays marked as adopted.
         if listed in (written, replace(written, part=ADOPTED)) and not varies and self.intact(name):
             return
         # Update the mark before the file: a process that dies in between must not leave a file that
@@ -302,8 +305,9 @@ class OwnedFolder:
                 self.mark.note_verified(name, (self.path / name).lstat())
 
     def write_beside(self, name: str, data: bytes | str, part: str) -> None:
-        """Write a file beside processes that share the folder. The caller must hold the lock of
-        `SUBMITTER`. The file may change later, so the mark lists no digest.
+        """Write a file while other processes share the folder. The caller must hold the lock
+        `SUBMITTER`. The file may change later, so the list of owned files (the mark) has no
+        digest of it.
 
         Raises:
             IsthmusError: as `write`.
@@ -348,7 +352,9 @@ class OwnedFolder:
             self.write(name, data, name)
 
     def made(self, name: str, key: str) -> bool:
-        """Return whether this process has written the part (group of files) with this key."""
+        """Return whether this process has written the part (group of files) `name` with this
+        key.
+        """
         return (name, key) in self._made_parts
 
     def has(self, name: str, key: str) -> bool:
@@ -400,7 +406,7 @@ class OwnedFolder:
                 (self.path / name).rmdir()
 
     def _removable(self) -> list[str]:
-        """Return the files that `clear` removes, after checking each of them."""
+        """Check each file that `clear` would remove, and return their names."""
         doomed = [*self.mark.files, *self._entries()]
         for name in doomed:
             self._check_path(name)

@@ -96,7 +96,8 @@ def hold(folder: Path, *, shared: bool = False, work: str = "", name: str = LOCK
     try:
         _acquire(number, path, shared=shared)
         if shared:
-            # No process holds a shared lock alone, so a name in it is that of a dead process.
+            # Remove a name in the lock file: several processes may share this lock and write no
+            # names, so it is that of a dead process.
             if os.fstat(number).st_size:
                 os.ftruncate(number, 0)
             yield

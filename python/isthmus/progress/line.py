@@ -9,11 +9,13 @@ from isthmus.wording import counted
 BAR_WIDTH = (10, 30)
 """The minimum and maximum width of the bar within its line, in columns."""
 SPEED_S = 0.5
-"""Number of seconds of simulation after which its speed is shown."""
+"""The speed of a run is shown from this number of seconds of simulation on."""
 TITLE_MIN = 8
 """The minimum width of the title in a progress line, in columns."""
 STATE_MIN, STATE_MAX = 16, 50
-"""The minimum and maximum width, in columns, of the text about other processes that do the run."""
+"""Minimum and maximum width, in columns, of the text on other processes that compute a part of
+the run.
+"""
 STATE_FIRST = 30
 """Minimum width, in columns, of the text about other processes if a time stands beside it."""
 GAP = "  "
@@ -29,7 +31,7 @@ class Pace:
     """
 
     def __init__(self, now: float) -> None:
-        """Start to measure the speed of a run; `now` is the time of a monotonic clock in seconds."""
+        """Start to measure the speed of a run; `now` is in seconds, of a monotonic clock."""
         self.progress = Progress()
         """The latest progress."""
         self._began = now
@@ -154,7 +156,7 @@ def plain_line(pace: Pace, now: float) -> str:
 
 
 def share(progress: Progress) -> float:
-    """Return the finished share of the present phase of a run, 0 to 1."""
+    """Return the share of the present phase of a run that is finished, 0 to 1."""
     if progress.phase == "simulating":
         done, total = progress.points_done, progress.points_total
     else:

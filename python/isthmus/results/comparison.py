@@ -62,8 +62,8 @@ class Comparison:
     """Number of points of the first and of the second result without a partner."""
     rows: list[Row] = field(repr=False)
     confidence: float
-    """The confidence of every interval; also the confidence that no row is in `differing` by
-    chance.
+    """The confidence of every interval. It is also the confidence that no row is in `differing`
+    by chance.
     """
 
     @property
@@ -254,7 +254,7 @@ def _keys(base: Settings, other: Settings, runs: tuple[RunResult, RunResult]) ->
     """
 
     def varies(key: str) -> bool:
-        """Return whether a setting differs between the points of a result."""
+        """Return whether the setting differs between the points of either result."""
         return not (base[key].constant and other[key].constant)
 
     axes = dict.fromkeys(axis.key for run in runs for axis in run.axes)
@@ -369,8 +369,8 @@ def _statistics(measure: Measure, confidence: float | None) -> Iterator[tuple[st
 
 
 def _value_of(found: Any, confidence: float | None) -> Value:
-    """Return a value with its replications if they are paired (`confidence` is set), else
-    without.
+    """Return a measured value. If `confidence` is set, it includes the values of the
+    replications, which are then compared in pairs.
     """
     if confidence is not None:
         return Value.of(found, confidence)
@@ -399,7 +399,9 @@ def _searches(a: RunResult, b: RunResult, keys: Sequence[str]) -> Iterator[Row]:
     """Yield the brackets of searches with equal values of all axes that both results vary."""
 
     def place(run: RunResult, search: SearchResult) -> tuple[str | None, ...]:
-        """Return the axis values that identify a search in both results."""
+        """Return the values that a search has on the axes that both results vary; they identify
+        it in either result.
+        """
         own = {x.key: v.text for x, v in zip(run.axes, search.values, strict=True) if v}
         return tuple(own.get(key) for key in keys)
 
@@ -417,7 +419,9 @@ def _searches(a: RunResult, b: RunResult, keys: Sequence[str]) -> Iterator[Row]:
 
 
 def _bracket(search: SearchResult) -> Value:
-    """Return the saturation bracket of a search as a value; None if an end is unknown."""
+    """Return the saturation bracket of a search as a value: its middle and its ends. The value
+    is unknown if an end is unknown.
+    """
     low, high = search.highest_stable, search.lowest_saturated
     if low is None or high is None:
         return Value(None)

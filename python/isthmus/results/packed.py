@@ -25,7 +25,7 @@ megabytes.
 
 
 class Bins(msgspec.Struct, frozen=True):
-    """Bins of a distribution in ascending order, without empty ones."""
+    """Bins of a distribution in ascending order; bins without observations are left out."""
 
     lower: list[int]
     """Inclusive lower bound of each bin, in steps of the distribution."""
@@ -40,9 +40,11 @@ class ChannelUse(msgspec.Struct, frozen=True, rename={"from_": "from"}):
 
     kind: str
     from_: int | None
-    """Start of the channel, or position of the part; ``None`` for the mean of a kind."""
+    """Number of the node at the start of the channel, or at which the part is; ``None`` for the
+    mean of a kind.
+    """
     to: int | None
-    """End of the channel; None for a part at a single position."""
+    """Number of the node at the end of the channel; None for a part at a single place."""
     utilisation: float
     """Flits or symbols per cycle and lane; for a part that serves one request at a time, the share
     of time.

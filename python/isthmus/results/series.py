@@ -123,7 +123,8 @@ class View:
         timed = [m for m in self.measures if self.unit(m) == "us"]
         if not self.of_jobs:
             return timed
-        # For jobs, use the times that users experience: of phases and messages.
+        # For jobs, return only the times that their users notice: those of phases and of whole
+        # messages.
         return [m for m in timed if m.endswith((".phase", ".response"))]
 
     @cached_property
@@ -143,7 +144,7 @@ class View:
 
     @cached_property
     def _units(self) -> dict[str, str]:
-        """Return the unit of each measure of the run."""
+        """Return the unit of each measure of the run, by the name of the measure."""
         units: dict[str, str] = {}
         for point in self.run.points:
             for measure in point.measures:
@@ -156,7 +157,9 @@ class View:
 
 
 def view(run: RunResult) -> View:
-    """Lay out a run: `_x_axis` chooses the x axis, and the other axes make the series."""
+    """Return the curves of a run. `_x_axis` chooses the axis that becomes x; values of the
+    other axes distinguish the series.
+    """
     count = len(run.axes)
     values: list[dict[str, AxisValue]] = [{} for _ in range(count)]
     for point in run.points:
@@ -252,7 +255,7 @@ def axis_text(run: RunResult, axis: int, value: AxisValue, machine: int) -> str:
 
 
 def value_text(label: str, value: AxisValue) -> str:
-    """Return the value of an axis as text, for any machine."""
+    """Return a value of an axis as text that does not depend on the machine: ``b = 2``."""
     if value.number is None:
         return value.text
     words = label.split()

@@ -22,12 +22,14 @@ def with_histograms(view: View) -> list[str]:
 
 
 def distributions(view: View) -> list[str]:
-    """Return the measures whose distributions are drawn."""
+    """Return the names of the measures whose distributions are drawn: the first few that have
+    histograms.
+    """
     return with_histograms(view)[:DISTRIBUTIONS]
 
 
 def survival(histogram: Histogram) -> tuple[list[float], list[float]]:
-    """Return the edges of bins, and the share of observations above each edge."""
+    """Return the lower edges of the bins, and for each the share of observations above it."""
     bins = histogram.bins
     total = left = sum(bins.count)
     shares = [1.0]
@@ -62,7 +64,7 @@ def histogram_unit(view: View, name: str) -> str:
 
 
 def has_bandwidth(view: View) -> bool:
-    """Return whether any job has an accepted bandwidth."""
+    """Return whether the run has accepted bandwidths to show: only runs with jobs have them."""
     return bool(rates(view))
 
 

@@ -61,7 +61,9 @@ def uses(channels: Iterable[ChannelUse]) -> Use:
 
 
 def busiest_last(used: Use) -> list[tuple[int, int]]:
-    """Return the links in drawing order: the busiest last, so that it lies on top."""
+    """Return the links in the order in which to draw them: the busiest last, so that it lies on
+    top.
+    """
     return sorted(used, key=lambda ends: (used[ends], ends))
 
 

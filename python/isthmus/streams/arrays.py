@@ -89,7 +89,8 @@ def send_array(
         for number, part in enumerate(job.cut.pieces()):
             buffer = job.buffer(number % 2, part)
             job.movers.gather(job.plan(part, out=True), job.given, job.parts(buffer, part))
-            # Wait for the previous piece: the next piece reuses its buffer.
+            # Wait until the previous piece is sent before the next one: the piece after that reuses
+            # its buffer.
             job.settle(under_way)
             under_way = start_send(buffer)
         job.settle(under_way)
@@ -137,7 +138,8 @@ def recv_array(
             part, buffer, got = next_
             job.settle(got)
             number += 1
-            # Receive the next piece while this one is moved to the user's arrays.
+            # Start to receive the next piece now, so that it arrives while this one is moved to the
+            # user's arrays.
             next_ = start_receive(number)
             job.movers.spread(job.plan(part, out=False), job.parts(buffer, part), job.given)
     return stream.wait(timeout=timeout)
@@ -190,7 +192,9 @@ class _Job:
         self._thread = ThreadPoolExecutor(1, f"{what} of {self.nic!r}")
 
     def stream(self, direction: str, settings: dict[str, Any]) -> Stream:
-        """Register the stream of the transfer; refuse settings that follow from the array."""
+        """Register the stream of the transfer and return it. Refuse those settings that follow
+        from the array.
+        """
         for name in ("adu", "adus", "granule", "su_order", "direction"):
             if name in settings:
                 raise IsthmusError(f"{name}: it follows from the array; leave it out")
@@ -234,7 +238,9 @@ class _Job:
         return self._thread.submit(call) if buffer.size else None
 
     def settle(self, future: Future[None] | None) -> None:
-        """Wait until a piece is moved, and agree on errors with the other ranks."""
+        """Wait until the piece of `future` is moved, and tell the other ranks of an error or
+        learn of theirs.
+        """
         problem: BaseException | None = None
         try:
             if future is not None:

@@ -53,7 +53,8 @@ async def open_to_peer(
             try:
                 reply = await ask(request)
             except RefusedError as refused:
-                # Try again only if the peer's socket or host name is unknown: it may appear later.
+                # Try again only if the daemon does not know the peer's socket or host name: either
+                # may become known later.
                 if refused.kind != "unknown" or not destination.startswith(KINDS):
                     raise
                 why = str(refused)
@@ -89,7 +90,7 @@ async def open_to_peer(
 
 
 def blocking(call: Callable[[Any], R]) -> Callable[[Any], Awaitable[R]]:
-    """Return a coroutine function that makes a blocking call."""
+    """Wrap a blocking function in a coroutine function, which calls it and returns its result."""
 
     async def made(argument: Any) -> R:
         """Make the blocking call and return its result."""

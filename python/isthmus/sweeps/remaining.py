@@ -42,7 +42,7 @@ def remaining_s(missing: Selection, timings: Iterable[Timing], at_work: int, now
         point_s = (search_s or 0.0) / SEARCH_POINTS
     if search_s is None:
         search_s = SEARCH_POINTS * point_s
-    # At the end, threads beyond the number of remaining points and searches are idle.
+    # Count at most one thread per remaining point or search: further threads are idle at the end.
     threads = min(max(at_work, _threads(ended, now), 1), points + searches)
     longest_s = search_s if searches else point_s
     return max((points * point_s + searches * search_s) / threads, longest_s)

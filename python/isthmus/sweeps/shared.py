@@ -33,7 +33,7 @@ class Done:
     """
 
     units: int
-    """Number of points and searches of the part that are in the journal."""
+    """Number of points and searches of the part whose results are in the journal of the run."""
     failed: tuple[Failure, ...]
 
 
@@ -81,12 +81,15 @@ def collect(folder: Path, job: Job, plots: tuple[str, ...] = ()) -> Results:
         IsthmusError: a process is at work in the folder, or an entry is damaged.
 
     """
-    # Check before locking the folder, so that processes which do the missing points can enter.
+    # Check this without locking the folder, so that processes which run the missing points can
+    # still use it.
     if (lacks := job.lacks(folder)) and not job.is_final(folder, go_on=False):
         raise RunFailedError(words.missing(with_job(state_of(folder), folder), folder, lacks))
 
     def all_there(experiment: Any) -> None:
-        """Raise an error if points or searches of the run are missing."""
+        """Check that all points and searches of the run have results; raise an error that names
+        the missing ones.
+        """
         points, searches = experiment.missing()
         if points or searches:
             raise missing_error(folder, Selection(tuple(points), tuple(searches)))

@@ -18,11 +18,11 @@ use std::collections::BTreeMap;
 pub const CUT_THROUGH_MAX: f64 = 0.35;
 /// Largest utilisation of a link between switches for which the model is valid with circuits.
 pub const CIRCUITS_MAX: f64 = 0.9;
-/// Ratio of the time of a message to its time without other messages above which messages count as delayed for long.
+/// Messages count as delayed for long if they take more than this multiple of their time without other messages.
 pub const STRETCH_MAX: f64 = 1.5;
 /// Utilisation from which a part (a link, server or interface) counts as full.
 pub const FULL: f64 = 0.9;
-/// Utilisation up to which a part (a link, server or interface) is hardly ever full.
+/// A part (a link, server or interface) with at most this utilisation is hardly ever full.
 pub const FREE: f64 = 0.7;
 /// Number of clients below which the model is not valid for long waits, even if no part is heavily loaded.
 pub const FEW: usize = 4;
@@ -98,7 +98,8 @@ impl Load {
         waits.then_some("clients pause for longer than messages take, and messages wait")
     }
 
-    /// Return a text that says why computed throughputs are not valid in a fat tree, or `None` if they are valid.
+    /// Return a text that says why the computed throughputs are not valid in a fat tree, or `None` if they are.
+    /// `cut_through` is the form of switching; otherwise the network switches circuits.
     pub fn reason_outside(&self, cut_through: bool) -> Option<String> {
         let percent = |share: f64| format!("{:.0}%", 100.0 * share);
         let (limit, switching) = match cut_through {
@@ -145,7 +146,7 @@ mod tests {
     use super::*;
     use crate::packets::loops::Use;
 
-    /// A load inside the domain of validity, for the tests.
+    /// A load inside the domain of validity, which the tests vary.
     const LOAD: Load = Load {
         between: 0.0,
         busiest: 0.0,
@@ -153,8 +154,8 @@ mod tests {
         stretch: 1.0,
     };
 
-    /// Checks that the utilisation of a link is the sum over all clients. Two clients send 0.2 messages per time unit.
-    /// Each uses its own link for 2 and a common link for 1 time unit per message.
+    /// Checks that the utilisation of a link is the sum over all clients. Two clients send 0.2 messages per time unit
+    /// each. A message takes 2 time units on its client's own link and 1 time unit on a link that both use.
     #[test]
     fn link_loads_are_sums_over_clients() {
         let client = |own| Client {

@@ -25,7 +25,7 @@ use crate::moments::Moments;
 /// channels are added to its mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Variation {
-    /// C^2 (squared coefficient of variation) of every service time is 1.
+    /// The model uses 1 as C^2 (squared coefficient of variation) of every service time.
     One,
     /// C^2 of the service time is that of the message lengths.
     Base,
@@ -40,10 +40,10 @@ pub enum Variation {
     WithWaits,
 }
 
-/// The part of a queue's wait that a worm experiences.
+/// How much of the wait of a queue a worm experiences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Blocking {
-    /// The worm experiences the whole wait of the queue, as if it came from no channel.
+    /// The worm experiences the whole wait of the queue, as if all other worms, from every input, were before it.
     AllInputs,
     /// The worm experiences only the wait that is possible behind its input. Two shares are subtracted.
     ///
@@ -89,8 +89,7 @@ pub struct Visit {
     pub group: usize,
     /// Probability that a message crosses the group of channels, as used for the arrival rate of the group.
     pub rate: f64,
-    /// Probability that a message crosses the group, from which the latency of the message is
-    /// computed.
+    /// Probability that a message crosses the group of channels, as used for the latency of the message.
     pub path: f64,
     /// Probability that a message that reaches this stage in state `from` crosses the group. The
     /// waits of a message after an earlier channel are computed from it.
@@ -107,7 +106,7 @@ pub struct Stage {
     /// Number of the router input that these channels form for the next channel. Stages of
     /// different classes with the same number share the input.
     pub port: u32,
-    /// The alternative crossings of the stage, of which a message makes at most one.
+    /// The possible crossings of the stage, of which a message makes at most one.
     pub visits: Vec<Visit>,
 }
 

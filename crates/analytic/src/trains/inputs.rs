@@ -43,7 +43,7 @@ impl LinkLoad {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FirstWait {
     pub(super) fixed: f64,
-    /// Share of the link's time that messages from other inputs use.
+    /// Share of the next link's time that messages from other inputs use.
     pub(super) others: f64,
     /// Factor by which waits lengthen the time that the link takes for a packet.
     pub(super) relative_time: f64,
@@ -137,9 +137,9 @@ mod tests {
     use crate::trains::network::examples::{class, hop};
     use crate::trains::{Buffer, Channels, Network};
 
-    /// Checks that packets which wait at an input slow down the previous link. Packets of 1 ns from link 0 continue on
-    /// two other links. While they wait, they occupy their buffer slots longer. If the buffer has no room beyond its
-    /// round trip, each nanosecond of wait takes its share of the link.
+    /// Checks that packets which wait for their next link slow down the previous one. Packets of 1 ns from link 0
+    /// continue on two other links, and occupy their buffer slots for longer while they wait. If the buffer has no room
+    /// beyond its round trip, each nanosecond of wait takes its share of the link.
     #[test]
     fn waiting_packets_slow_down_their_link() {
         let mut network = Network::new(1);

@@ -79,9 +79,9 @@ impl InputLanes {
     }
 }
 
-/// Return two probabilities for a channel of `lanes` lanes: that all lanes are held (for time 0 only), and that all are
-/// still held after `time`, counted once for each worm that must end. With probability `serial` only one of the worms
-/// moves on at a time. Otherwise the first worm that ends determines the time.
+/// Return two probabilities for a channel of `lanes` lanes: that all of them are held now, and that all are still held
+/// after `time`, counted once for each worm that must end first. With probability `serial` only one of the worms moves
+/// on at a time. Otherwise the first worm that ends determines the time.
 pub(super) fn held_after(leads: &[InputLanes], lanes: u32, serial: f64, time: f64) -> (f64, f64) {
     let waiting = |q: usize| (q - lanes as usize + 1) as f64;
     let (mut all, mut in_turn, mut at_once) = (0.0, 0.0, 0.0);
@@ -104,8 +104,8 @@ pub(super) fn held_after(leads: &[InputLanes], lanes: u32, serial: f64, time: f6
     (all, serial * in_turn + (1.0 - serial) * at_once)
 }
 
-/// Return the load per lane by the worms that may arrive and wait while all of the channel's `lanes` lanes are held. An
-/// input whose lanes are all among the held ones sends no more worms.
+/// Return the load per lane of the worms that may arrive and wait while all `lanes` lanes of the channel are held. An
+/// input sends no more worms while all of its lanes are held.
 pub(super) fn load_behind(leads: &[InputLanes], lanes: u32) -> f64 {
     let all = |leads: &[InputLanes], lanes: u32| -> f64 {
         LaneDistribution::of(leads, lanes, |_| 1.0)
@@ -166,7 +166,7 @@ impl LaneDistribution {
         }
     }
 
-    /// Return the numbers of worms for which all lanes are held, with their probabilities.
+    /// Yield each number of worms with which all lanes are held, and its probability.
     fn all_held(&self) -> impl Iterator<Item = (usize, f64)> {
         let shares = self.shares[..self.used].iter().copied();
         shares.enumerate().skip(self.lanes)
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
     use crate::moments::Moments;
 
-    /// Return an input for the tests, with this number of lanes, load and worm length in flits.
+    /// Return an input with this number of lanes, this load and this worm length in flits.
     fn input(lanes: Option<u32>, load: f64, length: f64) -> Inflow {
         let mut kinds = [(0.0, 0.0); LENGTHS];
         kinds[0] = (load, length / 2.0);

@@ -4,8 +4,8 @@
 use super::network::Network;
 
 impl Network {
-    /// Return the load at which some channel is first held all the time, with this relative precision; `None` without
-    /// worms.
+    /// Return the lowest load at which a channel is held all the time. The result has the relative precision
+    /// `precision`. Return `None` if no worms are sent.
     pub fn saturation(&self, precision: f64) -> Option<f64> {
         let full = |load: f64| {
             let held = |used: f64| used.is_nan() || used >= 1.0;

@@ -27,8 +27,8 @@ pub struct Solved {
 }
 
 impl Solved {
-    /// Return the wait of worms for the channel of a step, waits within a batch of answers included. `slot` is the
-    /// index of the input over which they arrive.
+    /// Return the wait of worms for the channel of a step, including waits within a batch of answers. `slot` is the
+    /// index of the input over which the worms arrive.
     pub(super) fn wait(&self, slot: u32, step: u32) -> Moments {
         self.waits[slot as usize].plus(&self.batch_wait[step as usize])
     }
@@ -142,7 +142,7 @@ impl Network {
         shared_waits
     }
 
-    /// Return the share of the work waiting at channel `to` that arrives over channel `from`.
+    /// Return which share of the work that waits for channel `to` arrives over channel `from`, 0 to 1.
     fn share_of_work(&self, from: usize, to: usize, solved: &Solved) -> f64 {
         let (mut own, mut all) = (0.0, 0.0);
         for arrival in &self.arrivals[to] {
@@ -275,8 +275,8 @@ mod tests {
         assert!((saturation - 0.01).abs() < 1e-7);
     }
 
-    /// Checks that the wait for a later channel lengthens the service time of the first channel. Two sources share
-    /// their second channel. Worms hold each first channel while they wait.
+    /// Checks that a wait for a later channel lengthens the time for which the channel before it is held. Two sources
+    /// have a channel each and share the next one: worms hold their first channel while they wait for it.
     #[test]
     fn waiting_worms_hold_channels_behind_them() {
         let steps = vec![
@@ -387,7 +387,8 @@ mod tests {
         let later = solved.waits[network.slots_of[1][0] as usize];
         assert!(later.third > 0.0);
         let wait = solved.waits[network.slots_of[0][0] as usize];
-        // All worms that cross channel 1 come from channel 0, so they do not wait for others there.
+        // There is a wait at channel 1, although all worms that cross it come from channel 0: it is their own later
+        // wait.
         assert!(wait.mean > 0.0);
         assert!((solved.shared_waits[0].third / later.third - 1.0).abs() < 1e-9);
     }

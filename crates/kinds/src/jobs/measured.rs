@@ -71,7 +71,7 @@ pub(crate) fn stores(traffic: &JobsTraffic, layout: &Layout, job: &Job) -> bool 
 enum Endpoint {
     /// The nodes exchange data with nodes that are not I/O servers.
     Nodes,
-    /// I/O servers without devices: data counts as stored on arrival.
+    /// I/O servers without storage devices: data counts as stored when it arrives.
     Servers,
     /// Devices behind I/O servers: data counts when a device has stored it.
     Devices,
@@ -102,7 +102,7 @@ fn is_open(job: &Job) -> bool {
     }
 }
 
-/// Return the number of messages in a period of a checkpoint job, or `None` for other jobs.
+/// Return the number of messages that a job with checkpoints sends in a checkpoint interval; `None` for other jobs.
 fn messages_per_period(layout: &Layout, number: usize, job: &Job) -> Option<u64> {
     let Traffic::Checkpoint {
         volume, message, ..
@@ -159,10 +159,8 @@ struct Properties {
 }
 
 impl Measured {
-    /// Assign the jobs to the nodes of a machine of `nodes` nodes whose tick lasts `tick_us` microseconds.
-    ///
-    /// # Errors
-    /// If jobs or servers do not fit on the machine.
+    /// Assign the jobs to nodes of a machine, and prepare the measurement. The machine has `nodes` nodes, and its tick
+    /// lasts `tick_us` microseconds.
     pub fn new(traffic: &JobsTraffic, nodes: u32, tick_us: f64) -> Result<Self, Flaw> {
         let layout = Layout::new(traffic, nodes).map_err(|error| Flaw {
             field: "workload.jobs",
@@ -342,7 +340,7 @@ impl Measured {
             .fold(0, u64::saturating_add)
     }
 
-    /// Return the name, activity and nodes of each job for the results.
+    /// Return the summary of each job for the results: its name, its nodes, and whether it is active.
     pub fn jobs(&self) -> Vec<JobSummary> {
         let jobs = self.traffic.jobs.iter().zip(&self.layout.jobs);
         jobs.map(|(job, nodes)| JobSummary {
@@ -394,7 +392,7 @@ impl ObserverState {
         phases.chain(messages).collect()
     }
 
-    /// Return for each node the bytes offered, always 0, and the bytes carried for the node's processes.
+    /// Return offered and carried bytes for the processes of each node. Offered bytes are not counted, and always 0.
     pub fn nodes(&self) -> Vec<(u64, u64)> {
         self.sent.iter().map(|&bytes| (0, bytes)).collect()
     }
@@ -445,7 +443,7 @@ impl Observer for Recording<'_> {
         }
     }
 
-    /// Record the data that a device behind an I/O server has stored.
+    /// Record that a device behind an I/O server has stored data of a job.
     fn stored(&mut self, stored: &Stored) {
         self.carry(stored.job as usize, stored.client, stored.bytes);
     }

@@ -115,6 +115,7 @@ pub(super) struct Count {
     messages,
     overhead
 ))]
+/// A table `[workload.jobs.NAME]` of a scenario file: one job.
 pub(crate) struct JobTable {
     /// What the nodes of the job do: send to any other of its nodes (section 3.5), or to that at an offset;
     /// exchange with each

@@ -40,8 +40,7 @@ pub(crate) fn uses(
             let carried = share(number);
             let packet_us = packet_ticks(counted, number) * tick_us;
             let let_through = spread.let_through(fabric, &link, number, packet_us * 1e6);
-            // By Little's law this is the mean share of occupied buffer slots, if packets wait there only for the
-            // link.
+            // Mean share of occupied buffer slots, by Little's law, if packets wait there only for the link.
             let buffer_use = let_through.map_or(0.0, |most| (carried / most).min(1.0));
             let part = Part {
                 kind: link.kind,

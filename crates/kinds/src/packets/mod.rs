@@ -6,16 +6,16 @@ mod capacity;
 mod closed_loops;
 // Throughput that the buffer behind a link sustains.
 mod credits;
-// Analytic estimate for networks of switches.
+// Analytic estimate of the performance of networks of switches.
 mod estimate;
-// Utilisation of links and nodes in results.
+// Computes the utilisation of links and nodes for results.
 mod figures;
 // For each pair of nodes, the route that their messages follow, link by link.
 mod followed;
 // Scenario tables that all packet networks share.
 mod format;
 mod latencies;
-// Number of packets of messages of variable length.
+// Computes the number of packets of messages whose length varies.
 mod lengths;
 // Demand of jobs on nodes and links.
 mod loads;
@@ -30,9 +30,9 @@ mod outstanding;
 mod presets;
 // Parameters for the closed-form estimates.
 mod rules;
-// Messages of a job with their routes and latencies.
+// The messages of a job, with their routes and latencies.
 mod sent;
-// Simulations of packet networks with jobs, for experiments.
+// Starts simulations of packet networks with jobs, for experiments.
 mod subject;
 // Networks of switches as packet networks.
 mod switches;
@@ -131,7 +131,7 @@ pub trait Fabric: Debug + Send + Sync + 'static {
         true
     }
 
-    /// Return the signal delay of the longest link. Zero by default.
+    /// Return the largest signal delay of any link of the network. Zero by default.
     fn longest_delay(&self) -> Time {
         Time::ZERO
     }
@@ -166,13 +166,13 @@ pub struct Link {
     pub classes: u32,
 }
 
-/// Rank of the links that start at nodes: see [`Link::order`].
+/// Value of [`Link::order`] for links that start at nodes: packets cross them first.
 pub const OUT_OF_NODE: (u8, u32) = (0, 0);
 
-/// Bundle of equivalent links, over which packets are spread evenly.
+/// Bundle of parallel links, over which packets are spread evenly.
 #[derive(Debug)]
 pub struct Bundle {
-    /// Name of the kind of the links, in words.
+    /// Name of this kind of links, in words.
     pub name: String,
     /// Rank of the kind of the links; see [`Link::order`].
     pub order: (u8, u32),

@@ -53,8 +53,8 @@ fn mean_ns(
     Some(ns)
 }
 
-/// Return the mean time by which the server's answer to a write takes longer than the acknowledgement that it replaces,
-/// over `switches` switches, in ns. Reads count as 0.
+/// Return the mean additional time in ns of a message that is completed by the server's answer instead of an
+/// acknowledgement, over `switches` switches. It counts writes only; reads have no additional time.
 fn answer_ns(fabric: &impl Fabric, rules: &Rules, message: &Message, switches: u32) -> f64 {
     let (link, switches) = (&rules.link, f64::from(switches));
     let back = switches * link.acknowledgement_switch_ns + link.acknowledgement_ns;
@@ -100,7 +100,7 @@ fn alone_ns(fabric: &impl Fabric, rules: &Rules, message: &Message, switches: u3
 mod tests {
     use isthmus_experiment::{Experiment, Options};
 
-    /// Return the remarks on a scenario with this job.
+    /// Return the remarks on a scenario whose only job is described by the text `job`.
     fn remarks(job: &str) -> Vec<String> {
         let text = format!(
             "version = 1\nname = \"x\"\n[machine]\nkind = \"fat-tree\"\narity = 4\nlevels = 1\n\

@@ -47,7 +47,7 @@ pub fn flaw(error: &NetworkError) -> Flaw {
     }
 }
 
-/// A packet network as a machine that jobs run on.
+/// A packet network on which simulations of jobs are started.
 #[derive(Debug)]
 struct NetworkForJobs<F>(Arc<F>);
 

@@ -182,7 +182,7 @@ fn checked_cycle(settings: &Settings, table: &MachineTable) -> Result<Time, Prob
     })
 }
 
-/// Check the delay of a hop and return it: at least one symbol, and a whole number of symbols.
+/// Return the delay of a hop, after a check that it is a whole number of symbols and at least one.
 fn hop(settings: &Settings, hop: Time, cycle: Time) -> Result<Time, Problem> {
     let key = "machine.hop";
     let most = Time::from_ps(cycle.ps().saturating_mul(HOP_CYCLES_MAX));

@@ -33,7 +33,7 @@ pub struct SciSummary {
     pub cycle_us: f64,
     /// Result of the deadlock check of the queues, in words.
     pub deadlock: String,
-    /// Failed parts, in words; empty if no part has failed.
+    /// Descriptions of the failed parts of the fabric, in words; empty if no part has failed.
     pub faults: Vec<String>,
     /// Nodes that faults have cut off.
     pub cut_off: Vec<u32>,

@@ -1,4 +1,4 @@
-//! Simulations of SCI fabrics, as experiments start and measure them.
+//! Simulations of SCI fabrics, with the traits through which experiments start and measure them.
 
 use super::analysis::{self, Patterns};
 use super::{Sci, SciSummary, capacity, figures};
@@ -205,7 +205,7 @@ impl Subject for Point {
         crossing.saturating_mul(CROSSINGS_MIN)
     }
 
-    /// Return the number of nodes that send messages.
+    /// Return the number of nodes that may send packets: all live nodes.
     fn senders(&self) -> u64 {
         self.machine.fabric().live_nodes().len() as u64
     }
@@ -219,7 +219,7 @@ impl Subject for Point {
         links.saturating_mul(each)
     }
 
-    /// Return the names of all latencies, in the order of the recorders.
+    /// Return the names of all latencies, in the order in which the recorders number them.
     fn measures(&self) -> &[String] {
         &NAMES
     }
@@ -300,7 +300,7 @@ impl Subject for Point {
     }
 }
 
-/// A running simulation of an SCI fabric.
+/// A replication of the simulation of an SCI fabric, while it runs.
 struct Running {
     simulation: Simulation,
     cycle_us: f64,

@@ -57,7 +57,7 @@ impl ChannelKind {
     }
 }
 
-/// A channel, identified by its kind and by the PEs or I/O nodes at its two ends.
+/// The name of a channel in results: its kind, and the PEs or I/O nodes at its two ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChannelName {
     /// Kind of the channel.
@@ -80,8 +80,8 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Return the numbering of the channels of a machine with these networks and numbers of lanes. With
-    /// `lanes.io_link` = 0 the last four kinds have no channels.
+    /// Return the numbers of the channels in a machine with these two networks and these numbers of lanes. If
+    /// `lanes.io_link` is 0, the last four kinds have no channels.
     pub fn new(cube: Hypercube, io_cube: IncompleteHypercube, lanes: &Lanes) -> Self {
         let (pes, io_nodes) = (cube.node_count(), io_cube.node_count());
         let networked = u32::from(lanes.io_link > 0);

@@ -21,7 +21,7 @@ pub enum RoutedError {
         /// Number of classes of virtual channels that the routes need.
         classes: u32,
     },
-    /// The routes can deadlock: channel dependencies form a cycle.
+    /// The routes can deadlock: the dependencies between channels form a cycle.
     #[error("packets could wait for one another in a circle, at switches {}", list_switches(.switches))]
     Circle {
         /// The switches of the cycle, in order.
@@ -173,7 +173,8 @@ pub fn follow_all<W: Routes>(
     })
 }
 
-/// Return the route of a packet, given its random numbers: one for the injection, and one for all links.
+/// Return the links and virtual channel classes of a packet's route. Its random numbers are given: `first` for the
+/// injection, and `next` for all links.
 fn walk<W: Routes>(routes: &W, from: u32, to: u32, [first, next]: [u64; 2]) -> Vec<(Run, u16)> {
     let mut header = Header {
         from,
@@ -197,7 +198,7 @@ fn walk<W: Routes>(routes: &W, from: u32, to: u32, [first, next]: [u64; 2]) -> V
     route
 }
 
-/// View of a network without packets: adaptive routing that asks for the load of a link gets 0.
+/// The load of links in a network without packets, for adaptive routing: 0 on every link.
 struct Idle;
 
 impl LocalView for Idle {

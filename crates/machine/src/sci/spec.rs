@@ -56,7 +56,7 @@ pub struct SciSpec {
     pub echo: Bytes,
     /// Slots of the queues of each interface.
     pub queues: Queues,
-    /// Whether packets that find no free slot in the queue of their node wait or are dropped.
+    /// Whether packets wait or are dropped if the queue of their node has no free slot.
     pub source: Source,
     /// Flow control that divides a busy ring among its nodes, if any.
     pub flow_control: FlowControl,

@@ -17,7 +17,7 @@ pub enum Default {
     Derived(&'static str),
     /// No value; the text describes the effect of leaving the field out.
     Absent(&'static str),
-    /// A default that each kind of machine defines, see [`Tables::own`](crate::format::Tables::own).
+    /// A default that depends on the kind of machine, see [`Tables::own`](crate::format::Tables::own).
     OfKind,
 }
 
@@ -75,7 +75,8 @@ pub struct Field {
     pub meaning: &'static str,
     /// Condition under which the field has an effect, if any.
     pub only: Option<Only>,
-    /// Optional table that contains the field. A required field is required only if this table is present.
+    /// Key of the optional table that contains the field; `None` if there is none. A required field is required only if
+    /// this table is present.
     pub within: Option<String>,
     /// Keys of alternative fields for the same quantity. A value for one replaces the others.
     pub alternatives: Vec<String>,

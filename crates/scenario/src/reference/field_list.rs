@@ -94,7 +94,7 @@ fn failures(form: &Form) -> Vec<FieldInfo> {
     form.tables.faults.map_or_else(Vec::new, of_axis)
 }
 
-/// Return the documentation of a field, for the files of one form.
+/// Return the documentation of a field of the scenario file for the kind of machine `form`.
 fn info_of(form: &str, field: &Field) -> FieldInfo {
     FieldInfo {
         machine: form.to_owned(),
@@ -144,7 +144,7 @@ fn info(field: &Field) -> FieldInfo {
     }
 }
 
-/// Return a text for the reference that describes how a default word follows from other fields.
+/// Return a text for the field reference (documentation) that describes how a default word follows from other fields.
 pub(crate) fn in_words(following: &Following) -> String {
     let mut leaders: Vec<(&str, Vec<&str>)> = Vec::new();
     for (leader, word) in following.words {

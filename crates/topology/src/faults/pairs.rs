@@ -15,8 +15,8 @@ pub(super) fn affected(faults: &CubeFaults, work_max: u64) -> Option<Vec<(u32, u
             if first.map(|hop| hop.dimension) != Some(dimension) {
                 continue;
             }
-            // Find the sources whose route to `to` passes `node`. Routes to one destination form a
-            // tree.
+            // Find all sources whose route to `to` passes `node`: search backwards along the tree
+            // that the routes to one destination form.
             let mut stack = vec![node];
             while let Some(from) = stack.pop() {
                 if faults.is_reachable(from, to) {

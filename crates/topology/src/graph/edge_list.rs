@@ -137,7 +137,7 @@ impl Reader {
     }
 }
 
-/// Return whether a word has the form `name=value`.
+/// Return whether a word of an edge list has the form `name=value`.
 fn is_attribute(word: &Word) -> bool {
     !word.quoted && word.text.find('=').is_some_and(|place| place > 0)
 }

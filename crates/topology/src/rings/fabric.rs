@@ -129,8 +129,8 @@ impl Fabric {
             None => Ok(fabric),
             Some(&first) => Err(RingsError::Unreachable {
                 from: 0,
-                // Name a node without a path from node 0. If node 0 is itself outside the largest
-                // component, that is any live node.
+                // Name node 0 and a node without a path to or from it. If node 0 itself is outside
+                // the largest connected set, any live node is one.
                 to: if first == 0 {
                     fabric.live_nodes[0]
                 } else {
@@ -216,7 +216,7 @@ impl Fabric {
             .partition(|&node| !alone && part[node as usize] == part[largest]);
     }
 
-    /// Return a short description of the fabric, such as "6 x 6 bidirectional torus".
+    /// Return the name of the fabric, such as "6 x 6 bidirectional torus".
     pub fn name(&self) -> &str {
         &self.name
     }

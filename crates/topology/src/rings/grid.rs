@@ -1,4 +1,4 @@
-//! Tori: positions of rings and directions of links, computed from node numbers.
+//! Tori: computes the positions of rings and the directions of links from the numbers of nodes.
 
 use std::hint::select_unpredictable;
 
@@ -30,7 +30,7 @@ pub(super) struct Grid {
     node_count: u32,
 }
 
-/// One dimension of a torus: its size and the numbering of its nodes and rings.
+/// One dimension of a torus: its size, and how nodes and rings are numbered along it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Axis {
     size: u32,
@@ -40,7 +40,7 @@ struct Axis {
     first_ring: u32,
 }
 
-/// Shortest path between two nodes along one dimension.
+/// Shortest path between two nodes along one dimension, without its links: its direction and number of hops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Offset {
     /// Number of links on a shortest path.
@@ -357,7 +357,8 @@ mod tests {
         }
     }
 
-    /// Checks that the offset between two nodes uses the direction with fewer hops, and marks ties.
+    /// Checks that the path between two nodes along a dimension takes the direction with fewer hops, and that equal
+    /// distances are marked as ties.
     #[test]
     fn offsets_take_the_shorter_way_round() {
         let grid = Grid::new(Kind::TwoWay, &[6, 5]);

@@ -159,8 +159,8 @@ pub(super) fn extend(path: &mut Vec<Segment>, ring: u32, hops: u32) {
     }
 }
 
-/// Return the direction in which the path continues: of two equally long intact directions, one at
-/// random; otherwise the intact one.
+/// Return the direction in which the path continues. Of two equally long directions without faults,
+/// it is one at random; otherwise it is the one without faults. `None` if there is none.
 fn intact_direction(
     offset: Offset,
     intact: impl Fn(Direction) -> bool,

@@ -33,7 +33,7 @@ pub(super) fn ranks(beside: &Neighbors) -> Ranks {
 }
 
 impl UpDown {
-    /// Name of this routing in results.
+    /// Name of this routing, as results contain it.
     pub const NAME: &str = "one of the shortest ways up a tree, then down";
     /// Text in results on why packets cannot deadlock.
     pub const REASON: &str = "no way leads up after it has led down";

@@ -150,7 +150,7 @@ impl Tree {
         Some(first..first + level.down.parallel)
     }
 
-    /// Return the lower end and port of the link with this number.
+    /// Return the lower end and the port of link number `link`.
     pub(super) fn crossing(&self, link: u32) -> Crossing {
         let count = self.link_count();
         assert!(
@@ -213,7 +213,7 @@ impl Tree {
             + port / above.down.parents
     }
 
-    /// Return the position, within its level, of the upper end of a link.
+    /// Return the index of a link's upper vertex within its level.
     fn parent(&self, crossing: Crossing) -> u32 {
         let Crossing {
             level, index, port, ..

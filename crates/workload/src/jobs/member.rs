@@ -49,7 +49,7 @@ impl Pace {
                 outstanding.limit().unwrap_or(u32::MAX),
                 Outstanding::Unlimited,
             ),
-            // A round is one step with several messages.
+            // A round of these operations is one step, in which a rank sends several messages.
             Plan::Neighbours { .. } | Plan::Listed { .. } => (1, outstanding),
             // Each step sends data that the previous step received, so only one step is under way.
             Plan::Ring { .. } | Plan::RecursiveDoubling { .. } => (1, Outstanding::Unlimited),
@@ -63,7 +63,8 @@ impl Pace {
         }
     }
 
-    /// Return whether the next step of a rank depends on which of several messages completes first.
+    /// Return whether a rank may have several messages or steps under way, so that its next step depends on which one
+    /// completes first.
     pub(super) fn several(&self) -> bool {
         self.steps > 1 || self.messages.limit().is_some_and(|most| most > 1)
     }
@@ -90,7 +91,7 @@ struct Step {
 }
 
 impl Step {
-    /// Return whether the rank has sent and received all messages of the step.
+    /// Return whether the rank has sent and received all of its messages of this step.
     fn is_done(self) -> bool {
         self.unsent == 0 && self.awaited == 0
     }
@@ -141,7 +142,8 @@ impl Member {
         if step < next {
             return self.update_step(step, |step| step.awaited -= 1);
         }
-        // Senders are at most one round ahead of this rank, since they wait for its messages in turn.
+        // Index of the step after the latest started one. Senders are at most one round ahead of this rank, since they
+        // wait for its messages in turn.
         let ahead = (step - next) as usize;
         if self.early.len() <= ahead {
             self.early.resize(ahead + 1, 0);
@@ -150,7 +152,8 @@ impl Member {
         false
     }
 
-    /// Apply `note` to step number `step`, which has started. Return whether the step is now complete.
+    /// Apply `note` to the state of step number `step`, which has started. Return whether the step is complete after
+    /// that.
     fn update_step(&mut self, step: u64, note: impl FnOnce(&mut Step)) -> bool {
         let step = &mut self.started[(step - self.first) as usize];
         note(step);
@@ -166,7 +169,8 @@ impl Member {
         self.round = time;
     }
 
-    /// Start all steps and hand over all messages that the limits allow. Call `end` with each round that has ended.
+    /// Start all steps that the limits allow, and call `send` with each message that is handed over. Call `end` with
+    /// each round that the rank has ended.
     pub(super) fn go_on(
         &mut self,
         plan: &Plan,

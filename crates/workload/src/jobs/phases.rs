@@ -48,8 +48,8 @@ impl Phases {
         self.processes
     }
 
-    /// Record that a process has ended phase `number`, counted from 0. Return the start and end of the phase if this
-    /// process is the last one.
+    /// Record that a process has ended phase `number`, counted from 0. If it is the last process to do so, return the
+    /// start and the end of the phase, else `None`.
     pub(super) fn end(
         &mut self,
         number: u64,
@@ -108,7 +108,7 @@ mod tests {
             [5]
         );
         phases.end(0, 5, 60);
-        // One process is in phase 1 since time 60, the others are still in phase 0.
+        // One process has been in phase 1 since time 60; the others are still in phase 0.
         assert_eq!(
             phases.open_since([(0, 10), (1, 60), (0, 8)].into_iter()),
             [5, 60]
@@ -121,8 +121,7 @@ mod tests {
         );
     }
 
-    /// Checks that a phase lasts from the time at which its first process begins to the time at which its last process
-    /// ends.
+    /// Checks that a phase lasts from the earliest start of a process to the latest end.
     #[test]
     fn a_phase_lasts_from_the_first_begin_to_the_last_end() {
         let mut phases = Phases::new(3);

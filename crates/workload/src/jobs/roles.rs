@@ -16,7 +16,7 @@ pub(super) struct Clients {
     pub(super) tail: u64,
     /// Nodes that receive the messages of clients without a fixed partner.
     pub(super) targets: Vec<u32>,
-    /// Node of each client process, with its fixed partner if it has one.
+    /// Number of the node of each client process, with the client's fixed partner if it has one.
     pub(super) nodes: Vec<(u32, Option<u32>)>,
 }
 

@@ -144,7 +144,7 @@ pub enum Arrivals {
 }
 
 impl Arrivals {
-    /// Return a closed loop with equal pauses.
+    /// Return closed-loop arrivals in which every pause has the length `think`.
     pub const fn equal_pauses(think: Time) -> Self {
         Self::Closed {
             think,

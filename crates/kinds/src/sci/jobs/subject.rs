@@ -16,7 +16,7 @@ use isthmus_machine::sci::{JobsSimulation, Machine};
 use std::sync::Arc;
 
 impl Kind for SciJobs {
-    /// SCI fabric with its routes, ready to be simulated.
+    /// An SCI fabric and its routes, from which simulations are started.
     type Built = Built;
     /// Properties of the SCI fabric that results contain.
     type Summary = SciSummary;
@@ -37,7 +37,7 @@ impl Kind for SciJobs {
         figures::summary(built.machine())
     }
 
-    /// Return the names of all latencies that are measured under this workload.
+    /// Return the names of all latencies that a simulation of this workload measures.
     fn measures(work: &JobsOnRings) -> Vec<String> {
         jobs::names(&work.jobs)
     }

@@ -38,7 +38,7 @@ pub struct Listing<'r> {
 }
 
 impl Listing<'_> {
-    /// Return the route at switch `at` to switch `to`.
+    /// Return the entry for the route at switch `at` to switch `to`; `None` if none exists or the two are the same.
     pub(super) fn route(&self, at: u32, to: u32) -> Option<&Route> {
         let place = self.of[(to * self.switches + at) as usize];
         self.routes.get(place as usize).filter(|_| at != to)
