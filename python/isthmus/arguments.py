@@ -13,7 +13,7 @@ from isthmus.errors import IsthmusError
 
 SEED_MAX = 2**64 - 1
 SECONDS_MAX = 1000 * 365 * 86400.0
-"""Longest time that an argument may have, in seconds."""
+"""Upper limit of times in arguments, in seconds: 1000 years."""
 TIME_UNITS = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 """Units of time in seconds, as in the core."""
 _TIME = re.compile(

@@ -40,5 +40,5 @@ def one_line(message: str) -> str:
     words = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in words)
     if len(words) <= LONGEST:
         return words
-    # Keep the end of the message, which says what to do.
+    # Cut the middle of the message: its end says what to do.
     return f"{words[: LONGEST // 2]} … {words[-LONGEST // 2 :]}"

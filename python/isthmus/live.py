@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MEASURE, UNIT, BYTES = "accepted", "MB/s", 1e6
-"""Name of the measured quantity, its unit, and bytes per second of the unit."""
+"""Name of the measured quantity (accepted data), its unit, and the bytes per second of one unit."""
 GROWTH = 16
 """Maximum factor by which a trial has more data than the previous trial, which was too short."""
 TRIALS = 8
@@ -71,12 +71,12 @@ class Measured:
 
     @property
     def carried_out(self) -> list[Point]:
-        """The points of the sweep that were measured."""
+        """Those points of the sweep that were measured."""
         return [point for point in self.points if point.each]
 
     @property
     def left_out(self) -> dict[str, int]:
-        """Number of points that were not measured, by reason."""
+        """Number of points that were not measured, for each reason."""
         found: dict[str, int] = {}
         for point in self.points:
             if point.missing:

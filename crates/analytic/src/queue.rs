@@ -103,7 +103,7 @@ pub(crate) fn wait_moments(rate: f64, service: &Moments, servers: u32, wait_mean
     if !wait_mean.is_finite() || rho >= 1.0 {
         return Moments::NEVER;
     }
-    // One server of m-fold speed has the service moments divided by m, m^2, m^3.
+    // Take one server of m-fold speed: its service moments are divided by m, m^2 and m^3.
     let m = f64::from(servers);
     let fast_wait = rate * service.second / (m * m) / (2.0 * (1.0 - rho));
     let fast_second =
@@ -145,7 +145,7 @@ mod tests {
         // By hand: M/M/1 with rho = 1/2 and x = 2 has W = rho x / (1 - rho) = 2, and M/D/1 has half of that.
         assert!((mg1(0.25, 2.0, 1.0) - 2.0).abs() < 1e-12);
         assert!((mg1(0.25, 2.0, 0.0) - 1.0).abs() < 1e-12);
-        // M/M/2 at rho = 1/2 has C = 2 rho^2 / (1 + rho) = 1/3 and W = C x / (2 (1 - rho)) = x/3.
+        // By hand: M/M/2 at rho = 1/2 has C = 2 rho^2 / (1 + rho) = 1/3 and W = C x / (2 (1 - rho)) = x/3.
         assert!((waiting_probability(1.0, 1.0, 2) - 1.0 / 3.0).abs() < 1e-12);
         assert!((mmm(1.0, 1.0, 2) - 1.0 / 3.0).abs() < 1e-12);
     }
@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(waiting_probability(9.0, 1.0, 3), 1.0);
     }
 
-    /// Checks that the error for a negative or infinite input names the input.
+    /// Checks that an error about a negative or infinite argument names the argument.
     #[test]
     fn impossible_inputs_are_named() {
         let message = mg1_wait(-1.0, 1.0, 1.0).unwrap_err().to_string();

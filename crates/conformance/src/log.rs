@@ -19,7 +19,7 @@ pub struct Report {
     pub at: Cycles,
     /// The kind of the report: generation or delivery.
     pub what: ReportKind,
-    /// Number of the message in its test case.
+    /// Number of the message in the list of its test case.
     pub number: usize,
     /// Size of the message as the engine reports it.
     pub size: u32,
@@ -124,7 +124,8 @@ impl<'c> Log<'c> {
         of(ReportKind::Generated) - of(ReportKind::Delivered)
     }
 
-    /// Returns all reports, sorted so that runs in one piece and in several can be compared.
+    /// Returns all reports in sorted order, so that a run in one piece can be compared with a run
+    /// in several pieces.
     pub(crate) fn sorted(mut self) -> Vec<Report> {
         self.reports.sort_unstable();
         self.reports

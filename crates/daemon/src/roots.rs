@@ -46,8 +46,8 @@ impl Roots {
         self.0.first().map(|(_, opened)| opened)
     }
 
-    /// Open a directory by its path, which must not contain symbolic links; `None` if no export
-    /// root contains it.
+    /// Open a directory given by its path; `None` if no export root contains it. The path must not
+    /// contain symbolic links.
     #[must_use]
     pub fn directory(&self, real: &Path) -> Option<rustix::io::Result<OwnedFd>> {
         let mut all = self.0.iter();

@@ -58,7 +58,7 @@ mod tests {
     #[test]
     fn busy_cycles_count_after_they_have_passed() {
         let mut busy = Busy::default();
-        // The device is busy in cycles 3 and 4, in 7, 8 and 9, and in 10 and 11.
+        // The three spans below cover cycles 3 and 4, then 7, 8 and 9, and then 10 and 11.
         let cycles = [3, 4, 7, 8, 9, 10, 11];
         busy.add_span(0, 3, 5);
         busy.add_span(2, 7, 10);
@@ -70,7 +70,8 @@ mod tests {
         assert_eq!((busy.uses(), busy.total_cycles()), (3, 7));
     }
 
-    /// Checks that adjacent busy spans are merged into one, so memory use stays constant.
+    /// Checks that busy spans without a gap between them are stored as one, so that a device that is always busy needs
+    /// no more memory.
     #[test]
     fn a_device_without_a_pause_is_one_span() {
         let mut busy = Busy::default();

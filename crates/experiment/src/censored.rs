@@ -105,8 +105,8 @@ impl<'a> CensoredObservations<'a> {
         .collect()
     }
 
-    /// Return the result of a measure without completed observations in some replication: a lower bound and
-    /// no mean. Return `None` if the measure has no censored observations either.
+    /// Return the result of a measure if a replication has no completed observations: a lower bound and no mean. Return
+    /// `None` if no observation is censored.
     pub fn alone(&self, name: &str, confidence: f64, cycle_us: f64) -> Option<Measure> {
         let unended = self.count();
         if unended == 0 {

@@ -70,7 +70,7 @@ pub enum JournalError {
     /// points cannot be read or written.
     #[error(transparent)]
     Claims(#[from] ClaimError),
-    /// A path that should be a file or folder of the journal is of another type.
+    /// A path at which the journal needs a file or a folder of its own is of another type.
     #[error("{path}: not a {wanted} of the journal's own (links are not followed); move it away")]
     NotOwn {
         /// The path that is of another type.
@@ -90,7 +90,7 @@ impl JournalError {
         }
     }
 
-    /// Return the description of the error, without the file name and the advice.
+    /// Return what is wrong with a file of the journal, without the name of the file and the advice.
     fn flaw(&self) -> String {
         match self {
             Self::Damaged { problem, .. } => format!("damaged ({problem})"),
@@ -129,9 +129,9 @@ pub(crate) fn remedy(error: &io::Error) -> &'static str {
 /// An error in an entry (the file of one point or search) of a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flaw {
-    /// Name of the journal entry.
+    /// Name of the point or search in the journal.
     pub name: String,
-    /// Description of the error.
+    /// Description of the error, for messages.
     pub reason: String,
     /// Whether the file could not be read, so that the entry may be valid.
     pub unread: bool,
@@ -273,7 +273,8 @@ impl Journal {
         Ok(Some(bytes))
     }
 
-    /// Return whether the journal's folder has the entry. Return an error if its bytes were changed.
+    /// Return whether the folder of the journal has the entry. Return an error if the entry was changed or belongs to
+    /// another run.
     pub fn check(&self, entry: &Entry) -> Result<bool, JournalError> {
         let Some((path, bytes)) = self.bytes(entry)? else {
             return Ok(false);

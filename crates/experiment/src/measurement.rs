@@ -37,7 +37,7 @@ pub(crate) struct Measurement {
     pub replications: Vec<Finished>,
     /// Verdict on saturation, with its evidence.
     pub judged: Judged,
-    /// Whether the stopping rules of the scenario were met.
+    /// Whether the stopping rules of the scenario were met when the measurement ended.
     pub converged: bool,
     /// Reason why the measurement ended before its stopping rules were met, if it did.
     pub ended_by: Option<EndedBy>,
@@ -116,7 +116,7 @@ pub(crate) fn run(
     }
 }
 
-/// Parameters of the measurement of one point.
+/// The measurement of one point: what is simulated, by which rules, and when replications end.
 struct PointMeasurement<'a> {
     subject: &'a dyn Subject,
     seed: u64,
@@ -125,9 +125,9 @@ struct PointMeasurement<'a> {
     test: &'a SaturationTest,
     /// Whether the point must run until the means of its measures have the required precision.
     precise: bool,
-    /// Number of cycles that a run must last before its verdict counts.
+    /// Minimum number of cycles of a run whose verdict on saturation counts.
     cycles_min: Cycles,
-    /// Number of waiting demands at which a replication ends.
+    /// Limit on waiting demands; a replication that reaches it ends.
     backlog: BacklogLimit,
     shared: Shared<'a>,
 }
@@ -187,8 +187,7 @@ impl PointMeasurement<'_> {
         })
     }
 
-    /// Run replications of fixed length. If several lengths are possible, stop at the first one at which the
-    /// results suffice.
+    /// Run replications of fixed length. If there are several lengths, run them in turn until the results suffice.
     fn run_fixed(
         &self,
         lengths: impl ExactSizeIterator<Item = Length>,
@@ -478,7 +477,7 @@ impl PointMeasurement<'_> {
 /// suffices.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Wanted {
-    /// Factor by which to lengthen the run until the means have the required precision.
+    /// Factor by which a run must become longer so that the means have the required precision; `None` if it need not.
     measures: Option<f64>,
     /// Factor by which a run must become longer so that the verdict on saturation can be decided; `None` if it need
     /// not.
@@ -499,8 +498,7 @@ pub(crate) struct Judged {
     pub verdict: Verdict,
     /// Number of the flow (group of demands) whose test decided the verdict on saturation.
     pub flow: usize,
-    /// Result of the test for saturation on the flow that decides the verdict; `None` if it had too few
-    /// demands.
+    /// Result of the test for saturation of the flow that decided the verdict; `None` if it had too few demands.
     pub judgement: Option<Judgement>,
     /// Whether the run served all demands of the flows without a steady state, whose demands arrive only
     /// once. `None` if no such flow exists or another flow is saturated.
@@ -519,7 +517,7 @@ impl Judged {
         (severity, self.growth())
     }
 
-    /// Return the growth of the backlog per offered demand; 0 if there were too few demands for the test.
+    /// Return by how much the backlog grows per offered demand; 0 if there were too few demands for the test.
     pub fn growth(&self) -> f64 {
         self.judgement.map_or(0.0, |j| j.growth.mean)
     }

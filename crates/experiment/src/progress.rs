@@ -58,7 +58,7 @@ impl Progress {
         self.cancelled.load(Ordering::Relaxed)
     }
 
-    /// Request the end of all running work, because the run can no longer succeed.
+    /// Request that all work of the run stop, because the run can no longer succeed.
     pub(crate) fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }

@@ -4,8 +4,8 @@ use isthmus_scenario::{Measure, Stop, StopRule, Verdict, Warmup};
 use isthmus_statistics::{SaturationTest, WarmUp};
 use isthmus_units::Time;
 
-/// Maximum number of interim evaluations (judgements of the results so far) at one point, each after a longer
-/// run. Together they have the accepted error rate of a verdict.
+/// Maximum number of looks at one point: interim evaluations of its results, each after a longer run. All of them
+/// together have the accepted error rate of a verdict.
 const LOOKS: u32 = 8;
 
 /// Rules that decide how a point is measured: those of the scenario, or the shorter ones of `--quick`.

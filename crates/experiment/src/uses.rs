@@ -81,8 +81,8 @@ fn mean_held<'a>(parts: impl IntoIterator<Item = &'a Part>) -> Option<f64> {
     (times > 0.0).then(|| time / times)
 }
 
-/// Return the bottleneck: among the parts that are occupied for about the longest time, the one that carries
-/// most. The other parts are occupied by messages that wait for it.
+/// Return the bottleneck; `None` if no part is used. Among the parts whose occupancy is about the highest, it is the
+/// one that carries most. The other parts are occupied by messages that wait for it.
 pub fn find_bottleneck<'a>(parts: impl IntoIterator<Item = &'a Part> + Clone) -> Option<&'a Part> {
     let busiest = parts.clone().into_iter().map(|part| part.busy);
     let least = BOTTLENECK_OCCUPANCY_MIN * busiest.fold(0.0, f64::max);
@@ -151,6 +151,8 @@ mod tests {
         }
     }
 
+    /// Checks that the bottleneck is the part that carries most among the parts that are occupied for about the longest
+    /// time.
     #[test]
     fn the_busiest_part_is_the_bottleneck() {
         // The expected bottleneck is the link. The injection channel is occupied longer, but by messages that wait for
@@ -184,7 +186,8 @@ mod tests {
         let a = &rows[0];
         assert!((a.utilisation - 0.3).abs() < 1e-12 && (a.busy - 0.6).abs() < 1e-12);
         assert_eq!((a.highest, a.busiest), (Some(0.4), Some(0.8)));
-        // The two parts of kind `a` were occupied for 40 and 80 us, each by 20 messages: 3 us per message.
+        // Each of the two parts of kind `a` was occupied by 20 messages, for 40 and 80 us in total. This makes 3 us per
+        // message.
         assert_eq!(a.held_us, Some(3.0));
     }
 }

@@ -34,7 +34,7 @@ pub struct Delivered<T> {
     pub generated: Cycles,
     /// Time at which the transfer started to move, after its latency.
     pub moved: Cycles,
-    /// The tick by which all bytes had moved, which is the time of this report.
+    /// The tick by which all bytes of the transfer had moved; it is also the time of this report.
     pub arrived: Cycles,
 }
 

@@ -76,7 +76,7 @@ fn script(stream: StreamId) -> Vec<u8> {
 }
 
 impl World {
-    /// Creates the driver, both links and a stream in each direction.
+    /// Creates the state before the first action: the driver, both links, and a stream in each direction.
     fn new() -> Self {
         let (mut driver, app) = driver();
         let (one, two) = UnixStream::pair().expect("a pair of sockets");

@@ -81,7 +81,7 @@ pub struct Table<I, V> {
 }
 
 impl<I: Id, V> Table<I, V> {
-    /// Return a table with `count` entries, all equal to `value`.
+    /// Return a table of `count` values, each a copy of `value`.
     pub fn of(count: usize, value: V) -> Self
     where
         V: Clone,

@@ -44,7 +44,7 @@ pub enum Error {
     Garbled(String),
 }
 
-/// A value, or an error of the client.
+/// Result of a call of the client.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {

@@ -142,8 +142,8 @@ pub trait Handler {
     ) {
     }
 
-    /// Handles the arrival of the request of a read at `message.to`. Returns the time at which the
-    /// data is ready to be sent, now or later. Now by default.
+    /// Handles the arrival of a read's request at node `message.to`. Returns the time at which the
+    /// data can be sent: `time` by default, or a later one.
     #[inline]
     fn requested(&mut self, time: Cycles, _message: &Message<Self::Tag>) -> Cycles {
         time

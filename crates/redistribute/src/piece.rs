@@ -190,9 +190,9 @@ const ONE_INDEX: At = At {
     to: 1,
 };
 
-/// The intervals, in a sequence of equal intervals, that a range covers.
+/// The equal intervals that a range covers: several as a whole, or one in part.
 enum Covered {
-    /// The range covers this number of consecutive intervals completely.
+    /// This number of consecutive intervals, which the range covers completely.
     Whole(u64),
     /// The range covers only these positions of a single interval.
     Part(Range<u64>),
@@ -227,7 +227,8 @@ fn steps(count: u64, by: At) -> Steps {
     }
 }
 
-/// Return the index and positions after `times` steps of `by`.
+/// Return the position (an index, and its places in the memory of both ranks) after `times` steps
+/// of `by` from `at`.
 fn advance(at: At, by: At, times: u64) -> At {
     At {
         index: at.index + by.index * times,

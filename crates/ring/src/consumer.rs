@@ -24,7 +24,7 @@ pub struct Consumer {
     parts: Option<Parts>,
 }
 
-/// The reader, dropped claims, socket and memory of a consumer.
+/// The contents of an open consumer: the reader, the dropped claims, the socket and the memory.
 #[derive(Debug)]
 struct Parts {
     reader: Reader<Arc<Mapping>>,
@@ -273,7 +273,8 @@ impl Parts {
         }
     }
 
-    /// Returns the number of readable bytes. Fails if there are none and no producer is left.
+    /// Loads the producer's position, and returns the number of readable bytes. Fails if there are
+    /// none and no producer is left.
     fn refresh(&mut self) -> Result<u64, Error> {
         self.settle();
         // Check whether the producer is gone before its position is loaded: then this position is
@@ -337,7 +338,7 @@ impl AsFd for Consumer {
 }
 
 impl Drop for Consumer {
-    /// Closes the reading end.
+    /// Closes the reading end, so that the producer gets an error on its next write.
     fn drop(&mut self) {
         if let Some(parts) = &mut self.parts
             && parts.reader.close()

@@ -17,7 +17,7 @@ pub struct ReplicationMeans {
     pub means: Vec<f64>,
     /// Number of observations discarded in each replication.
     pub discarded: Vec<u64>,
-    /// Number of observations used in each replication.
+    /// Number of observations after the warm-up, in each replication.
     pub used: Vec<u64>,
     /// Means of equal sections of the replications, one replication after the other, or `None` if
     /// the sections do not pass the test of independence; see [`estimate`](Self::estimate).
@@ -220,7 +220,8 @@ mod tests {
         assert_eq!(unknown.percentiles[0].low, steady.percentiles[0].low);
     }
 
-    /// Checks that with a marked warm-up, exactly the observations before the mark are discarded.
+    /// Checks that if the end of the warm-up was marked, exactly the observations before the mark
+    /// are discarded.
     #[test]
     fn marked_replications_are_cut_exactly() {
         let mut recorder = with_transient(53, 20);

@@ -25,7 +25,7 @@ pub const QUADRANTS: u32 = 4;
 pub const SU_BYTES: u64 = 16 << 10;
 /// Number of bytes of a sample.
 pub const SAMPLE_BYTES: u64 = 4;
-/// Number of samples of a striping unit.
+/// Number of samples in a striping unit.
 const SU_SAMPLES: u64 = SU_BYTES / SAMPLE_BYTES;
 /// Number of samples in a transfer unit, which consists of one striping unit for each quadrant.
 const TU_SAMPLES: u64 = SU_SAMPLES * QUADRANTS as u64;
@@ -140,7 +140,7 @@ struct SampleVerifier {
 }
 
 impl Verifier for SampleVerifier {
-    /// Compute some samples of a packet again and compare them with the received ones.
+    /// Compute some of the received samples again. Return an error text if one differs from what was received.
     fn verify(&mut self, header: &Header, data: &[u8]) -> Result<(), String> {
         let first = header.adu * TU_SAMPLES + header.offset / SAMPLE_BYTES;
         let (all, rest) = data.as_chunks::<{ SAMPLE_BYTES as usize }>();

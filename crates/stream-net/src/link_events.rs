@@ -62,7 +62,7 @@ impl Driver {
         true
     }
 
-    /// Returns whether a link has neither ends nor streams.
+    /// Returns whether a link is unused: no rank is attached to it, and no stream uses it.
     #[must_use]
     pub fn is_idle(&self, id: LinkId) -> bool {
         let named = || self.streams.values().any(|state| state.links.contains(&id));
@@ -81,8 +81,8 @@ impl Driver {
         users.map(|(stream, _)| *stream).collect()
     }
 
-    /// Handles the loss of a link's ranks: streams that need them fail, and the link can be
-    /// attached again.
+    /// Handles the loss of the ranks at the other end of a link: streams that need them fail.
+    /// Afterwards other ranks can attach to the link.
     pub(crate) fn rank_lost(&mut self, id: LinkId) {
         let now = self.now();
         let users = self.users(id);
@@ -98,8 +98,8 @@ impl Driver {
         }
     }
 
-    /// Fails a stream that ranks should receive but also send on this link. Nothing would ever read
-    /// the sent data, and it would block all data behind it on the link.
+    /// Fails a stream on whose link ranks send data although they should receive. Nothing would
+    /// ever read this data, and it would block all data behind it on the link.
     fn refuse_sent(&mut self, id: LinkId, stream: StreamId) {
         let state = self.streams.get(&stream);
         if state.is_none_or(|state| state.direction == Direction::Transmit) {

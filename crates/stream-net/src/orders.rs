@@ -21,8 +21,8 @@ use std::time::{Duration, Instant};
 const LINGER: Duration = Duration::from_secs(5);
 
 impl Driver {
-    /// Carries out all orders of the manager and reports its events. Returns whether there were
-    /// any.
+    /// Carries out all orders of the manager, and queues its events for the caller. Returns false
+    /// if there were neither.
     pub(crate) fn carry_out(&mut self) -> bool {
         let mut any = false;
         loop {
@@ -127,7 +127,8 @@ impl Driver {
                     buffer,
                 });
             }
-            // Nothing to prepare: the header is made when it is sent, with the newest values.
+            // Do nothing for this order: the header is made later, when it is sent, with the newest
+            // values.
             Work::Prepare { .. } => {}
             Work::Store {
                 stream,
@@ -297,7 +298,8 @@ impl Driver {
         }
     }
 
-    /// Parses the destination `words` of a connection and starts to connect to it.
+    /// Starts to connect connection `id` to the destination `words`, such as a file or a TCP
+    /// address. Returns an error text if that is impossible.
     fn connect(&mut self, id: ConnectionId, words: &str) -> Result<(), String> {
         let said = |error: crate::Error| error.to_string();
         let refused = |to: &dyn Display, error: &io::Error| format!("connecting to {to}: {error}");
@@ -385,7 +387,8 @@ impl Driver {
         SocketUse::Plain(window.map(|(channel, _)| channel))
     }
 
-    /// Reports to the caller that a file could not be created, or was not completed.
+    /// Reports to the caller of the driver that the file of a connection was not created or not
+    /// completed. `why` is the reason.
     pub(crate) fn not_kept(&mut self, connection: ConnectionId, path: &Path, why: &str) {
         self.events.push_back(Event::NotKept {
             connection,
@@ -416,8 +419,8 @@ impl Driver {
             // written.
             Some(Transport::Plain(plain)) => plain.socket.finish(),
             Some(Transport::Datagrams(mut datagrams)) => {
-                // The peer waits for this header before it closes its side. If the header is lost,
-                // the peer times out.
+                // Send the last header, after which the peer closes its side. Ignore an error: if
+                // the header is lost, the peer times out.
                 let _ = datagrams.write(&self.memory, &mut Vec::new());
             }
             _ => {}

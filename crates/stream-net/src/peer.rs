@@ -17,7 +17,7 @@ pub trait Peer: Read + Write {
 }
 
 impl<T: Read + Write + AsFd> Peer for T {
-    /// Receives from the socket with `MSG_DONTWAIT`.
+    /// Reads available bytes without waiting, by the flag `MSG_DONTWAIT` of `recv`.
     fn read_now(&mut self, bytes: &mut [u8]) -> io::Result<Option<usize>> {
         match rustix::net::recv(self, bytes, RecvFlags::DONTWAIT) {
             Ok((read, _)) => Ok(Some(read)),

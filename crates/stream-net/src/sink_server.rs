@@ -74,8 +74,8 @@ impl SinkServer {
 
     /// Returns the connections that have sent no packet, locked.
     fn idle(&self) -> MutexGuard<'_, IdleConnections> {
-        // Ignore a poisoned lock: each operation on the list is a single step, so a panic leaves it
-        // consistent.
+        // Ignore that another thread panicked with the lock held: each operation on the list is a
+        // single step, so the list is consistent.
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

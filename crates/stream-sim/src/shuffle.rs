@@ -1,5 +1,5 @@
-//! Messages between the cells of a row that combine small blocks into large ones, by a plan of the
-//! crate `redistribute`.
+//! Messages between the cells of a row, by which small blocks are combined into large ones. The
+//! crate `redistribute` plans them.
 
 use crate::error::Error;
 use crate::spec::{Machine, Work};

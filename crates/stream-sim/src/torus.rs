@@ -1,9 +1,7 @@
-//! The links of the machine, numbered from 0, and the routes over them.
-//!
-//! Cell (x, y) has the number y * columns + x. First come the links of each cell to the next cell
-//! in both directions of both dimensions. Then come the links to the interface, the memory bus of
-//! the interface, and the processor of each cell. A processor is a link for the bytes that it
-//! moves.
+//! Numbers all links of the machine from 0, and computes the routes over them. Cell (x, y) has the
+//! number y * columns + x. First come the links of each cell to the next cell in both directions of
+//! both dimensions. Then come the links to the interface, the memory bus of the interface, and the
+//! processor of each cell, which counts as a link for the bytes that it moves.
 
 use crate::duration::SECOND_NS;
 use crate::error::Error;
@@ -109,7 +107,8 @@ impl Torus {
             .collect()
     }
 
-    /// Return the capacity of each link, in the order of their numbers.
+    /// Return the capacity of each link in the order of link numbers. It includes the bus and the
+    /// processors, which count as links.
     pub fn capacities(&self, machine: &Machine) -> Result<Vec<Rate>, Error> {
         let link = rate("machine.bandwidth", machine.link_bytes_per_s)?;
         let interface = &machine.interface;
@@ -172,8 +171,8 @@ impl Torus {
         path
     }
 
-    /// Return the route from a cell to another cell of its row. With `by_processors`, it includes
-    /// the processors of all cells on the route.
+    /// Return the links of the route from a cell to another cell of its row. If `by_processors`,
+    /// the route includes the processors of all cells on it.
     pub fn in_row(&self, y: u32, from: u32, to: u32, by_processors: bool) -> Vec<u32> {
         let mut path = Vec::new();
         self.along_row(y, from, to, &mut path);

@@ -18,11 +18,12 @@ pub(crate) struct Packet {
     pub header: Header,
     /// Whether all data of the packet is in network memory.
     pub whole: bool,
-    /// Number of orders under way, to send or to load the packet, that use its memory.
+    /// Number of orders in progress, to send or to load the packet, that use its memory.
     pub users: u32,
     /// Whether the packet is to be freed as soon as no order uses its memory (`users` is 0).
     pub leaving: bool,
-    /// Transmit: number of times that the packet was sent. `sent_at` is the time of the last one.
+    /// For a sent packet: number of its transmissions so far; `sent_at` is the time of the latest
+    /// one.
     pub tries: u32,
     pub sent_at: Instant,
     /// For a sent packet: number of its latest transmission, counted over all transmissions of the
@@ -121,8 +122,8 @@ impl NetworkMemory {
         Some(packet)
     }
 
-    /// Makes a slot of network memory available for reuse. The driver must know that the slot is
-    /// free, because an offered packet uses its slot at once.
+    /// Makes slot number `id` of network memory available for reuse. The driver must no longer use
+    /// it, because the next packet may occupy it at once.
     pub fn vacate(&mut self, id: PacketId) {
         self.free.insert(id.0);
     }

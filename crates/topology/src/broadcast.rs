@@ -1,12 +1,12 @@
-//! Broadcast trees, from one node to all nodes, in as few steps as the network allows.
+//! Builds broadcast trees, which lead from one node to all nodes, in as few steps as the network allows.
 
 use thiserror::Error;
 
 use crate::matching::Matching;
 use crate::{CubeFaults, Hop, IncompleteHypercube, distance};
 
-/// Maximum number of node visits in the search for the best dimension order of a broadcast in a
-/// cube with faults.
+/// Limit on the work for a broadcast in a cube with faults: the number of node visits while the best order of
+/// dimensions is searched.
 const WORK_MAX: u64 = 1 << 24;
 
 /// Reason why a node cannot be the root of a broadcast.
@@ -114,7 +114,7 @@ impl BroadcastTree {
         self.root
     }
 
-    /// Return the number of steps until all nodes of the tree have the message.
+    /// Return the number of steps after which all nodes of the tree have the message.
     pub fn step_count(&self) -> u32 {
         self.step_count
     }
@@ -205,7 +205,7 @@ fn complete_subcube(dimension: u32, root: u32, first_step: u32, sends: &mut Vec<
     }
 }
 
-/// Return the sends of the fastest broadcast found in a cube with faults.
+/// Return the sends of the broadcast with the fewest steps of those that were tried, in a cube with faults.
 fn around_faults(faults: &CubeFaults, root: u32) -> Vec<Send> {
     let dimension = faults.cube().dimension();
     let one_try = u64::from(faults.cube().node_count()) * u64::from(dimension);
@@ -379,7 +379,7 @@ mod tests {
         }
     }
 
-    /// Checks that a failed root and a missing root are refused.
+    /// Checks that a broadcast from a failed or a missing node is refused.
     #[test]
     fn a_root_that_cannot_send_is_refused() {
         let faults = CubeFaults::new(Hypercube::new(3).unwrap(), &[5], &[]).unwrap();

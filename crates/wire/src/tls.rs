@@ -147,8 +147,8 @@ impl Trust {
         Ok(Self(Arc::new(config)))
     }
 
-    /// Create the TLS state of the client for a connection to a server, which must have a
-    /// certificate for this host.
+    /// Create the TLS state of the client for a connection to server `host`. The server must have a
+    /// certificate for this name or address.
     pub(crate) fn connect(&self, host: &str) -> std::result::Result<Tls, String> {
         // Remove the brackets and the interface of an IPv6 address, which certificates do not
         // contain.

@@ -63,7 +63,7 @@ impl Arrivals {
         Self { kind }
     }
 
-    /// Return whether the next demand waits for the completion of an earlier one.
+    /// Return whether arrivals are a closed loop: the next demand follows the completion of an earlier one.
     pub fn is_closed(&self) -> bool {
         matches!(self.kind, Kind::Closed { .. })
     }

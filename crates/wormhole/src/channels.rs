@@ -229,7 +229,7 @@ impl Channels {
         self.watch(channel)
     }
 
-    /// Return the first worm in the queue of `channel`.
+    /// Return the first worm in the queue of `channel`; `None` if the queue is empty.
     pub(crate) fn waiting(&self, channel: ChannelId) -> Option<WormId> {
         let head = self.queues[channel as usize].head;
         (head != WormId::NONE).then_some(head)
@@ -317,7 +317,7 @@ impl Channels {
         self.wake_at(channel, time).map(|at| (channel, at))
     }
 
-    /// Return the channel to which a lane belongs.
+    /// Return the number of the channel to which a lane belongs.
     fn channel_of(&self, lane: LaneId) -> ChannelId {
         if lane.index() < self.len() {
             return lane.number();

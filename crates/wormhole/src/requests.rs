@@ -1,4 +1,4 @@
-//! Requests of message heads for channels, in the present cycle and in the next one.
+//! Requests of heads of messages for channels, for the present cycle and for the next one.
 
 use crate::channels::{ChannelId, WormId};
 
@@ -27,7 +27,7 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
-    /// Return whether a request of the present cycle is not served yet.
+    /// Return whether any request of the present cycle still has to be served.
     #[inline]
     pub fn is_due(&self) -> bool {
         self.served < self.present.len()
@@ -45,7 +45,7 @@ impl Requests {
         self.present.push(request);
     }
 
-    /// Add the next request of a head that was just served, for the next cycle.
+    /// Queue the next request of a head that was just served; it is served in the next cycle.
     #[inline]
     pub fn continue_next(&mut self, request: Request) {
         debug_assert!(
@@ -89,8 +89,8 @@ impl Requests {
         }
     }
 
-    /// Merge `woken` and `next` into `present`. Each step selects its element without a branch,
-    /// because the processor cannot predict from which list it comes.
+    /// Merge the sorted `woken` and `next` into `present`. Each step selects its element without a
+    /// branch, because the processor cannot predict from which list the element comes.
     fn merge_woken(&mut self) {
         self.woken.sort_unstable_by_key(|request| request.number);
         let (mut next, mut woken) = (0, 0);

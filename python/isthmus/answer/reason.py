@@ -140,8 +140,8 @@ def _busy_text(limit: Bottleneck, together: bool) -> str:
 
 
 def reasons_sentence(found: list[tuple[str, Reason]]) -> str:
-    """Return one sentence on all variants, grouped by bottleneck; variants without a full part are
-    last.
+    """Return one sentence that names the bottlenecks of all variants. Variants with the same
+    one are named together; variants in which no part is full are last.
     """
     if len(found) == 1:
         return found[0][1].words

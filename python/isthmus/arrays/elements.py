@@ -86,7 +86,8 @@ def type_of(what: str, given: Any) -> np.dtype[Any]:
 
 
 def refuse_type(what: str, dtype: np.dtype[Any]) -> None:
-    """Refuse an element type whose values cannot be copied as a fixed number of bytes.
+    """Check that values of a numpy type can be copied as a fixed number of bytes. `what` is the
+    name of the argument in an error.
 
     Raises:
         IsthmusError: they are Python objects, have no bytes, or are arrays themselves.

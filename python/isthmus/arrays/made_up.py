@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Part = NDArray[Any]
 
 SLAB = 1 << 18
-"""Elements that are generated or checked at a time."""
+"""Maximum number of elements that are generated or checked at a time."""
 _FACTOR, _STEP = np.uint64(0xBF58476D1CE4E5B9), 0x9E3779B97F4A7C15
 _SHIFT = np.uint64(29)
 

@@ -28,7 +28,9 @@ LISTED_MAX = 16
 
 @dataclass(frozen=True)
 class Message:
-    """Elements that a rank sends to another rank, or keeps if both are the same."""
+    """A message of a plan: elements that one rank sends to another, or keeps if both are the
+    same.
+    """
 
     from_rank: int
     to_rank: int
@@ -178,7 +180,7 @@ class Plan:
         return f"{self}\npredicted: {listed}"
 
     def __str__(self) -> str:
-        """Return a text of the plan's messages."""
+        """Return a text that describes the messages of the plan."""
         shape = " x ".join(map(str, self.from_.shape))
         senders, receivers = self.from_.ranks, self.to.ranks
         head = f"{shape} elements from {len(senders)} to {len(receivers)} ranks"
@@ -231,7 +233,9 @@ def _copy_overlapping(read: list[list[memory.Given]], write: list[list[memory.Gi
 
 
 def _checked_parts(layout: Layout, held: Sequence[Any], what: str) -> list[list[Part]]:
-    """Return the parts of each rank; refuse shapes that differ from the layout."""
+    """Return the array parts of each rank, after a check that their shapes fit the layout.
+    `what` is the name of the argument in an error.
+    """
     ranks = layout.ranks
     if len(held) != len(ranks):
         raise IsthmusError(f"{what}: of {len(held)} ranks; the layout has {len(ranks)}")

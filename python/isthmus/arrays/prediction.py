@@ -20,9 +20,13 @@ from isthmus.errors import IsthmusError
 from isthmus.wording import number
 
 MESSAGES_MAX = 100_000
-"""Maximum number of messages of a round that are simulated."""
+"""Largest number of messages that are simulated for a prediction; more are extrapolated or
+refused.
+"""
 BYTES_MAX = 1 << 26
-"""Maximum number of simulated bytes of a round, unless the user sets another."""
+"""Largest number of bytes that are simulated for a prediction, unless the user sets another;
+more are extrapolated.
+"""
 
 Verdict = Literal["reshuffle", "direct", "none"]
 
@@ -41,8 +45,8 @@ class Prediction:
     servers; None without the table `[io]` in the file.
     """
     after: Time | None
-    """Time in which all ranks send their parts to the I/O servers after the redistribution; None
-    without `[io]`.
+    """Predicted time in which all ranks send their parts of the array to the I/O servers after
+    the redistribution; None without the table `[io]` in the file.
     """
 
     @property

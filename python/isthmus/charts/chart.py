@@ -98,5 +98,7 @@ def dash_text(dash: Any) -> str:
 
 
 def brief(value: float | None, digits: int = 6) -> float | None:
-    """Round a number to `digits` significant digits, to keep the page small."""
+    """Round a number to `digits` significant digits, so that the report is small; None stays
+    None.
+    """
     return None if value is None else float(f"{value:.{digits}g}")

@@ -63,7 +63,7 @@ class Scales:
         return {channel: nominal("variant", self.colour)}
 
     def form(self) -> Spec:
-        """Return the Vega-Lite encoding that selects the marker by series."""
+        """Return the Vega-Lite encoding by which each series has its own marker."""
         return {"shape": nominal("variant", self.shape)}
 
     def line(self) -> Spec:
@@ -93,7 +93,7 @@ def axis(
     scale: Spec = {"domainRaw": {"expr": f"{which}d"}}
     if log:
         scale["type"] = "log"
-        # Add a margin of a few pixels instead of rounding to decades.
+        # Do not extend the axis to whole powers of ten; leave a margin of a few pixels instead.
         scale |= {"nice": False, "padding": 8}
         # Draw grid lines at powers of ten stronger than the lines between them.
         whole = "abs(log(datum.value) / LN10 - round(log(datum.value) / LN10)) < 1e-6"

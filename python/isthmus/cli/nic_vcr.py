@@ -123,7 +123,7 @@ def _play(vcr: Vcr, seconds: float | None) -> None:
 
 
 def _print(shown: Shown) -> None:
-    """Print the result in two lines."""
+    """Print the result of the digital video recorder as two lines of text."""
     from isthmus.cli.console import console
     from isthmus.vcr import SCREENS
 

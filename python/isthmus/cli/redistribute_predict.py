@@ -94,7 +94,7 @@ def command(
     rest = [word for word in words if word not in machines]
 
     def described(more: Any) -> Description:
-        """Read the redistribution with further changes."""
+        """Read the redistribution file again, with further changes such as another block size."""
         return read(text, name, [*rest, *more])
 
     task = described(())

@@ -145,7 +145,7 @@ class _Unwritable(io.BufferedIOBase):
     """
 
     def __init__(self, number: int) -> None:
-        """Store the number of the system error with which each write fails."""
+        """Store the system's error number (errno) with which each write fails."""
         self._number = number
 
     def writable(self) -> bool:
@@ -153,7 +153,7 @@ class _Unwritable(io.BufferedIOBase):
         return True
 
     def write(self, data: Any) -> int:
-        """Raise an OSError with the stored number, as the stream is closed."""
+        """Raise an error instead of writing, because the stream is closed."""
         raise OutputError(OSError(self._number, os.strerror(self._number)))
 
 

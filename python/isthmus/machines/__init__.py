@@ -24,7 +24,9 @@ __all__ = [
 ]
 
 MachineSummary = HypercubeSummary | SciSummary | FatTreeSummary | GraphSummary | InterfaceSummary
-"""Any class of machines in results; a new class must be added here."""
+"""Description of the machine in results: one class for each kind of machine. A new class must
+be added here.
+"""
 
 
 def read_machines(described: list[dict[str, Any]]) -> list[MachineSummary]:

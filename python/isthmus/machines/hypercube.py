@@ -94,7 +94,7 @@ class HypercubeSummary(Machine, frozen=True, tag="hypercube"):
 
     @property
     def title(self) -> str:
-        """A description of the machine, on one line."""
+        """A description of the machine in one line of text."""
         lanes = dict(self.lanes).get("io_link", 0)
         network = ", no I/O network"
         if lanes:

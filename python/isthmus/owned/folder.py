@@ -59,8 +59,8 @@ class OwnedFolder:
     """
 
     def __init__(self, path: Path, mark: Mark, *, replaceable: bool = True) -> None:
-        """Create the object for a folder with this mark; use `opened` or `joined`, which lock the
-        folder.
+        """Create the object without locking the folder. Callers use `opened` or `joined`
+        instead, which lock it. `mark` lists the files that isthmus owns in it.
         """
         self.path = path
         self.mark = mark
@@ -105,7 +105,7 @@ class OwnedFolder:
 
         """
         ready_folder(path)
-        # Check that isthmus may own the folder before the first write.
+        # Check before the first write, even of the lock file, that isthmus may own the folder.
         mark_or_refuse(path, identity, adopt)
         with hold(path, work=work):
             mark = mark_or_refuse(path, identity, adopt)
@@ -117,7 +117,7 @@ class OwnedFolder:
             if mark is None:
                 mark = Mark(identity, *journal)
                 if fresh:
-                    # Remove the files of a journal that has no mark.
+                    # Remove files of a journal even if no mark lists them.
                     cls(path, mark).clear()
                 for name in adopt:
                     if (path / name).is_file():
@@ -180,8 +180,9 @@ class OwnedFolder:
                         folder = cls(path, mark, replaceable=False)
                         folder._adopt_written()
                         folder._refuse_others(identity, scenario)
-                        # If files are missing, first try to open the folder alone and write them
-                        # again. If other processes prevent this, the mark is enough.
+                        # Continue if all files exist or opening the folder alone has failed once:
+                        # the mark is enough. Otherwise open the folder alone to write the missing
+                        # files again.
                         if tried or all(map(folder.intact, files)):
                             break
                     stack.close()
@@ -272,7 +273,7 @@ class OwnedFolder:
         varies: bool = False,
         digest: str | None = None,
     ) -> None:
-        """Write a file below the folder atomically, and list it in the mark.
+        """Write a file below the folder atomically, and list it as owned by isthmus (in the mark).
 
         If `varies` is true, the content differs from run to run, and the mark lists no digest.
         `digest` is the SHA-256 of the content, if the caller knows it.
@@ -505,7 +506,9 @@ class OwnedFolder:
             ) from error
 
     def _recover(self) -> None:
-        """Finish or remove the files that a dead process left in the folder."""
+        """Finish what a process that ended too early left in the folder: remove its temporary
+        files, and record what it has written.
+        """
         self._check_path(f"{JOURNAL}/journal.json")
         for name in self._leftovers():
             self._remove(name)
@@ -527,11 +530,9 @@ class OwnedFolder:
         return [name for name in names if self.mark.is_entry(name)]
 
     def _leftovers(self) -> list[str]:
-        """Return temporary files of dead processes: files with isthmus's temporary names beside
-        owned files.
-
-        Leases are included: while this process holds the folder, no other process does a part of
-        the run.
+        """Return the names of the temporary files that dead processes left beside owned files.
+        Leases are included: while this process holds the folder alone, no other process runs a
+        part.
         """
         found = []
         for folder in ("", *self.mark.folders()):

@@ -26,8 +26,8 @@ DOES_ALL, COLLECTS = "does all of this run", "collects this run"
 messages to other processes.
 """
 TRIES, TRY_S = 5, 0.02
-"""Number of attempts to take a lock, and seconds between two attempts; `holder_of` holds the lock
-briefly.
+"""Number of attempts to take a lock, and seconds between them. Another attempt helps, because
+`holder_of` holds the lock briefly.
 """
 SUBMITTER = ".isthmus.submit.lock"
 """Name of the file that a process locks to submit a job, until the scheduler answers. Meanwhile
@@ -62,7 +62,7 @@ class Holder:
 
 
 class BusyError(IsthmusError):
-    """Error: another process holds the lock of the folder."""
+    """Error: the folder cannot be used, because another process holds its lock."""
 
     def __init__(self, folder: Path, holder: Holder | None, reason: str = "") -> None:
         """Create an error text that names the process that holds the lock, if known, and

@@ -24,10 +24,8 @@ BLOCKS, HASHES = ("█", "░"), ("#", ".")
 
 
 class Pace:
-    """The speed of a run, derived from its progress.
-
-    Points that were finished earlier and are only read now count neither for the speed nor for the
-    remaining time.
+    """The speed of a run, and the estimates that follow from it. Points that were finished
+    earlier and are only read now do not count.
     """
 
     def __init__(self, now: float) -> None:
@@ -55,7 +53,7 @@ class Pace:
 
     @property
     def speed(self) -> float:
-        """Number of simulated messages per second, averaged over the simulation so far."""
+        """Mean number of simulated messages per second since the simulation started."""
         return self._speed
 
     def spent_s(self, now: float) -> float:
@@ -116,8 +114,8 @@ def bar_line(pace: Pace, now: float, width: int, *, blocks: tuple[str, str] = BL
 
 
 def _with_state(parts: list[str], state: str, clock: str, most: int) -> list[str]:
-    """Return the parts of a progress line of at most `most` columns that contains `state`, a text
-    about other processes that do the run.
+    """Return the parts of a progress line of at most `most` columns. The line contains `state`,
+    a text on other processes that compute a part of the run, and `clock`, a time, if it fits.
     """
     short = parts[1:] or parts
     whole = [[*parts, state, clock], [*short, state, clock]]

@@ -33,13 +33,13 @@ class Row:
     texts: tuple[str | None, ...]
     """Values of the settings in `Comparison.keys`, which the two points have in common."""
     points: tuple[PointResult, PointResult] | None = field(repr=False)
-    """The two points; None for searches."""
+    """The two points that the row compares; None in a row that compares searches."""
     measure: str
     statistic: str
     unit: str
     values: tuple[Value, Value]
     found: Compared | None
-    """The result of the comparison; None if the two values cannot be judged."""
+    """The comparison of the two values of the row; None if they cannot be compared."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Comparison:
 
     @property
     def conclusion(self) -> str:
-        """The outcome of the comparison in one sentence."""
+        """One sentence that says how the two results differ."""
         sure = f"{100 * self.confidence:g}% confidence for all together"
         number = len(self.differing)
         part = f"{number:,} of {counted(self.judged, 'quantity', 'quantities')}"
@@ -151,7 +151,9 @@ _COLUMNS = {
 
 
 def named(key: str, column: Column) -> str:
-    """Return the name of a column: ``key`` or ``key [unit]``."""
+    """Return the name of a column in the comparison table: ``key``, or ``key [unit]`` if it has
+    a unit.
+    """
     return f"{key} [{column.unit}]" if column.unit else key
 
 
@@ -375,7 +377,8 @@ def _value_of(found: Any, confidence: float | None) -> Value:
     if confidence is not None:
         return Value.of(found, confidence)
     whole = Value.of(found, CONFIDENCE)
-    # A measured value without an interval has an unknown error, so do not treat it as exact.
+    # A measured value without an interval has an unknown error: keep a replication, so that the
+    # value does not count as exact.
     unknown = whole.low is None and whole.high is None
     return replace(whole, each=whole.each[:1] if unknown else ())
 

@@ -46,11 +46,11 @@ class ChannelUse(msgspec.Struct, frozen=True, rename={"from_": "from"}):
     to: int | None
     """Number of the node at the end of the channel; None for a part at a single place."""
     utilisation: float
-    """Flits or symbols per cycle and lane; for a part that serves one request at a time, the share
-    of time.
+    """Share of the capacity that was used: flits or symbols per cycle and lane. For a part that
+    serves one request at a time, the share of time.
     """
     highest: float | None
-    """Utilisation of the busiest channel, if this is the mean over a kind of channel; else None."""
+    """Utilisation of the busiest channel of a kind; None for a single channel."""
     busy: float
     """Share of time for which the lanes of the channel were occupied, whether data moved or not."""
     busiest: float | None
@@ -70,7 +70,7 @@ class ChannelUse(msgspec.Struct, frozen=True, rename={"from_": "from"}):
 
 
 PLACES = ("disk", "device", "interface", "server")
-"""Kinds of machine parts that have a single position rather than two ends."""
+"""Kinds of machine parts that are at a single place rather than between two ends."""
 
 
 def bin_columns(

@@ -185,9 +185,9 @@ def view(run: RunResult) -> View:
 
 
 def _x_axis(run: RunResult, values: list[dict[str, AxisValue]]) -> int | None:
-    """Return the load axis if it is swept, since two loads of a machine are not variants of it.
-    Else return None if searches distinguish a few variants, else the numeric axis with the most
-    values.
+    """Return the index of the axis to use as x: the load axis if it is swept, since two loads
+    of a machine are no variants of it. Else return None if searches distinguish a few variants,
+    or else the numeric axis with the most values.
     """
     counts = [len(seen) for seen in values]
     numeric = [

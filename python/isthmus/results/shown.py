@@ -8,7 +8,7 @@ from isthmus.results.schema import STEADY, Histogram, PointResult
 from isthmus.results.series import Series, View
 
 DISTRIBUTIONS = 3
-"""Maximum number of measures whose distributions a picture shows."""
+"""Maximum number of measures whose distributions are drawn."""
 ROWS = 24
 """The maximum number of variants drawn as bars; tables have all."""
 
@@ -41,8 +41,8 @@ def survival(histogram: Histogram) -> tuple[list[float], list[float]]:
 
 
 def compared_point(view: View, series: Series) -> PointResult | None:
-    """Return the point of a series at which pictures compare variants; else its last
-    stable point.
+    """Return the point of a series at which pictures compare variants: that with the common x.
+    If the series has none, return its last stable point, or else its first point.
     """
     x = answer(view.run).busy_x
     at = [p for p in series.points if view.x(p) == x]

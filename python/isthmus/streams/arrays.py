@@ -210,7 +210,9 @@ class _Job:
         )
 
     def buffer(self, number: int, piece: Piece) -> NDArray[Any]:
-        """Return memory for the part of a piece that goes over this process's links."""
+        """Return memory for the data of a piece that crosses the links of this process.
+        `number` selects one of two memories, which are reused.
+        """
         shape = self.cut.held(piece, self.own) if self.own else (0,)
         bytes_ = self.dtype.itemsize * int(np.prod(shape, dtype=np.int64))
         memory_ = self._memory[number]
@@ -238,8 +240,8 @@ class _Job:
         return self._thread.submit(call) if buffer.size else None
 
     def settle(self, future: Future[None] | None) -> None:
-        """Wait until the piece of `future` is moved, and tell the other ranks of an error or
-        learn of theirs.
+        """Wait until the piece of `future` is moved. Raise an error that occurred on this or on
+        another rank.
         """
         problem: BaseException | None = None
         try:

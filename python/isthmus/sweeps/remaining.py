@@ -85,7 +85,8 @@ def _threads(timings: Iterable[Timing], now: float) -> float:
     """
     spans = [(each.ended_s - each.seconds, min(each.ended_s, now)) for each in timings]
     late = [(began, ended) for began, ended in spans if ended > now - LATE_S and began < now]
-    # Start the period no earlier than its first unit, so that a pause before it does not count.
+    # Start the period when its first point or search started, or later, so that a pause before it
+    # does not count.
     since = max(now - LATE_S, min((began for began, _ in late), default=now))
     if since >= now:
         return 0.0

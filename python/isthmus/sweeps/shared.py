@@ -44,7 +44,7 @@ def do_part(
     expiry_s: float = EXPIRY_S,
     say: Callable[[str], None] = lambda _: None,
 ) -> Done:
-    """Run the units (points and searches) of a part that have not been run yet.
+    """Run those units (points and searches) of a part that have no result yet.
 
     When this returns, every unit of the part is in the journal of the folder, except failed units.
     Other processes may have done some of them.
@@ -117,5 +117,7 @@ def _with_others(error: IsthmusError, folder: Path) -> IsthmusError:
 
 
 def missing_error(folder: Path, lacks: Selection) -> RunFailedError:
-    """Return the error for an unfinished run, which names its missing points and searches."""
+    """Return the error for an unfinished run: its text names the points and searches that have
+    no result.
+    """
     return RunFailedError(words.missing(state_of(folder), folder, lacks))

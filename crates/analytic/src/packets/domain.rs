@@ -24,7 +24,7 @@ pub const STRETCH_MAX: f64 = 1.5;
 pub const FULL: f64 = 0.9;
 /// A part (a link, server or interface) with at most this utilisation is hardly ever full.
 pub const FREE: f64 = 0.7;
-/// Number of clients below which the model is not valid for long waits, even if no part is heavily loaded.
+/// With fewer clients, the model is not valid if messages wait for long, even if no part is heavily loaded.
 pub const FEW: usize = 4;
 
 /// Largest [`Load::stretch`] for which a response shorter than the preceding pause is inside the domain.
@@ -55,8 +55,8 @@ pub struct Load {
 }
 
 impl Load {
-    /// Return the load that clients with the computed throughputs `paces` cause. `between` returns whether a part is a
-    /// link between switches.
+    /// Return the load that results from the computed throughputs `paces` of `clients`. `between` returns whether a
+    /// part is a link between switches.
     pub fn new(clients: &[Client], paces: &[Pace], between: impl Fn(u32) -> bool) -> Self {
         let mut busy = BTreeMap::<u32, f64>::new();
         let mut stretch = 0.0;
@@ -117,9 +117,9 @@ impl Load {
         by_chance.then(|| BY_CHANCE.to_owned())
     }
 
-    /// Return a text that says why computed throughputs are not valid in a network other than a fat tree, or `None` if
-    /// they are valid. `let_through` is the smallest share of the links' bandwidth that the buffers behind them permit;
-    /// it is `None` if packets hold circuits.
+    /// For networks other than fat trees: return a text that says why computed throughputs are not valid, or `None` if
+    /// they are. `let_through` is the smallest share of the links' bandwidth that the buffers behind them permit; it is
+    /// `None` if packets hold circuits.
     pub fn reason_graph_outside(&self, let_through: Option<f64>) -> Option<String> {
         let Some(let_through) = let_through else {
             return Some("packets hold circuits".to_owned());

@@ -59,7 +59,7 @@ pub enum Blocking {
     OtherInputs,
 }
 
-/// Formula for the wait at a group with several lanes.
+/// Formula for the wait at a group of channels with several lanes each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum ManyLanes {
     /// M/M/m, with C^2 = 1, as in section 6 of the hypercube paper.

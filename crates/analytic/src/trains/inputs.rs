@@ -6,7 +6,7 @@ use super::network::{Buffer, Class};
 /// Slowdown factor that stands for infinity: that of a link whose packets wait forever.
 const ENDLESS: f64 = 1e9;
 
-/// Load of a link by all messages, or by the messages that arrive over one other link.
+/// Load of a link: that of all of its messages, or of those that arrive over one other link.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct LinkLoad {
     /// rho: share of the time for which the link is busy.
@@ -30,7 +30,7 @@ impl LinkLoad {
         self.count += rate * train.packets;
     }
 
-    /// Return M = R / (1 - rho): the mean work in the queue.
+    /// Return M = R / (1 - rho): the mean work that waits in the queue, in ns.
     pub(super) fn mean_work(&self) -> f64 {
         if self.work >= 1.0 {
             return f64::INFINITY;
@@ -114,8 +114,8 @@ impl Input<'_> {
         wait / all / buffer.room * (-left * met / wait).exp()
     }
 
-    /// Return an upper bound of the additional wait of a packet because packets before it at this input wait for other
-    /// links.
+    /// Return an upper bound of the additional wait of a packet that is caused by packets before it at this input,
+    /// which wait for other links.
     pub(super) fn blocking(&self, own: &Crossing<'_>, lanes: f64) -> f64 {
         let share = self.load.work;
         if share <= 0.0 || share >= 1.0 || self.wait <= 0.0 || self.wait.is_infinite() {
@@ -152,8 +152,8 @@ mod tests {
             let buffer = Buffer { room, round: 2.0 };
             queues.inputs()[&0].slowdown(&classes, buffer)
         };
-        // Half of the packets are for the other link. For a rate of 0.1 each: W = M - 2 M_1 + 0.1 M_1 + 0.05, M = 0.1 /
-        // 0.8.
+        // Half of the packets cross to the other link, so only half of this wait counts: W = M - 2 M_1 + 0.1 M_1 + 0.05
+        // with M = 0.1 / 0.8, for two links with a rate of 0.1 each.
         let one = 0.05 / 0.9;
         let wait = 0.5 * (0.1 / 0.8 - 2.0 * one + 0.1 * one + 0.05);
         assert!((slowdown(2.0) - wait / 2.0).abs() < 1e-12);

@@ -7,7 +7,7 @@ use super::wait::waits;
 use crate::moments::{Moments, ratio};
 use std::collections::BTreeMap;
 
-/// The solution of the network at one load: waits and utilisations.
+/// The waits and utilisations of the network at one load, as the model computes them.
 #[derive(Debug, Clone)]
 pub struct Solved {
     /// Wait of worms from each input of each channel, indexed by slot.
@@ -100,7 +100,7 @@ impl Network {
         used
     }
 
-    /// Return the later waits that the worms on the lanes of a channel share.
+    /// Return how long the worms on the lanes of a channel wait together at later channels.
     fn shared_waits(&self, channel: usize, solved: &Solved) -> SharedWaits {
         let mut shared_waits = SharedWaits {
             serial_probability: self.serial_probability(channel, solved),
@@ -156,7 +156,8 @@ impl Network {
         if all > 0.0 { own / all } else { 0.0 }
     }
 
-    /// Return the probability that all worms on the lanes of a channel go to the same lane.
+    /// Return the probability that all worms on the lanes of a channel go on to the same single lane, so that they
+    /// leave one after another.
     fn serial_probability(&self, channel: usize, solved: &Solved) -> f64 {
         let lanes = self.lanes[channel];
         if lanes == 1 {
@@ -378,8 +379,8 @@ mod tests {
         assert!((solved.shared_waits[1].third / expected - 1.0).abs() < 1e-9);
     }
 
-    /// Checks that worms also wait for later waits of the worm before them. The first worm on a channel of one lane
-    /// blocks the others while it waits later.
+    /// Checks that worms also wait for the later waits of the worm before them: the first worm on a channel of one lane
+    /// blocks the others while it waits at a later channel.
     #[test]
     fn worms_wait_for_the_first_that_waits_later() {
         let network = meeting([2, 1, 1, 1], [0.001, 0.004]);

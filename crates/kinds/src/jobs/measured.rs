@@ -15,7 +15,7 @@ use std::borrow::Cow;
 /// handover to the network, and `packet` from the injection of a packet.
 const QUANTITIES: [&str; 3] = ["response", "network", "packet"];
 
-/// Unit in which results show the rates of jobs.
+/// Unit of the jobs' rates in results.
 const UNIT: &str = "MB/s";
 
 /// Return the names of all latencies of these jobs in the order of the results. Latencies of phases come last.
@@ -56,7 +56,7 @@ fn phase_indices(traffic: &JobsTraffic) -> Vec<Option<usize>> {
     .collect()
 }
 
-/// Return whether a job reads from I/O servers or writes to them.
+/// Return whether a job exchanges data with I/O servers: reads from them or writes to them.
 pub(crate) fn is_io(layout: &Layout, job: &Job) -> bool {
     job.traffic.stores_on(&layout.servers)
 }
@@ -135,7 +135,7 @@ fn client_count(job: &Job, nodes: &[u32]) -> usize {
     nodes.iter().filter(|node| Some(*node) != hot).count()
 }
 
-/// Jobs with their assignment to nodes and the latencies and rates that results contain.
+/// The jobs of a scenario, the nodes to which they are assigned, and the names of the measures that results contain.
 #[derive(Debug)]
 pub(crate) struct Measured {
     pub traffic: JobsTraffic,
@@ -150,7 +150,7 @@ pub(crate) struct Measured {
 /// Properties of all jobs, indexed by job, that the measurement of a simulation looks up.
 #[derive(Debug, Clone)]
 struct Properties {
-    /// Endpoints of the data transfers of each job: nodes, servers or devices.
+    /// Between what and what each job transfers data: nodes, servers or devices.
     data: Vec<Endpoint>,
     /// Whether each job is an open loop, which does not wait for completions.
     open: Vec<bool>,
@@ -228,12 +228,12 @@ impl Measured {
         1.0 / self.tick_us
     }
 
-    /// Return the names of all latencies in the order of the results.
+    /// Return the names of all latencies of the jobs, in the order of the results.
     pub fn measures(&self) -> &[String] {
         &self.names
     }
 
-    /// Return whether the latency with this index can occur: its job is active.
+    /// Return whether the latency with this index occurs in the run: only if its job is active.
     pub fn occurs(&self, measure: usize) -> bool {
         let of_phases = || {
             self.properties
@@ -437,7 +437,7 @@ impl Observer for Recording<'_> {
         }
         self.recorders.part();
         self.recorders.latencies[QUANTITIES.len() * job + 2].push(packet.latency);
-        // Data written to a device counts only when the device has stored it.
+        // Do not count data that is on the way to a device: it counts when the device has stored it.
         if data != Endpoint::Devices || packet.to == packet.client {
             self.carry(job, packet.client, packet.bytes);
         }
@@ -466,7 +466,7 @@ impl Observer for Recording<'_> {
         }
     }
 
-    /// Return whether the recorders have stopped the run.
+    /// Return whether the recorders have stopped the run, because they have recorded enough.
     #[inline]
     fn finished(&self) -> bool {
         self.recorders.finished()

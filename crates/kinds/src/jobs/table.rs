@@ -115,7 +115,6 @@ pub(super) struct Count {
     messages,
     overhead
 ))]
-/// A table `[workload.jobs.NAME]` of a scenario file: one job.
 pub(crate) struct JobTable {
     /// What the nodes of the job do: send to any other of its nodes (section 3.5), or to that at an offset;
     /// exchange with each
@@ -301,8 +300,8 @@ pub(super) enum ArrivalsTable {
     },
 }
 
-/// Fields of jobs whose nodes may have several messages in flight: all jobs except all-reduce, where each step needs
-/// the previous one.
+/// Fields of jobs whose nodes may have several messages in flight. These are all jobs but all-reduce, where each step
+/// needs the previous one.
 #[derive(Describe)]
 pub(super) struct UnderWay {
     /// Messages of a node of the job that may be under way, from being handed to its interface until

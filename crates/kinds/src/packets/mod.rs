@@ -12,16 +12,16 @@ mod estimate;
 mod figures;
 // For each pair of nodes, the route that their messages follow, link by link.
 mod followed;
-// Scenario tables that all packet networks share.
+// Scenario fields that all packet networks have in common.
 mod format;
 mod latencies;
 // Computes the number of packets of messages whose length varies.
 mod lengths;
-// Demand of jobs on nodes and links.
+// Load that jobs put on nodes and links.
 mod loads;
-// Times of a message on an idle network.
+// Times that a message takes on an otherwise idle network.
 mod message;
-// Reads the parameters of a network from a scenario file.
+// Reads the parameters of a packet network from a scenario file.
 mod network;
 // Reports those fields of a scenario that have no effect.
 mod no_effect;

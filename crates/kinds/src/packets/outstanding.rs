@@ -136,7 +136,7 @@ mod tests {
         );
     }
 
-    /// Checks that a limit that does not slow the sender causes no remark.
+    /// Checks that there is no remark on a limit on messages in flight that does not slow the sender.
     #[test]
     fn a_limit_that_does_not_slow_the_sender_causes_no_remark() {
         for job in [

@@ -14,10 +14,8 @@ use isthmus_machine::packets::{EngineError as Error, NetworkError, Simulation};
 use isthmus_workload::jobs::spec::{JobsTraffic, Serve};
 use std::sync::Arc;
 
-/// Return an object with which experiments simulate the jobs of `traffic` on a network.
-///
-/// # Errors
-/// If jobs or servers do not fit on the network.
+/// Return the jobs of `traffic` on a network, as the object through which experiments simulate and measure them.
+///  # Errors If jobs or servers do not fit on the network.
 pub fn subject<F: Fabric>(
     fabric: &Arc<F>,
     traffic: &JobsTraffic,

@@ -10,14 +10,15 @@ use isthmus_units::{Bandwidth, Bytes, Time};
 /// long rings have a longer default.
 const PATIENCE_MIN: Time = Time::from_us(20);
 
-/// Maximum length of a header in symbols; engines number the symbols of a packet in 14 bits.
+/// Maximum length of a header in symbols. Engines number the symbols of a packet in 14 bits, which limits the sum of
+/// header and data.
 const OVERHEAD_SYMBOLS_MAX: u64 = 8_192;
 
 /// Maximum length of a hop in symbols, which is more than a kilometre of cable at 1 GB/s. The symbols in flight must
 /// fit into memory.
 const HOP_CYCLES_MAX: u64 = 4096;
 
-/// Return the time of one symbol on a link, or `None` if it is not a whole number of picoseconds.
+/// Return the time that a link takes to send a symbol, or `None` if it is not a whole number of picoseconds.
 pub(super) fn cycle(symbol: Bytes, bandwidth: Bandwidth) -> Option<Time> {
     let bits_ps = u128::from(symbol.get()) * 8_000_000_000_000;
     let bits_per_s = u128::from(bandwidth.bits_per_s());
@@ -310,7 +311,7 @@ fn check_faults(
     ))
 }
 
-/// Return `machine.patience`, the time without a delivery after which the fabric counts as collapsed. By default it is
+/// Return the time without a delivery after which the fabric counts as collapsed: `given`, or else a default that is
 /// long enough for several ring changes and trips round the longest ring.
 fn patience(
     settings: &Settings,

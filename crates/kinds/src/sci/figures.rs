@@ -35,7 +35,7 @@ pub struct SciSummary {
     pub deadlock: String,
     /// Descriptions of the failed parts of the fabric, in words; empty if no part has failed.
     pub faults: Vec<String>,
-    /// Nodes that faults have cut off.
+    /// Numbers of the nodes that faults have cut off from the others.
     pub cut_off: Vec<u32>,
 }
 

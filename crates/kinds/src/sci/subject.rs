@@ -28,7 +28,7 @@ pub(crate) static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
         .to_vec()
 });
 
-/// Index of the latency of requests in [`NAMES`].
+/// Index in [`NAMES`] of the latency of requests.
 const LATENCY: usize = 0;
 /// Index of the network latency of requests in [`NAMES`].
 const NETWORK: usize = 1;
@@ -63,7 +63,7 @@ impl Kind for Sci {
         built(spec)
     }
 
-    /// Combine the SCI fabric with the traffic to a point of a sweep, which experiments simulate and measure.
+    /// Return a point of a sweep, which experiments simulate and measure: this SCI fabric with this traffic.
     fn subject(built: &Built, traffic: &PacketTraffic) -> Result<Arc<dyn Subject>, Flaw> {
         let live = built.machine.fabric().live_nodes();
         let is_live = |node: &u32| live.binary_search(node).is_ok();
@@ -161,12 +161,12 @@ struct Point {
     machine: Arc<Machine>,
     traffic: PacketTraffic,
     patterns: Patterns,
-    /// Analytic estimates, computed on first use.
+    /// Estimates of the analytic model for this point, computed when they are first used.
     overlay: OnceLock<Overlay>,
 }
 
 impl Point {
-    /// Return the payload bandwidth in GB/s that corresponds to one transaction per cycle.
+    /// Return the data bandwidth, in GB/s, of one transaction per cycle: the factor that converts rates to GB/s.
     fn gb_per_s(&self) -> f64 {
         self.traffic.payload.get() as f64 / (self.machine.clock().cycle_us() * 1e3)
     }
@@ -192,7 +192,7 @@ impl Subject for Point {
         self.machine.clock().cycle_us()
     }
 
-    /// Return the minimum number of cycles of a run whose stability is judged.
+    /// Return the minimum number of cycles of a run whose verdict on saturation counts.
     fn cycles_min(&self) -> Cycles {
         let spec = self.machine.spec();
         let lengths = self.machine.lengths(&self.traffic);
@@ -324,7 +324,7 @@ impl Simulated for Running {
         self.simulation.under_way()
     }
 
-    /// Start to count the use of channels and other parts, at the end of the warm-up.
+    /// Reset the counters of links and nodes at the end of the warm-up.
     fn count_channels(&mut self) {
         self.simulation.restart_counts();
     }
@@ -370,7 +370,7 @@ impl Observer for Recording<'_> {
         self.0.offer(0);
     }
 
-    /// Record the latencies and retries of a request that has arrived.
+    /// Record the latencies of a request that has arrived, and the number of its retries.
     #[inline]
     fn arrived(&mut self, arrival: &Arrival) {
         self.0.delivered += 1;

@@ -68,7 +68,7 @@ pub struct ChannelName {
     pub to: u32,
 }
 
-/// Numbering of all channels of a machine: one block of numbers per kind of channel, in the order of
+/// Numbers all channels of a machine: each kind of channel has a block of numbers, in the order of
 /// [`ChannelKind::ALL`].
 #[derive(Debug, Clone)]
 pub struct Layout {

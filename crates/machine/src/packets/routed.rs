@@ -43,7 +43,7 @@ pub enum RoutedError {
 /// Maximum number of switches of a dependency cycle that an error message lists.
 const NAMED_MAX: usize = 12;
 
-/// Return the numbers of the first switches of a cycle, as text of an error message.
+/// Return the first switches of a cycle as text for an error message: their numbers, and "..." if there are more.
 fn list_switches(switches: &[u32]) -> String {
     let some = switches.iter().take(NAMED_MAX).map(u32::to_string);
     let some: Vec<String> = some.collect();
@@ -131,7 +131,7 @@ impl<W: Routes> Routed<W> {
 }
 
 impl<W> Routed<W> {
-    /// Return the nodes, switches and links.
+    /// Return the wiring: the nodes, the switches and the links between them.
     pub fn wiring(&self) -> &Wiring {
         &self.wiring
     }
@@ -162,7 +162,8 @@ pub fn follow_all<W: Routes>(
     to: u32,
     [first, next]: [u32; 2],
 ) -> impl Iterator<Item = Vec<(Run, u16)>> {
-    // Return the middle of part `index` of the range of random numbers, which is divided into `parts` parts.
+    // The random number in the middle of range number `index`, if all random numbers are divided into `parts` equal
+    // ranges.
     let number = |index: u32, parts: u32| {
         let width = u64::MAX / u64::from(parts);
         width * u64::from(index) + width / 2

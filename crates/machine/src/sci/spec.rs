@@ -23,7 +23,7 @@ pub enum CutOff {
 pub struct Queues {
     /// Slots of each input queue.
     pub input: u32,
-    /// Slots of each output queue that an input port feeds.
+    /// Number of slots of each output queue for packets that an input port feeds.
     pub output: u32,
     /// Slots of each output queue that the client of the node itself feeds.
     pub client: u32,
@@ -48,7 +48,7 @@ pub struct SciSpec {
     pub hop: Time,
     /// Time from an agent's address decoder to its output on the next ring, including the routing decision.
     pub ring_change: Time,
-    /// Event at which the time of a ring change starts.
+    /// Event from which the time of a ring change is counted.
     pub ring_change_from: ChangeFrom,
     /// Header and check sum of a send packet.
     pub overhead: Bytes,

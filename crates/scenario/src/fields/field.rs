@@ -1,4 +1,4 @@
-//! Description of one field of the scenario file, which the parser, the checks and the reference use.
+//! Description of one field of the scenario file; the parser, the checks and the reference use it.
 
 use crate::file::tree::is_in;
 use crate::value::AnyType;
@@ -82,7 +82,8 @@ pub struct Field {
     pub alternatives: Vec<String>,
     /// Keys of the fields that this field sets, if it is a shorthand for several fields.
     pub sets: Vec<String>,
-    /// Example value as written in a file, if the example of the type would mislead.
+    /// Example of a value in the notation of the scenario file; `None` if the example of the value's type is good
+    /// enough.
     pub example: Option<&'static str>,
 }
 
@@ -173,7 +174,7 @@ impl Field {
             .any(|table| is_in(table, &self.key))
     }
 
-    /// Return whether an axis of the sweep may set the field.
+    /// Return whether the sweep may have an axis over this field.
     pub(crate) fn sweepable(&self) -> bool {
         self.is_of_machine() && &*self.key != "machine.kind"
     }

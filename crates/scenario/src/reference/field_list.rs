@@ -74,7 +74,7 @@ impl Formats {
     }
 }
 
-/// Return the rows of the field reference (documentation) for an axis over failures of the machine.
+/// Return the rows of the field reference (documentation) for the sweep axis over failures, for one kind of machine.
 fn failures(form: &Form) -> Vec<FieldInfo> {
     let of_axis = |faults: &'static Faults| {
         let axis = FieldInfo {

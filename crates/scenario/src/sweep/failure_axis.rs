@@ -28,7 +28,7 @@ pub(crate) const MEANING: &str = "An axis, called fault, over what can fail of t
     its own faults: no failure, then each part by itself, then pairs of these; \
     axes that change what can fail are taken into it";
 
-/// Names of the options of an axis over failures that is written as a table.
+/// Keys of the options that an axis over failures may have if it is written as a table.
 const OPTIONS: [&str; 2] = ["of", "double"];
 
 /// Name of the axis of variants that replaces the axis over failures.
@@ -73,8 +73,8 @@ pub(crate) fn is_asked(path: &str, node: &Node, layer: Layer) -> bool {
     path == KEY && (!matches!(node.tree, Tree::Table(_) | Tree::Array(_)) || has_option())
 }
 
-/// Parse an axis over failures. Its variants are known only when the machine is known. A single option, from
-/// an override, changes the existing axis over failures in `axes`.
+/// Read an axis over failures from the sweep. Its variants are computed later, when the machine is known. If an
+/// override sets a single option, change this option of the axis over failures in `axes`.
 pub(crate) fn read(
     schema: &Schema,
     path: &str,

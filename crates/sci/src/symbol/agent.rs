@@ -66,8 +66,8 @@ impl<T: Copy> Engine<T> {
         self.outputs[exit.port].queues[exit.queue].len() == slots as usize
     }
 
-    /// Return the output queue for a packet at its present node. The packet came in by interface
-    /// number `from` of the node, or from the client if `from` is `None`.
+    /// Return the output queue into which a packet goes at its present node. `from` is the number
+    /// of the node's interface by which the packet came, or `None` if it came from the client.
     pub(super) fn exit(&self, packet: PacketId, from: Option<usize>) -> Exit {
         let traveller = &self.packets[packet];
         let mut node = traveller.node;

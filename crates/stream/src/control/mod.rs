@@ -116,8 +116,8 @@ pub struct Manager {
     events: VecDeque<Event>,
     /// Connections on which the manager must send an acknowledgement.
     pub(crate) acknowledge_due: BTreeSet<ConnectionId>,
-    /// Streams with a full buffer that wait for network memory, in the order in which they began to
-    /// wait.
+    /// Streams with a full buffer that wait for network memory, those that have waited longest
+    /// first.
     pub(crate) store_queue: VecDeque<StreamId>,
     pub(crate) room_made: bool,
     pub(crate) dirty_streams: BTreeSet<StreamId>,
@@ -214,7 +214,8 @@ impl Manager {
         Ok(())
     }
 
-    /// Returns the number of removed applications whose connections are still being closed.
+    /// Returns the number of applications that were removed but still have connections, which are
+    /// being closed.
     #[must_use]
     pub fn leaving(&self) -> usize {
         let all = self.connections.values();
@@ -248,7 +249,8 @@ impl Manager {
         None
     }
 
-    /// Returns the next event for the application, if there is one.
+    /// Returns the next event that the driver must report to the application; None if there is
+    /// none.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
@@ -327,8 +329,8 @@ impl Manager {
         self.apps.get(&app).map_or(&Limits::NONE, |app| &app.limits)
     }
 
-    /// Returns the bytes of transmit network memory that a connection may still use, within its own
-    /// share and that of its application.
+    /// Returns how many bytes of transmit network memory a connection may still allocate, within
+    /// its own share and that of its application.
     pub(crate) fn share_left(&self, id: ConnectionId) -> u64 {
         let Some(connection) = self.connections.get(&id) else {
             return 0;

@@ -19,7 +19,7 @@ pub(super) struct Dependencies {
     work_left: u64,
 }
 
-/// Reason why a list of dependencies was not added: the first of them that would close a cycle.
+/// The reason why a list of dependencies was not added: one of them would close a cycle.
 pub(super) struct Refusal {
     /// Index, in the list passed to [`Dependencies::add`], of the dependency that closes a cycle.
     pub index: usize,
@@ -39,8 +39,7 @@ impl Dependencies {
         }
     }
 
-    /// Return whether the reachability tests have used up their steps, so that the search should
-    /// stop.
+    /// Return whether the reachability tests have used up their steps. If so, the search should stop.
     pub(super) fn is_exhausted(&self) -> bool {
         self.work_left == 0
     }

@@ -29,7 +29,7 @@ struct Reader {
     edges: Vec<ReadEdge>,
 }
 
-/// Read the text of an edge list.
+/// Parse the text of an edge list into a graph.
 pub(super) fn read(text: &str) -> Result<Graph, GraphError> {
     let mut reader = Reader::default();
     let text = text.trim_start_matches('\u{feff}');
@@ -41,7 +41,7 @@ pub(super) fn read(text: &str) -> Result<Graph, GraphError> {
 }
 
 impl Reader {
-    /// Read a line of an edge list; `number` is its line number, from 1.
+    /// Add the content of line number `number` (from 1) of an edge list to the graph.
     fn read_line(&mut self, line: &str, number: usize) -> Result<(), GraphProblem> {
         let (words, dictionary) = words(line)?;
         if let Some(problem) = foreign_format(&words) {
@@ -375,7 +375,7 @@ mod tests {
         assert!(graph.neighbors(0).iter().copied().eq(1..400_000));
     }
 
-    /// Checks that error messages shorten long words.
+    /// Checks that error messages show only the beginning of long words.
     #[test]
     fn long_words_are_cut_in_errors() {
         let text = format!("a b {}", "x".repeat(10_000));

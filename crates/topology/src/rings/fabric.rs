@@ -39,7 +39,7 @@ pub struct Fabric {
     links: Vec<Link>,
     /// For each node the index of its first link in `leaving`, and the number of links at the end.
     first_leaving: Vec<u32>,
-    /// All links, ordered by the node that they leave, then by ring.
+    /// Numbers of all links, ordered by the node that they leave and then by ring.
     leaving: Vec<u32>,
     faults: Faults,
     in_service: Vec<bool>,
@@ -255,7 +255,7 @@ impl Fabric {
         self.leaving[self.leaving_range(node)].iter().copied()
     }
 
-    /// Return the range of indices in `leaving` of the links that leave a node.
+    /// Return the range of entries of `leaving` with the links that leave a node.
     pub(super) fn leaving_range(&self, node: u32) -> std::ops::Range<usize> {
         let node = node as usize;
         self.first_leaving[node] as usize..self.first_leaving[node + 1] as usize

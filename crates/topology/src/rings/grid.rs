@@ -202,8 +202,8 @@ impl Grid {
         self.shortest_offset(from, to, size)
     }
 
-    /// Return the shortest path between two coordinates along an axis with `size` nodes; `None` if
-    /// the coordinates are equal.
+    /// Return the shortest path from coordinate `from` to coordinate `to` along an axis with `size` nodes; `None` if
+    /// the two are equal.
     fn shortest_offset(&self, from: u32, to: u32, size: u32) -> Option<Offset> {
         if from == to {
             return None;
@@ -253,7 +253,7 @@ impl Grid {
             (Kind::Faces, _, Direction::Up) => below(node, 0),
             (Kind::Faces, _, Direction::Down) => below(node, 1),
             (kind, ..) => {
-                // Lines are numbered by their nodes, omitting the coordinate along the line.
+                // Lines are numbered by the coordinates of their nodes without the one along the line.
                 let line = node / (axis.stride * axis.size) * axis.stride + node % axis.stride;
                 match (kind, direction) {
                     (Kind::TwoWay, Direction::Up) => axis.first_ring + 2 * line,

@@ -1,10 +1,10 @@
-//! Routes on tori by arithmetic, without a table, for any size.
+//! Routes on tori of any size, computed from the numbers of the nodes without a table.
 
 use super::Segment;
 use super::grid::{Direction, Grid, Kind, Offset};
 
-/// Maximum number of dimensions of a torus: a torus of 2^16 nodes with two along each dimension has
-/// 16.
+/// Maximum number of dimensions of a torus. The largest torus has 2^16 nodes, and two along each
+/// dimension.
 const MAX_DIMENSIONS: usize = 16;
 
 impl Grid {
@@ -80,9 +80,10 @@ impl Grid {
         self.node_after(node, dimension, direction, hops)
     }
 
-    /// Append the path dimension by dimension; of two equally long directions, use the one whose
-    /// ring has the lower number. The result is that of [`Routing::Fixed`](super::Routing::Fixed),
-    /// since rings of lower dimensions have lower numbers. The torus must consist of lines.
+    /// Append the shortest path whose links along each dimension follow one another. Of two equally
+    /// long directions, use the one whose ring has the lower number. The result is that of
+    /// [`Routing::Fixed`](super::Routing::Fixed), since rings of lower dimensions have lower
+    /// numbers. The torus must consist of lines.
     pub fn lowest_rings(&self, source: u32, destination: u32, out: &mut Vec<Segment>) {
         let mut node = source;
         for dimension in 0..self.dimensions() {
@@ -195,7 +196,8 @@ struct Legs {
 }
 
 impl Legs {
-    /// Return the legs of a path between two nodes, with random choices of equally long directions.
+    /// Return the links of a path between two nodes, by dimension. Of two equally long directions,
+    /// one is chosen at random.
     fn between(
         grid: &Grid,
         source: u32,

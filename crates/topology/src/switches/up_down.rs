@@ -148,7 +148,8 @@ mod tests {
         }
         let ring = Form::Ring { switches: 6 };
         let ways = UpDown::new(&ring, &ring.wiring(1)).unwrap();
-        // Position 5 of the order is switch 3: a route from 2 to 4 could pass it, but not upwards to 4.
+        // A route from 2 to 4 may not lead over switch 3, the last in the order of ranks: the hop from there to 4 would
+        // lead up.
         assert_eq!(ways.next(false, 2, 4), Some((1, false)));
     }
 }

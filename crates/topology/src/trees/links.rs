@@ -35,7 +35,7 @@ pub struct Link {
 }
 
 impl fmt::Display for Link {
-    /// Write the name that all links of this kind and level have.
+    /// Write the name of this kind and level of links, such as for tables.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
             LinkKind::Inject => f.write_str("inject"),
@@ -132,11 +132,9 @@ impl Tree {
         first..first + down_ports
     }
 
-    /// Return the links down of a switch that lead towards a node: one link, or all parallel links.
-    /// The result is `None` if the node is not below the switch.
-    ///
-    /// # Panics
-    /// The switch or node does not exist.
+    /// Return the links that lead down from a switch towards a node: one link, or all parallel
+    /// links. Return `None` if the node is not below the switch.
+    ///  # Panics The switch or node does not exist.
     pub fn descents(&self, switch: u32, destination: u32) -> Option<Range<u32>> {
         let (level, index) = self.place(Vertex::Switch(switch));
         assert!(destination < self.node_count(), "node {destination}");

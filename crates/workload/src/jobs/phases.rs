@@ -21,7 +21,7 @@ pub struct Phase {
 pub(super) struct Phases {
     processes: u32,
     open: VecDeque<Open>,
-    /// Number of phases that all processes have ended.
+    /// Number of phases of the job that have ended.
     ended: u64,
 }
 
@@ -126,7 +126,7 @@ mod tests {
     fn a_phase_lasts_from_the_first_begin_to_the_last_end() {
         let mut phases = Phases::new(3);
         assert_eq!(phases.end(0, 10, 50), None);
-        // The first process is a phase ahead of the others.
+        // The first process ends phase 1 before the others have ended phase 0.
         assert_eq!(phases.end(1, 50, 90), None);
         assert_eq!(phases.end(0, 5, 60), None);
         assert_eq!(phases.end(0, 8, 55), Some((5, 60)));
