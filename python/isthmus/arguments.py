@@ -198,7 +198,8 @@ def same_lengths(what: str, **given: Any) -> list[list[Any]]:
 
 
 def whole_numbers(what: str, numbers: Sequence[int], below: int, least: int = 0) -> list[int]:
-    """Return whole numbers from `least` to `below` - 1.
+    """Return a list of whole numbers, after a check that each is from `least` to `below` - 1.
+    `what` is the name of the argument in an error.
 
     Raises:
         IsthmusError: a number is outside this range, or the argument is not a list.

@@ -209,7 +209,8 @@ class Job:
         try:
             run(spec, self.executor, experiment, tell)
         except KeyboardInterrupt:
-            # Count again: more points may have finished since the last progress update.
+            # Count finished points again, because more may have finished since the last progress
+            # update.
             raise Stopped(self._progress_counts(experiment)) from None
 
     def run_part(
@@ -401,7 +402,7 @@ class Job:
 
 
 def _points(results: Results) -> int:
-    """Return the number of points and searches in a result."""
+    """Return the number of points and searches together in the results of a run."""
     return len(results.run.points) + len(results.run.searches)
 
 

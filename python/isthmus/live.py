@@ -40,7 +40,7 @@ MEASURE, UNIT, BYTES = "accepted", "MB/s", 1e6
 GROWTH = 16
 """Maximum factor by which a trial has more data than the previous trial, which was too short."""
 TRIALS = 8
-"""Maximum number of trials until a repetition takes long enough."""
+"""Maximum number of trials to find how much data a repetition needs to take long enough."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Point:
     at: dict[str, str]
     """Values of the axes of the sweep at the point, by the names of the axes."""
     missing: str | None
-    """Reason why the point cannot be measured here, or None."""
+    """Reason why the point cannot be measured on this machine; None if it can."""
     each: tuple[float, ...] = ()
     """Measured throughput in MB/s, for each repetition."""
 

@@ -176,7 +176,7 @@ mod tests {
         assert!(mg1_wait(f64::INFINITY, 1.0, 0.0).is_err());
     }
 
-    /// Checks that the moments of the wait of M/M/1 are exact.
+    /// Checks that the first two moments of the wait in an M/M/1 queue equal the exact ones.
     #[test]
     fn wait_moments_of_mm1_are_exact_up_to_the_second() {
         // In M/M/1 the wait is zero with probability 1 - rho, else exponential with mean x / (1 -

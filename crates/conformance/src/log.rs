@@ -23,7 +23,7 @@ pub struct Report {
     pub number: usize,
     /// Size of the message as the engine reports it.
     pub size: u32,
-    /// Time from the report until the whole message has arrived.
+    /// Time from the report until the whole message has arrived; 0 if it has.
     pub later: Cycles,
 }
 
@@ -36,7 +36,7 @@ pub type FollowUps<'c> = Vec<(Cycles, usize, &'c Offer)>;
 pub struct Log<'c> {
     case: &'c Case,
     pub(crate) reports: Vec<Report>,
-    /// Number of reports after which the handler stops the run.
+    /// Number of reports in the log at which the handler stops the run.
     finish_after: usize,
 }
 
@@ -103,7 +103,7 @@ impl<'c> Log<'c> {
         self.reports.len() >= self.finish_after
     }
 
-    /// Makes the handler stop the run once the log has this number of reports.
+    /// Sets the number of reports in the log at which the handler stops the run.
     pub(crate) fn finish_after(&mut self, reports: usize) {
         self.finish_after = reports;
     }

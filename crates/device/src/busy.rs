@@ -32,7 +32,7 @@ impl Busy {
         }
     }
 
-    /// Return the busy cycles before `now`, which must not be before the `now` of the last `add_span`.
+    /// Return the number of busy cycles before `now`. `now` must not be earlier than in the last call of `add_span`.
     pub fn cycles_by(&self, now: Cycles) -> Cycles {
         let spans = self.ahead.iter();
         let part = |&(from, to): &(Cycles, Cycles)| to.min(now).saturating_sub(from);

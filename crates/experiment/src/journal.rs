@@ -346,7 +346,8 @@ impl Journal {
         }
     }
 
-    /// Check the bytes of an entry that another process has computed, and store the entry.
+    /// Check an entry that another process has computed, and store it: in the folder if `lasting` returns true, or else
+    /// in memory.
     pub fn admit<T: DeserializeOwned>(
         &self,
         entry: &Entry,
@@ -402,8 +403,7 @@ impl Journal {
             return Ok(());
         };
         let write = || -> io::Result<()> {
-            // With `create_new`, the call does not follow links and does not write to a file of another
-            // process.
+            // Use `create_new`: the call then neither follows a symbolic link nor writes to a file of another process.
             let mut file = OpenOptions::new()
                 .write(true)
                 .create_new(true)
@@ -425,8 +425,8 @@ impl Journal {
         Some(folder.join(format!("{}.json", entry.name)))
     }
 
-    /// Return a unique path for the temporary file of an entry, for example
-    /// `.point-00001.json.PID.RANDOM.part`.
+    /// Return a unique path for the temporary file of an entry, such as `.point-00001.json.PID.RANDOM.part`; `None` if
+    /// the journal has no folder.
     fn temporary_path(&self, entry: &Entry) -> Option<PathBuf> {
         let process = std::process::id();
         let random = RandomState::new().build_hasher().finish();
@@ -435,7 +435,7 @@ impl Journal {
     }
 }
 
-/// Return the error for the file at `path`, whose content is not used because of `mismatch`.
+/// Convert a mismatch between the file at `path` and the run or entry to an error of the journal.
 fn mismatch_error(path: &Path, mismatch: Mismatch) -> JournalError {
     let path = path.to_owned();
     match mismatch {

@@ -64,8 +64,8 @@ impl Measurement {
     }
 }
 
-/// Simulate and measure the point `subject` with the master seed `seed`. `test` decides the verdict on
-/// saturation. The means must reach the precision of the stopping rules only if `precise`.
+/// Simulate the point `subject` and measure it; `seed` is the master seed of the run. `test` decides the verdict on
+/// saturation. The run goes on until the means have the precision of the stopping rules only if `precise`.
 pub(crate) fn run(
     subject: &dyn Subject,
     seed: u64,
@@ -269,7 +269,7 @@ impl PointMeasurement<'_> {
         let together: Result<Vec<Finished>, Halt> =
             self.numbers().with_max_len(1).map(whole).collect();
         let replications = match together {
-            // If one replication per thread does not fit into memory, run them one after another.
+            // Not enough memory for one replication per thread: run all replications again, one after another.
             Err(Halt::Memory) => (0..u64::from(self.rules.stop.replications))
                 .map(whole)
                 .collect::<Result<_, _>>()?,
@@ -278,8 +278,7 @@ impl PointMeasurement<'_> {
         Ok(self.measurement_of(replications))
     }
 
-    /// Return the measurement, with its verdict on saturation, from these finished replications of fixed
-    /// length.
+    /// Combine finished replications of fixed length to the measurement of the point, with its verdict on saturation.
     fn measurement_of(&self, replications: Vec<Finished>) -> Measurement {
         let recorders: Vec<&Recorders> = replications.iter().map(|r| &r.recorders).collect();
         let mut judged = judge(self.subject, &recorders, self.test);
@@ -394,7 +393,7 @@ impl PointMeasurement<'_> {
             (Warmup::None, _) => replication.mark(),
             (Warmup::Fixed { messages }, Length::Until(end)) => {
                 replication.run_to(Length::Within { messages, end }, progress)?;
-                // A network that has collapsed delivers nothing more, however long it runs.
+                // Do not report a network that has collapsed: it delivers nothing more, however long it runs.
                 if replication.cycles() >= end && !replication.has_collapsed() {
                     return Err(Halt::AllWarmUp { messages });
                 }
@@ -473,8 +472,7 @@ impl PointMeasurement<'_> {
     }
 }
 
-/// Factors by which to lengthen a run whose results do not suffice; a factor is `None` if that result
-/// suffices.
+/// Factors by which to lengthen a run for two results, each `None` if this result suffices already.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Wanted {
     /// Factor by which a run must become longer so that the means have the required precision; `None` if it need not.

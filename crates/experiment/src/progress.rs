@@ -12,7 +12,7 @@ pub struct Progress {
     started: AtomicBool,
     /// Number of finished points and searches.
     done: AtomicU64,
-    /// Number of all points and searches.
+    /// Number of all points and searches of the run.
     total: AtomicU64,
     /// Number of points and searches that other processes compute now.
     elsewhere: AtomicU64,
@@ -29,7 +29,7 @@ impl Progress {
         self.messages.load(Ordering::Relaxed)
     }
 
-    /// Return whether the first point or search has started. Its machine is built by that time.
+    /// Return whether the first point or search has started, which implies that its machine has been built.
     pub fn has_started(&self) -> bool {
         self.started.load(Ordering::Relaxed)
     }

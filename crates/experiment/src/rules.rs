@@ -1,4 +1,4 @@
-//! Rules that decide how a point is measured and when its runs stop.
+//! Rules that decide how long the runs of a point are, and when they stop.
 
 use isthmus_scenario::{Measure, Stop, StopRule, Verdict, Warmup};
 use isthmus_statistics::{SaturationTest, WarmUp};
@@ -121,8 +121,8 @@ impl Rules {
         }
     }
 
-    /// Return the names of the measures in the stopping rule, and the half-width that their confidence
-    /// intervals must have, relative to the mean. There are no names for runs of fixed length.
+    /// Return the names of the measures in the stopping rule, and the half-width relative to the mean that their
+    /// confidence intervals must reach. For runs of fixed length, there are no names and the half-width is infinite.
     pub fn targets(&self) -> (&[String], f64) {
         match &self.stop.rule {
             StopRule::Fixed { .. } | StopRule::FixedTime { .. } => (&[], f64::INFINITY),

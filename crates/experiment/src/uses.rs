@@ -21,7 +21,7 @@ pub struct Uses {
 pub struct Part {
     /// Kind of the part, as in [`ChannelUse::kind`].
     pub kind: String,
-    /// Number of the node where the part is; for a link, of the node where the link begins.
+    /// Number of the node at which the part is. If the part is a link, this is the node at its start.
     pub from: u32,
     /// Number of the node where the part ends, if it connects two nodes.
     pub to: Option<u32>,

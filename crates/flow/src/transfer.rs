@@ -38,7 +38,7 @@ pub struct Delivered<T> {
     pub arrived: Cycles,
 }
 
-/// A transfer that moves at present, and its rate.
+/// A transfer that is in progress, with its present rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moving<'e, T> {
     /// Number of the transfer. Transfers are numbered in the order in which they begin.
@@ -48,6 +48,6 @@ pub struct Moving<'e, T> {
     /// The rate of the transfer, including the reservation. `None`: the transfer waits, because its
     /// links have no capacity left.
     pub rate: Option<Rate>,
-    /// The links of the path of the transfer.
+    /// Numbers of the links that the transfer crosses.
     pub path: &'e [u32],
 }

@@ -29,7 +29,7 @@ struct Rank {
     socket: Option<End>,
     nth: u32,
     received: u64,
-    /// Whether the rank's last request to reconnect claimed fewer bytes than the rank has received.
+    /// Whether the rank's last request to reconnect stated fewer bytes than the rank had received.
     underreported: bool,
 }
 
@@ -52,7 +52,7 @@ struct World {
     lost: bool,
 }
 
-/// Returns the data format of a stream over one link.
+/// Returns the data format of a stream that uses one link.
 fn format(link: LinkId) -> Format {
     let mut format = Format::fixed(ADU, TU, &[link]);
     format.packet_bytes = TU;

@@ -47,6 +47,7 @@ macro_rules! id {
         impl $crate::Id for $Name {
             const NONE: Self = Self(u32::MAX);
 
+            /// Return the id with this number.
             #[inline]
             fn new(number: u32) -> Self {
                 Self(number)
@@ -143,6 +144,7 @@ impl<I: Id, V> Index<I> for Table<I, V> {
 }
 
 impl<I: Id, V> IndexMut<I> for Table<I, V> {
+    /// Return the value of the entity `id`, which the caller may change.
     #[inline]
     fn index_mut(&mut self, id: I) -> &mut V {
         &mut self.values[id.index()]

@@ -26,7 +26,7 @@ pub enum Error {
     /// The timeout has passed; the text names the operation, and the reason why it waits.
     #[error("{0}")]
     TimedOut(String),
-    /// The caller interrupted the wait.
+    /// The caller has interrupted the wait, for example by Ctrl-C.
     #[error("interrupted")]
     Interrupted,
     /// A link cannot be used: its number, and the reason.
@@ -48,7 +48,7 @@ pub enum Error {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// Return whether the daemon refused the request for a reason of this kind.
+    /// Return whether the daemon refused the request, and its reason is of this kind.
     #[must_use]
     pub fn is_refused(&self, kind: RefusalKind) -> bool {
         matches!(self, Self::Refused(refusal) if refusal.kind == kind)
@@ -75,7 +75,8 @@ impl From<Expired> for Error {
     }
 }
 
-/// Add the description of the operation to a timeout error that has no description.
+/// Convert an error to one of the client. If it is a timeout without a description, add that of the
+/// operation, which `what` returns.
 pub(crate) fn describe(error: impl Into<Error>, what: impl FnOnce() -> String) -> Error {
     match error.into() {
         Error::TimedOut(said) if said.is_empty() => Error::TimedOut(what()),

@@ -245,7 +245,7 @@ pub struct Format {
 pub enum Other {
     /// The number of an earlier stream.
     Stream(u32),
-    /// The index of a stream in the same submission.
+    /// The stream with this index in the list of streams that the same request submits.
     Here(usize),
 }
 

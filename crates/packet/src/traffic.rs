@@ -111,7 +111,8 @@ impl<T> Default for Offers<T> {
 }
 
 impl<T> Offers<T> {
-    /// Schedules a message of any node for generation at `time`, now or later.
+    /// Schedules the generation of a message, at any node, at `time`, which must not be in the
+    /// past.
     #[inline]
     pub fn offer(&mut self, time: Cycles, message: Message<T>) {
         self.messages.push((time, message));

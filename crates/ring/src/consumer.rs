@@ -95,8 +95,8 @@ impl Consumer {
         Ok((!over).then_some(there))
     }
 
-    /// Returns whether no more data will arrive than the last check found: the producer has closed
-    /// or is gone.
+    /// Returns whether the producer has closed the ring or is gone, so that no more data will
+    /// arrive than the last check found.
     pub fn is_over(&mut self) -> bool {
         let parts = self.parts();
         parts.reader.ended() || parts.line.gone()
@@ -224,11 +224,9 @@ impl Consumer {
         Ok(!parts.line.gone() && parts.reader.sleep(len)?)
     }
 
-    /// Handles a readable descriptor: consumes the wake-up, and checks whether the producer is
-    /// gone.
-    ///
-    /// # Errors
-    /// [`Error::System`].
+    /// Must be called when the descriptor is readable: consumes the wake-up, and checks whether the
+    /// producer is gone.
+    ///  # Errors [`Error::System`].
     pub fn mark_ready(&mut self) -> Result<(), Error> {
         let parts = self.parts();
         parts.reader.mark_awake();
@@ -243,7 +241,8 @@ impl Consumer {
 }
 
 impl Parts {
-    /// Releases the next `len` bytes of the ring to the producer, after the claims before them.
+    /// Releases the next `len` bytes of the ring to the producer, or later, when all claims before
+    /// them are dropped.
     fn release(&mut self, len: usize) {
         if len == 0 {
             return;

@@ -159,8 +159,7 @@ impl Summary {
         let steady = least_stretch <= 1.0;
         let mut percentiles = percentile_estimates(&histograms, percentiles, confidence, steady)?;
         if !steady && !means.warm_up_detected {
-            // Remove the upper ends: without a steady state, the distribution may still move
-            // upwards.
+            // Without a steady state, larger values may still follow: percentiles get no upper end.
             for percentile in &mut percentiles {
                 percentile.remove_upper_end();
             }

@@ -132,7 +132,7 @@ fn samples(tu: u64, quadrant: u32) -> Vec<u8> {
     each.collect()
 }
 
-/// Verifier at the sink, which computes some of the samples again.
+/// Verifier of the received samples at the sink: it computes some of them again.
 #[derive(Debug, Default)]
 struct SampleVerifier {
     samples: u64,
@@ -245,7 +245,7 @@ fn submit(interface: &Interface) -> Result<StreamId, Error> {
     Ok(streams[0])
 }
 
-/// Start the computing ranks and the forwarder of a quadrant.
+/// Start the threads of a quadrant: its computing ranks, and the rank that forwards their units.
 fn start(
     ranks: &mut Ranks,
     spec: &Spec,

@@ -86,8 +86,8 @@ impl Driver {
     pub(crate) fn rank_lost(&mut self, id: LinkId) {
         let now = self.now();
         let users = self.users(id);
-        // Report a cut of the link, and below that it is restored: this ends every operation that
-        // is under way on it.
+        // Report that the link is cut, and below that it is restored: this ends every operation in
+        // progress on it.
         self.cut(id, None);
         for stream in users {
             self.manager.handle_rank_lost(now, stream, id);

@@ -96,8 +96,8 @@ impl Driver {
         }
     }
 
-    /// Begins to carry out an order of the manager. Completes it if no link or connection is
-    /// involved.
+    /// Starts to carry out order number `id` of the manager, which is to do `work`. Work without a
+    /// link or a connection is completed at once.
     fn begin(&mut self, Order { id, work }: Order) {
         match work {
             Work::Connect {
@@ -259,7 +259,8 @@ impl Driver {
         sum.word()
     }
 
-    /// Moves a part of a received packet to a buffer, with or without copying.
+    /// Moves `bytes` bytes of a received packet, from offset `from` on, to offset `to` of a buffer.
+    /// A whole packet is moved without copying.
     fn load(&mut self, packet: PacketId, from: usize, buffer: BufferId, to: usize, bytes: usize) {
         if from == 0 && to == 0 && self.memory.packet(packet).len() == bytes {
             self.figures.handed_back += 1;

@@ -23,7 +23,7 @@ const IDLE_MAX: usize = 64;
 /// Interval at which the server checks connections of which the first header is incomplete.
 const TICK: Duration = Duration::from_millis(50);
 
-/// A server that listens on a TCP port, and receives from senders with a sink.
+/// A server that accepts senders on a TCP port. A sink receives and checks the packets of each.
 #[derive(Debug)]
 pub struct SinkServer {
     listener: TcpListener,
@@ -183,7 +183,8 @@ impl IdleConnections {
     }
 }
 
-/// The output file for the correct data of a sender, created when the first data arrives.
+/// The output file for the correct data of a sender: its path until the first data arrives, then
+/// the open file.
 #[derive(Debug)]
 enum Out {
     /// The path of a file that is created when the first data arrives.

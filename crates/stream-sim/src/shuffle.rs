@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// A message from one cell of a row to another cell, with blocks of one transfer unit (TU).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message {
-    /// Column of the cell that receives the message.
+    /// Column of the cell to which the message is sent.
     pub to: u32,
     /// Number of bytes in the message.
     pub bytes: u64,

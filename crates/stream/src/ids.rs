@@ -27,7 +27,7 @@ id! {
     ConnectionId(u32)
 }
 id! {
-    /// A stream: one data transfer over a connection, numbered in the order of registration.
+    /// Number of a stream (one data transfer over a connection), in the order of registration.
     StreamId(u32)
 }
 id! {

@@ -126,11 +126,9 @@ impl BroadcastTree {
         self.lower_bound
     }
 
-    /// Return the step after which `node` has the message: 0 for the root, `None` if it never
-    /// receives it.
-    ///
-    /// # Panics
-    /// If `node` is no node of the cube.
+    /// Return the number of the step in which `node` receives the message: 0 for the root, `None` if it never receives
+    /// it.
+    ///  # Panics If `node` is no node of the cube.
     pub fn step(&self, node: u32) -> Option<u32> {
         self.received[node as usize]
     }

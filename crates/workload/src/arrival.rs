@@ -87,8 +87,8 @@ impl Arrivals {
         }
     }
 
-    /// Draw the number of cycles from one demand to the next (open loop), or from a completion to the
-    /// next demand (closed loop).
+    /// Return a random number of cycles: from one demand to the next in an open loop, or from a completion to the next
+    /// demand in a closed loop.
     #[inline]
     pub fn next(&self, gap: &mut Gap, stream: &mut Stream) -> Cycles {
         match self.kind {

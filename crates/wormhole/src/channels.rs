@@ -30,7 +30,7 @@ struct Queue {
 }
 
 impl Queue {
-    /// Queue without worms and without a scheduled wake-up.
+    /// A queue in which no worm waits, and for which no wake-up is scheduled.
     const EMPTY: Self = Self {
         head: WormId::NONE,
         tail: WormId::NONE,
@@ -276,10 +276,8 @@ impl Channels {
         }
     }
 
-    /// Withdraw the release time of `lane` that was passed to [`Channels::request`]; it becomes
-    /// unknown.
-    ///
-    /// A worm that waits for the channel still wakes up at the withdrawn time, finds the lane busy
+    /// Replace the release time of `lane` that was passed to [`Channels::request`] by "unknown".
+    ///  A worm that waits for the channel still wakes up at the withdrawn time, finds the lane busy
     /// and requests another wake-up.
     pub(crate) fn hold(&mut self, lane: LaneId) {
         let release = std::mem::replace(&mut self.release[lane], HELD);

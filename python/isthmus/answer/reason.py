@@ -19,7 +19,7 @@ busy fraction is at least this share of that of the busiest part.
 
 @dataclass(frozen=True)
 class Reason:
-    """The bottleneck of one series, which explains why the series saturates."""
+    """The bottleneck of one series in words: the reason why the series saturates."""
 
     point: PointResult = field(repr=False)
     limit: Bottleneck = field(repr=False)
@@ -125,8 +125,8 @@ def _is_plural(part: str) -> bool:
 
 
 def _busy_text(limit: Bottleneck, together: bool) -> str:
-    """Return the utilisation of a bottleneck in words; `together` means that it stands for several
-    parts.
+    """Return in words how busy a bottleneck is. `together` means that it stands for several
+    parts of the machine.
     """
     if limit.let_through is not None:
         most = share(limit.let_through)

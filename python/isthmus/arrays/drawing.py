@@ -112,7 +112,7 @@ def draw_plan(plan: Plan, *, ax: Any = None) -> Any:
 
 
 def draw_redistribution(task: Description) -> Any:
-    """Draw the source layout, the plan and the target layout.
+    """Draw a redistribution as three diagrams: the source layout, the plan and the target layout.
 
     Args:
         task: a redistribution between at most 1,024 ranks on each side.

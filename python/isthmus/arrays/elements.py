@@ -121,7 +121,8 @@ def refuse_shape(what: str, shape: Sequence[Any], dtype: np.dtype[Any]) -> None:
         )
     if not all(type(extent) is int and extent >= 0 for extent in shape):
         raise IsthmusError(f"{what}: shape {tuple(shape)}; extents are whole numbers, 0 or more")
-    # Count an extent of 0 as 1: numpy multiplies the other extents and refuses a large product.
+    # Count an extent of 0 as 1, because numpy does so: it refuses a shape whose other extents have
+    # a large product.
     if math.prod(max(extent, 1) for extent in shape) * dtype.itemsize >= BYTES_END:
         raise IsthmusError(
             f"{what}: shape {tuple(shape)} of {dtype}; an array has fewer than 2^63 bytes"

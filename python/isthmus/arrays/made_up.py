@@ -37,7 +37,8 @@ def fill(layout: Layout, rank: int, parts: list[Part], order: Literal["C", "F"])
 
 
 def check(layout: Layout, rank: int, parts: list[Part], order: Literal["C", "F"]) -> int:
-    """Check every synthetic element in the arrays of a rank and return their number.
+    """Check that every synthetic element in the arrays of a rank has the right value; return their
+    number.
 
     Raises:
         RunFailedError: an element is wrong; the message names its index and the rank.

@@ -223,7 +223,9 @@ class Plan:
 
 
 def _copy_overlapping(read: list[list[memory.Given]], write: list[list[memory.Given]]) -> None:
-    """Replace source arrays that overlap target arrays by copies."""
+    """Replace each source array that overlaps a target array by a copy, because it would be
+    overwritten.
+    """
     places = [(rank, part) for rank, parts in enumerate(read) for part in range(len(parts))]
     flat = [read[rank][part] for rank, part in places]
     for number in memory.overlapped(flat, [given for parts in write for given in parts]):

@@ -21,7 +21,7 @@ class Key:
 
     label: str
     number: int
-    """Number of the series' colour in the page's style sheet."""
+    """Index of the colour of the series in the style sheet of the page."""
     marker: str
     dash: str
     """Dashes of the line in the notation of SVG's ``stroke-dasharray``; empty for a solid line."""

@@ -122,7 +122,9 @@ def rows_axis(field: str, title: str | None = None, **options: Any) -> Spec:
 
 
 def tip(fields: Sequence[tuple[str, str]]) -> Spec:
-    """Return a tooltip of fields, given as (name, title); absent fields are left out."""
+    """Return the Vega-Lite encoding of a tooltip that lists these fields, given as (name,
+    title).
+    """
     fields_shown = [{"field": f, "title": t, "type": "nominal"} for f, t in fields]
     return {"tooltip": fields_shown}
 

@@ -101,7 +101,9 @@ def command(
 
 
 def _play(vcr: Vcr, seconds: float | None) -> None:
-    """Wait until the end of the duration or a failure, and report the speed meanwhile."""
+    """Wait until the images have been played for `seconds`, or until a failure; report the
+    speed meanwhile. Without `seconds`, only a failure ends the wait.
+    """
     begin = reported = time.monotonic()
     before = vcr.shown()
     while vcr.failure() is None:

@@ -48,7 +48,7 @@ A file says what the array is, who holds what now, and who will then:
 """,
 )
 def command() -> None:
-    """Group the subcommands; without one, the help text is printed."""
+    """Group of the subcommands."""
 
 
 def described(file: Path, changes: tuple[str, ...]) -> Description:

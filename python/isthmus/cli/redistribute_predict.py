@@ -183,7 +183,7 @@ def _print(task: Description, machine: Machine, one: Prediction) -> None:
 
 
 def _times(one: Prediction) -> list[Time]:
-    """Return the times of a prediction, without those that are unknown."""
+    """Return the times of a prediction that are known, in the order of the report."""
     return [each for each in (one.move, one.direct, one.after) if each is not None]
 
 
@@ -257,7 +257,7 @@ def _json(one: Prediction) -> dict[str, Any]:
 
 
 def _document(answer: dict[str, Any]) -> None:
-    """Print a dictionary as a JSON document."""
+    """Print `answer` as a JSON document to standard output."""
     from isthmus.cli.streams import document
 
     document(json.dumps(answer, ensure_ascii=False))

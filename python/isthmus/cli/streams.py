@@ -59,7 +59,9 @@ class OutputError(Exception):
 
 
 def settle() -> None:
-    """Replace standard output and error by streams that also work if closed, full or ASCII-only."""
+    """Replace standard output and error by streams that can be written even if the originals
+    are closed, unwritable or limited to ASCII.
+    """
     _fill_descriptors()
     codecs.register_error("isthmus", _replace_by_ascii)
     if sys.stderr is None:
@@ -88,7 +90,9 @@ def document(text: str) -> None:
 
 
 def _fill_descriptors() -> None:
-    """Open closed standard descriptors on the null device, so that no file gets their number."""
+    """Open the null device on standard descriptors (0 to 2) that are closed, so that no other
+    file gets their numbers.
+    """
     for number in range(3):
         try:
             os.fstat(number)
@@ -104,8 +108,8 @@ def _text(raw: io.BufferedIOBase, encoding: str = "utf-8", **options: Any) -> io
 
 
 class _Guarded(io.BufferedIOBase):
-    """A binary stream whose write errors become `OutputError`, so that they differ from errors of
-    other files.
+    """A binary stream whose write errors become `OutputError`: this distinguishes them from
+    errors with other files.
     """
 
     def __init__(self, inner: Any) -> None:
@@ -113,7 +117,7 @@ class _Guarded(io.BufferedIOBase):
         self._inner = inner
 
     def writable(self) -> bool:
-        """Return True: the stream accepts data."""
+        """Return True: the stream can be written to."""
         return True
 
     def write(self, data: Any) -> int:
@@ -168,7 +172,7 @@ def _replace_by_ascii(error: UnicodeError) -> tuple[str, int]:
 
 
 def _ascii(letter: str) -> str:
-    """Return an ASCII replacement for a character."""
+    """Return text in ASCII that replaces a character."""
     if letter in _ASCII:
         return _ASCII[letter]
     plain = unicodedata.normalize("NFKD", letter).encode("ascii", "ignore").decode()

@@ -35,5 +35,7 @@ def read_machines(described: list[dict[str, Any]]) -> list[MachineSummary]:
 
 
 def read_fabric(described: dict[str, Any]) -> SciSummary:
-    """Convert the description of an SCI fabric from the Rust core, without `kind`, to an object."""
+    """Convert the description of an SCI fabric, as the Rust core returns it, to an object. The
+    description has no entry `kind`.
+    """
     return msgspec.convert(described, SciSummary)

@@ -45,7 +45,9 @@ if TYPE_CHECKING:
 
 
 class MismatchError(IsthmusError):
-    """A process joined a folder with a file whose content differs from the file in the folder."""
+    """Error: a process that joins a folder has a file whose content differs from the file of
+    this name in the folder.
+    """
 
     def __init__(self, folder: Path, name: str) -> None:
         """Create an error text that names the folder and the file whose content differs."""
@@ -167,7 +169,7 @@ class OwnedFolder:
 
         """
         ready_folder(path)
-        # Check that isthmus may own the folder before the first write.
+        # Check before the first write, even of the lock file, that isthmus may own the folder.
         mark_or_refuse(path, identity)
         timeout = JoinTimeout(path, say)
         tried = False
@@ -294,8 +296,8 @@ class OwnedFolder:
         # adopted file stays marked as adopted.
         if listed in (written, replace(written, part=ADOPTED)) and not varies and self.intact(name):
             return
-        # Update the mark before the file: a process that dies in between must not leave a file that
-        # the mark does not list.
+        # Update the list of owned files (the mark) before the file: a process that ends in between
+        # must not leave a file that the mark does not list.
         self.mark.writing[name] = written
         self.mark.save(self.path)
         write_bytes(self.path / name, content)
@@ -495,7 +497,9 @@ class OwnedFolder:
 
     @contextmanager
     def _explaining_kept_points(self) -> Iterator[None]:
-        """Add to a write error that the folder contains finished points, if there are any."""
+        """Return a context manager: if a write fails, it adds to the error that the folder
+        contains finished points, if there are any.
+        """
         try:
             yield
         except FileError as error:

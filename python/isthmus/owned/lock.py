@@ -37,7 +37,7 @@ tasks that have already started share the folder's own lock.
 
 @dataclass(frozen=True)
 class Holder:
-    """A process that holds a folder alone."""
+    """A process that holds the lock of a folder alone, as the lock file names it."""
 
     pid: int
     host: str
@@ -52,7 +52,9 @@ class Holder:
         return f"process {self.pid} on {self.host} (since {self.since})"
 
     def as_json(self) -> dict[str, Any]:
-        """Return the holder in the form of the JSON output."""
+        """Return the process, host, time and work of the holder as JSON values, as `--json`
+        prints them.
+        """
         return {
             "process": self.pid,
             "host": self.host,
@@ -68,7 +70,7 @@ class BusyError(IsthmusError):
         """Create an error text that names the process that holds the lock, if known, and
         advises what to do. `reason` replaces this text.
         """
-        # The holder is unknown if several processes share the lock: these write no names.
+        # The holder is unknown if several processes share the lock: they write no names into it.
         who = holder or "another process, or one that does a part of this run,"
         reason = reason or (
             f"{who} is working in this folder; wait until it has ended, or give another folder"

@@ -31,12 +31,15 @@ class Claim:
     text: str
 
     def __bool__(self) -> bool:
-        """Raise a TypeError, so that an undecided claim never counts as true or false."""
+        """Raise a TypeError: an undecided claim is neither true nor false, so `and` and `if`
+        must not be used.
+        """
         raise TypeError("a claim may be undecided; write a list of claims in place of `and`")
 
 
 def each_with_next(sign: str, test: Callable[[Value, Value], Truth], *given: Operand) -> Claim:
-    """Claim that a test holds for each value and the next one.
+    """Return the claim that a test holds between each value and the next one, with the text of all
+    values, such as ``a > b > c``; `sign` is the text between two values.
 
     Raises:
         IsthmusError: a value is not a number.
@@ -54,7 +57,9 @@ def each_with_next(sign: str, test: Callable[[Value, Value], Truth], *given: Ope
 
 
 def all_of(parts: Iterable[Truth]) -> Truth:
-    """Return False if any part is False, else None if any part is None, else True."""
+    """Return False if any of `parts` is False. Otherwise return None (undecided) if any is
+    None, else True.
+    """
     found = list(parts)
     if False in found:
         return False

@@ -31,7 +31,7 @@ class Pace:
     def __init__(self, now: float) -> None:
         """Start to measure the speed of a run; `now` is in seconds, of a monotonic clock."""
         self.progress = Progress()
-        """The latest progress."""
+        """The progress that was reported last."""
         self._began = now
         self._changed = now
         self._first: int | None = None
@@ -136,7 +136,9 @@ def _first_fitting(choices: list[list[str]], most: int) -> list[str]:
 
 
 def plain_line(pace: Pace, now: float) -> str:
-    """Return the progress of a run as a text line without a bar, for logs and simple terminals."""
+    """Return the progress of a run as a line of text without a bar, for log files and simple
+    terminals.
+    """
     progress = pace.progress
     if progress.phase == "building":
         return f"building machines{f' of {cut(flat(progress.title))}' if progress.title else ''}"
@@ -169,7 +171,7 @@ def _bar(progress: Progress, length: int, blocks: tuple[str, str]) -> str:
 
 
 def _rate(per_second: float) -> str:
-    """Format a rate with a prefix for its unit, for example ``1.5 M``."""
+    """Return a rate as text with a prefix for the unit that follows: ``1.5 M``."""
     for size, letter in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
         if per_second >= size:
             return f"{per_second / size:.1f}{letter}"

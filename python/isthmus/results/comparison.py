@@ -54,7 +54,7 @@ class Comparison:
     first: RunResult = field(repr=False)
     second: RunResult = field(repr=False)
     changes: list[FieldChange]
-    """Settings that are constant in each result and differ between the two."""
+    """Settings with one value in each result, whose values in the two results differ."""
     keys: list[str] = field(repr=False)
     """The keys of the settings that are equal at the two points of a pair."""
     pairs: list[tuple[PointResult, PointResult]] = field(repr=False)
@@ -68,7 +68,9 @@ class Comparison:
 
     @property
     def differing(self) -> list[Row]:
-        """Rows whose values differ with the requested confidence, the largest change first."""
+        """Rows whose two values differ with the requested confidence, those with the largest
+        change first.
+        """
         rows = [row for row in self.rows if row.found and row.found.differs]
         return sorted(rows, key=_size, reverse=True)
 
@@ -399,7 +401,9 @@ def _judged(rows: list[Row], confidence: float) -> list[Row]:
 
 
 def _searches(a: RunResult, b: RunResult, keys: Sequence[str]) -> Iterator[Row]:
-    """Yield the brackets of searches with equal values of all axes that both results vary."""
+    """Yield a row for each search of both results that has equal values on all axes that both
+    vary. The row compares the saturation brackets.
+    """
 
     def place(run: RunResult, search: SearchResult) -> tuple[str | None, ...]:
         """Return the values that a search has on the axes that both results vary; they identify

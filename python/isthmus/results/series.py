@@ -22,7 +22,7 @@ class Series:
     """A curve: the points of a run that differ only in their value on the x axis, in its order."""
 
     position: int
-    """Position of the series in the run; it decides colour and marker."""
+    """Index of the series in the run; it decides the colour and the marker of the series."""
     label: str
     """Name of the series, for example ``b = 2`` or ``no I/O network``."""
     machine: int
@@ -35,7 +35,9 @@ class Series:
     """
 
     def values(self, view: View, measure: str) -> list[tuple[float, PointResult]]:
-        """Return (x, point) for each point that has a mean or a model value of this measure."""
+        """Return the pairs (x, point) of the series whose points have a simulated mean or a
+        model value of this measure.
+        """
         found = []
         for point in self.points:
             at = point.measure(measure)
@@ -84,7 +86,7 @@ class View:
     x_unit: str | None
     series: list[Series] = field(default_factory=list)
     x_measure: str | None = None
-    """The measure used as x in place of an axis, if any."""
+    """The measure whose values are x instead of those of an axis; `None` if x is an axis."""
 
     def x(self, point: PointResult) -> float | None:
         """Return the x value of a point."""
@@ -203,7 +205,9 @@ def _x_axis(run: RunResult, values: list[dict[str, AxisValue]]) -> int | None:
 
 
 def _series(layout: View, constant: set[int]) -> list[Series]:
-    """Return the series of a layout; `constant` are the axes with a single value."""
+    """Return the series into which the points of a run are divided by their values on the axes
+    other than x. `constant` are the axes with a single value.
+    """
     run, x_axis = layout.run, layout.x_axis
     groups: dict[tuple[str, ...], list[PointResult]] = {}
     for point in run.points:

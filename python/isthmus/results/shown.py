@@ -10,7 +10,7 @@ from isthmus.results.series import Series, View
 DISTRIBUTIONS = 3
 """Maximum number of measures whose distributions are drawn."""
 ROWS = 24
-"""The maximum number of variants drawn as bars; tables have all."""
+"""Maximum number of variants that a picture draws as bars; tables contain all of them."""
 
 
 def with_histograms(view: View) -> list[str]:
@@ -101,7 +101,7 @@ def has_channels(view: View) -> bool:
 
 
 def has_brackets(view: View) -> bool:
-    """Return whether the saturation bracket of any series is known."""
+    """Return whether the bracket of the saturation load is known for any series."""
     return any(bracket(view, s) for s in view.series)
 
 

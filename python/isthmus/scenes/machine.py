@@ -11,7 +11,7 @@ from isthmus.results.series import Series, View
 from isthmus.results.shown import compared_point
 
 SHOWN = 4
-"""The maximum number of variants in one picture."""
+"""Maximum number of variants that one picture shows."""
 
 Use = dict[tuple[int, int], float]
 """Utilisation of each undirected link, by its two end nodes in ascending order."""

@@ -93,7 +93,7 @@ def blocking(call: Callable[[Any], R]) -> Callable[[Any], Awaitable[R]]:
     """Wrap a blocking function in a coroutine function, which calls it and returns its result."""
 
     async def made(argument: Any) -> R:
-        """Make the blocking call and return its result."""
+        """Call the blocking function and return its result."""
         return call(argument)
 
     return made

@@ -9,7 +9,7 @@ from isthmus.sweeps.selection import Selection
 from isthmus.sweeps.workers import Timing
 
 SEARCH_POINTS = 20
-"""Number of points that a search counts as, if no search or no point has finished yet."""
+"""A search counts as this number of points, if durations of searches or of points are unknown."""
 RECENT = 200
 """Number of the latest finished points from whose durations the mean duration is computed, and
 the same for searches.
@@ -74,12 +74,15 @@ def _is_search(entry: str) -> bool:
 
 
 def _mean_s(timings: Sequence[Timing]) -> float | None:
-    """Return the mean duration of the last finished points or searches; None if there are none."""
+    """Return the mean duration in seconds of the latest finished points or searches in the
+    list; None if it is empty.
+    """
     return mean(each.seconds for each in timings[-RECENT:]) if timings else None
 
 
 def _threads(timings: Iterable[Timing], now: float) -> float:
-    """Return the mean number of threads that were busy recently, from finished points and searches.
+    """Return the mean number of threads that were busy recently, computed from the times of
+    finished points and searches.
 
     Threads that do short points are often between two of them, so leases would undercount them.
     """

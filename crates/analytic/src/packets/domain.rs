@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 /// Largest utilisation of a link between switches for which the model is valid with cut-through switching.
 pub const CUT_THROUGH_MAX: f64 = 0.35;
-/// Largest utilisation of a link between switches for which the model is valid with circuits.
+/// Largest utilisation of a link between switches for which the model is valid with circuit switching.
 pub const CIRCUITS_MAX: f64 = 0.9;
 /// Messages count as delayed for long if they take more than this multiple of their time without other messages.
 pub const STRETCH_MAX: f64 = 1.5;
@@ -210,8 +210,8 @@ mod tests {
         assert!(cut.reason_outside(true).unwrap().contains("cut-through"));
         assert_eq!(cut.reason_outside(false), None);
         assert!(between(CIRCUITS_MAX + 0.01).reason_outside(false).is_some());
-        // With many clients, long waits are invalid only if the busiest part is neither lightly loaded nor full. With
-        // few clients, they are invalid for any part that is not full.
+        // Checks long waits for the busiest part at several utilisations. With many clients they are invalid only if
+        // this part is neither lightly loaded nor full; with few clients, unless it is full.
         let chance = |clients, busiest| {
             let load = Load {
                 clients,

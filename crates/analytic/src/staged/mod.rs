@@ -91,8 +91,8 @@ pub struct Visit {
     pub rate: f64,
     /// Probability that a message crosses the group of channels, as used for the latency of the message.
     pub path: f64,
-    /// Probability that a message that reaches this stage in state `from` crosses the group. The
-    /// waits of a message after an earlier channel are computed from it.
+    /// Probability that a message that reaches this stage in state `from` crosses the group. It is used for the later
+    /// waits of a message that has crossed an earlier channel.
     pub given: f64,
     /// State (a number below [`STATES`]) that a message must have for this crossing; `None` for any state.
     pub from: Option<usize>,

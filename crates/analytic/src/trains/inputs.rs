@@ -71,11 +71,11 @@ pub(super) struct Crossing<'a> {
     pub(super) first: FirstWait,
 }
 
-/// Load of a link into a switch, and of the next links of its packets.
+/// Traffic of a link into a switch: its load, and the shares that cross to each next link.
 #[derive(Debug, Default)]
 pub(super) struct Input<'a> {
     pub(super) load: LinkLoad,
-    /// Sum over the messages of the link of rate times wait (lambda W).
+    /// Sum of the arrival rate times the wait (lambda W) over all messages of the link.
     pub(super) wait: f64,
     pub(super) met: f64,
     /// Rate of the messages per ns, each weighted with the share of its next link that messages from other inputs use.

@@ -12,8 +12,8 @@ pub(super) const POINTS: [f64; 26] = [
 /// Upper limit on the share of time for which the lanes of an input count as held; larger shares are cut to it.
 pub(super) const HELD_MAX: f64 = 0.999;
 
-/// Number of coefficients in the distribution of the number of lanes that have a worm for a channel. Larger numbers of
-/// lanes are neglected.
+/// Number of entries in the distribution of the number of lanes that have a worm for a channel. Higher numbers of lanes
+/// have no entry and count as impossible.
 const LONGEST: usize = 4 * LANES_MAX as usize + 8;
 
 /// Return the share of the worms in service that still hold their lanes after `time`. `kinds` are the loads and mean
@@ -202,9 +202,9 @@ mod tests {
         }
     }
 
-    /// Checks the probability that both lanes of an input are held, and the time until one is free. Both lanes of one
-    /// input are held with the probability a^2 / 2, and the first of the two worms ends after L / 3. If both worms go
-    /// to one lane, the first one in the queue ends after L / 2.
+    /// Checks the probability that both lanes of an input are held, and the mean time until one is free. By theory, the
+    /// probability is a^2 / 2, and the first of the two worms ends after L / 3. If both worms go on to the same lane,
+    /// the first one in the queue ends after L / 2.
     #[test]
     fn two_lanes_of_one_input_are_held_as_poisson_arrivals_hold_them() {
         let (load, length) = (1e-3, 100.0);

@@ -12,17 +12,17 @@ use std::collections::BTreeMap;
 pub struct Solved {
     /// Wait of worms from each input of each channel, indexed by slot.
     pub(super) waits: Vec<Moments>,
-    /// For each step, the wait of an answer for other answers of the same batch.
+    /// For each step, the wait of an answer for earlier answers of its batch.
     pub(super) batch_wait: Vec<Moments>,
     /// For each group of requests: the length of the interval in which requests form a batch; empty in the first pass.
     pub(super) gathering: Vec<f64>,
     /// For each step of the paths, the sum of a worm's waits at later steps.
     waits_after: Vec<Moments>,
-    /// For each channel, the later waits that its worms have in common.
+    /// For each channel, the waits at later channels that its worms have in common.
     shared_waits: Vec<SharedWaits>,
     /// For each channel with one lane: the mean wait if all its worms waited in one M/G/1 queue.
     in_one_queue: Vec<f64>,
-    /// Share of time for which the lanes of each channel are held.
+    /// Share of time for which the lanes of each channel are held, 0 to 1 below saturation.
     pub utilisation: Vec<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! Latencies and rates of jobs that results contain, on any kind of machine.
+//! Latencies and rates of jobs for the results, on any kind of machine.
 
 use isthmus_experiment::Flaw;
 use isthmus_experiment::recorders::Recorders;
@@ -202,7 +202,7 @@ impl Measured {
         self.properties.data.contains(&Endpoint::Devices)
     }
 
-    /// Return the initial state of an observer of these jobs.
+    /// Return the state of an observer of these jobs before the run: nothing is counted. The machine has `nodes` nodes.
     pub fn observer_state(&self, nodes: u32) -> ObserverState {
         ObserverState {
             properties: self.properties.clone(),
@@ -311,7 +311,7 @@ impl Measured {
         Some(offered / nodes.max(1.0))
     }
 
-    /// Return the longest period of the checkpoint jobs, in ticks.
+    /// Return the longest checkpoint interval of all active jobs, in ticks; 0 without checkpoints.
     pub fn period(&self) -> Cycles {
         let periods = self.checkpoints().map(|(period, ..)| period.us());
         let longest = periods.fold(0.0, f64::max);
@@ -362,7 +362,7 @@ pub(crate) struct ObserverState {
 }
 
 impl ObserverState {
-    /// Return an observer that passes events on to `recorders`.
+    /// Return an observer of jobs that changes this state and passes events on to `recorders`.
     pub fn with<'a>(&'a mut self, recorders: &'a mut Recorders) -> Recording<'a> {
         Recording {
             recorders,

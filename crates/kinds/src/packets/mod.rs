@@ -34,7 +34,7 @@ mod rules;
 mod sent;
 // Starts simulations of packet networks with jobs, for experiments.
 mod subject;
-// Networks of switches as packet networks.
+// Topologies that consist of switches, as packet networks.
 mod switches;
 // Scenario fields of links, switches and interfaces.
 mod table;
@@ -140,7 +140,7 @@ pub trait Fabric: Debug + Send + Sync + 'static {
     /// destinations are equally likely. A link that a routing rule determines is a bundle by itself.
     fn shares(&self, from: u32, to: &[u32]) -> Vec<Crossed>;
 
-    /// Return the bundle of parallel links with this number.
+    /// Return the bundle of parallel links with the number `number`.
     fn bundle(&self, number: u32) -> Bundle;
 
     /// Return the analytic estimates for jobs on the nodes of `layout`.

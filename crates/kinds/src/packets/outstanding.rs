@@ -1,4 +1,4 @@
-//! Send rate of nodes under a limit on messages in flight.
+//! Effect of a limit on messages in flight: how fast nodes can send under it, and remarks for the user.
 
 use super::rules::sending;
 use super::{Fabric, Route};
@@ -84,8 +84,8 @@ fn distances(
     distances
 }
 
-/// Return the time from the hand-over of a message until its sender knows that it is complete, on an idle network, in
-/// ns.
+/// Return the time in ns from the handover of a message until its sender knows that it is complete, if the network is
+/// otherwise idle. `None` if the model has no such time.
 fn alone_ns(fabric: &impl Fabric, rules: &Rules, message: &Message, switches: u32) -> Option<f64> {
     let one_way = rules.message_ns(message.bytes, switches).ok()?;
     let head = rules.interface.software_ns + f64::from(switches) * rules.link.switch_ns;

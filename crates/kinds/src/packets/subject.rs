@@ -23,7 +23,7 @@ pub fn subject<F: Fabric>(
     jobs::subject(NetworkForJobs(Arc::clone(fabric)), traffic)
 }
 
-/// Convert an error of links, switches or interfaces to an error of the scenario field that causes it.
+/// Convert an error in the settings of links, switches or interfaces to an error of the scenario field that causes it.
 pub fn flaw(error: &NetworkError) -> Flaw {
     let (field, hint) = match error {
         NetworkError::Bandwidth(_) => (

@@ -22,7 +22,7 @@ const PART: Data = Data::new(1, 1 << 20);
 /// Valid range of a length within a packet that may be 0.
 const PART_OR_NONE: Data = Data::new(0, 1 << 20);
 
-/// Memory that holds messages: of the Elan network interface, or main memory.
+/// Where messages are stored: in the memory of the Elan network interface, or in the main memory of the node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub(crate) enum Memory {

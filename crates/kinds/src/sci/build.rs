@@ -167,7 +167,8 @@ fn routing(settings: &Settings, routing: Routing, shape: &Shape) -> Result<Routi
     Ok(routing)
 }
 
-/// Return the time of one symbol on a link, or a problem if it is not a whole number of picoseconds.
+/// Return the time that a link takes to send a symbol, or a problem for the scenario file if it is not a whole number
+/// of picoseconds.
 fn checked_cycle(settings: &Settings, table: &MachineTable) -> Result<Time, Problem> {
     let (symbol, bandwidth) = (table.symbol, table.bandwidth);
     cycle(symbol, bandwidth).ok_or_else(|| {
@@ -260,8 +261,8 @@ fn check_lengths(settings: &Settings, spec: &SciSpec) -> Result<(), Problem> {
     ))
 }
 
-/// Check that all failed parts exist, that two or more nodes stay connected, and that faults disconnect no node unless
-/// the file allows it.
+/// Check that all failed parts exist and that two or more nodes stay connected. Faults may disconnect other nodes only
+/// if the scenario file allows it.
 fn check_faults(
     settings: &Settings,
     fabric: &Fabric,

@@ -27,7 +27,7 @@ pub struct SciSummary {
     pub routing: String,
     /// Mean number of links of a path under uniform traffic.
     pub mean_links: f64,
-    /// Mean number of ring changes of a path under uniform traffic.
+    /// Mean number of ring changes on a path, if all pairs of nodes send equally.
     pub mean_ring_changes: f64,
     /// Length of one cycle in microseconds.
     pub cycle_us: f64,

@@ -340,7 +340,7 @@ impl Simulated for Running {
         }
     }
 
-    /// Return the description of a livelock or deadlock, if the fabric is in one.
+    /// Return how packets have stopped moving (livelock or deadlock); `None` if they have not.
     fn collapse(&self) -> Option<Collapse> {
         Some(collapse(self.simulation.stall()?, self.cycle_us))
     }
@@ -388,7 +388,7 @@ impl Observer for Recording<'_> {
         self.0.flows[0].complete();
     }
 
-    /// Record that a node has dropped a transaction, because it had no free slot.
+    /// Count a transaction that a node has dropped because it had no free slot.
     #[inline]
     fn dropped(&mut self, _node: u32) {
         self.0.flows[0].drop_one();

@@ -4,14 +4,15 @@ use crate::hypercube::spec::Lanes;
 use isthmus_topology::{Hypercube, IncompleteHypercube};
 use isthmus_wormhole::ChannelId;
 
-/// Kinds of channels of a hypercube; letters are the numbers of lanes in Fig. 2 of the hypercube paper.
+/// Kinds of channels of a hypercube. The letters below are the symbols for numbers of lanes in Fig. 2 of the hypercube
+/// paper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ChannelKind {
     /// Channel from a PE to its router (k lanes).
     PeInject,
     /// Channel from a router to its PE (k lanes).
     PeEject,
-    /// Channel from a PE router to a neighbouring PE router.
+    /// Channel from the router of a PE to the router of a neighbouring PE.
     Link,
     /// Channel from a PE router to its I/O node (m lanes).
     IoNodeIn,

@@ -4,7 +4,7 @@ use crate::file::tree::is_in;
 use crate::value::AnyType;
 use std::sync::Arc;
 
-/// Default of a field: its value, or the effect, if the file leaves the field out.
+/// Default of a field: the value that it has if the file leaves it out, or the effect of leaving it out.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Default {
     /// No default: the field must be set.
@@ -179,7 +179,8 @@ impl Field {
         self.is_of_machine() && &*self.key != "machine.kind"
     }
 
-    /// Return whether setting this field also sets or replaces the field `key`.
+    /// Return whether the field `key` must not be set as well if this field is set: this field also sets it or replaces
+    /// it.
     pub(crate) fn decides_on(&self, key: &str) -> bool {
         self.decides().any(|decided| decided == key)
     }

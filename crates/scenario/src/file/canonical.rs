@@ -37,7 +37,7 @@ pub(crate) fn write(base: &Settings, axes: &[Axis], keep: impl Fn(&str) -> bool)
     text
 }
 
-/// Return a value of an axis as TOML text.
+/// Return a value of a sweep axis in the notation of TOML.
 fn axis_value(axis: &Axis, value: &AxisValue) -> String {
     if axis.field.is_some() {
         return value

@@ -20,7 +20,7 @@ pub struct FieldInfo {
     /// Type of the field's values, such as `a whole number of lanes`.
     #[serde(rename = "type")]
     pub holds: String,
-    /// Valid units; empty if values have no unit.
+    /// Units that a value may have, as text; empty if values have no unit.
     pub units: String,
     /// The default value, or a description of the effect of leaving the field out.
     pub default: String,
@@ -55,7 +55,7 @@ impl Formats {
             let own = |form: &'static Form| info_of(form.name, &form.own(field.clone()));
             self.forms().map(own).collect()
         };
-        // Take only the first form of file of each kind of machine: all forms have the same machine fields.
+        // Take only one form of file for each kind of machine: all of its forms have the same machine fields.
         let firsts = || self.forms().filter(|form| !self.is_second(form));
         let machines = firsts().flat_map(|form| {
             let rows = (form.tables.machine)().into_iter();
@@ -116,7 +116,7 @@ fn row(key: &str, holds: &str, default: &str, range: &str, meaning: &str) -> Fie
     }
 }
 
-/// Return the documentation of one field.
+/// Return the documentation of one field of the scenario file.
 fn info(field: &Field) -> FieldInfo {
     let default = match &field.default {
         Default::Required => match &field.within {

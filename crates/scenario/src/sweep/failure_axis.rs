@@ -23,7 +23,7 @@ use std::sync::Arc;
 /// The key of the axis over failures in a file.
 pub(crate) const KEY: &str = "machine.faults";
 
-/// Description of the axis over failures in the reference.
+/// Text of the field reference (documentation) on the axis over failures.
 pub(crate) const MEANING: &str = "An axis, called fault, over what can fail of the machine beyond \
     its own faults: no failure, then each part by itself, then pairs of these; \
     axes that change what can fail are taken into it";
@@ -34,7 +34,7 @@ const OPTIONS: [&str; 2] = ["of", "double"];
 /// Name of the axis of variants that replaces the axis over failures.
 const NAME: &str = "fault";
 
-/// Type of the option `double`, the number of pairs of failures.
+/// Valid range of the option `double`, the number of pairs of simultaneous failures.
 const DOUBLES: Whole = Whole::new(0, POINTS_MAX as u64);
 
 /// Return descriptions of the options of an axis over failures that is written as a table.

@@ -1,4 +1,5 @@
-//! The inside of a node: its client (traffic source) and the crossbars between its interfaces.
+//! The inside of a node of an SCI fabric: its client (traffic source), and the crossbars between
+//! its interfaces.
 
 use super::Engine;
 use super::parts::{Exit, OutputSlot, PacketId, Transfer};
@@ -92,7 +93,7 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// Put a packet into an output queue. The packet may leave from cycle `ready` on.
+    /// Put a packet into an output queue. It can leave the queue in cycle `ready` at the earliest.
     fn take_slot(&mut self, exit: Exit, packet: PacketId, ready: Cycles) {
         let output = &mut self.outputs[exit.port];
         output.queues[exit.queue].push(OutputSlot {
@@ -119,8 +120,8 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// Start a transfer of the crossbar behind an input if possible, responses first, and move one
-    /// symbol.
+    /// Advance the crossbar behind an input by one cycle: start the transfer of a packet if
+    /// possible, responses first, and move one symbol.
     pub(super) fn transfer(&mut self, port: usize) {
         if self.inputs[port].count == 0 {
             return;

@@ -114,7 +114,7 @@ pub struct Manager {
     outstanding: BTreeMap<OrderId, Task>,
     orders: VecDeque<Order>,
     events: VecDeque<Event>,
-    /// Connections on which the manager must send an acknowledgement.
+    /// Connections on which an acknowledgement must be sent.
     pub(crate) acknowledge_due: BTreeSet<ConnectionId>,
     /// Streams with a full buffer that wait for network memory, those that have waited longest
     /// first.
@@ -376,7 +376,7 @@ impl Manager {
         }
     }
 
-    /// Returns the lowest free buffer of staging memory, or a new one.
+    /// Returns a buffer of staging memory: the free one with the lowest number, or a new one.
     pub(crate) fn take_buffer(&mut self) -> BufferId {
         let free = self.free_buffers.pop_first();
         BufferId(free.unwrap_or_else(|| {

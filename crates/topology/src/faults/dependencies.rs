@@ -21,7 +21,7 @@ pub(super) struct Dependencies {
 
 /// The reason why a list of dependencies was not added: one of them would close a cycle.
 pub(super) struct Refusal {
-    /// Index, in the list passed to [`Dependencies::add`], of the dependency that closes a cycle.
+    /// Index of the dependency that closes a cycle, in the list that was passed to [`Dependencies::add`].
     pub index: usize,
     /// Whether the dependency closes a cycle with the permanent dependencies, so that later
     /// attempts will fail, too.

@@ -40,7 +40,8 @@ pub(super) fn affected(faults: &CubeFaults, work_max: u64) -> Option<Vec<(u32, u
     Some(pairs)
 }
 
-/// Return an upper estimate of the steps of a search of all shortest paths over `distance` hops.
+/// Return an upper bound of the number of steps in which all shortest paths over `distance` hops
+/// are searched.
 fn search_steps(distance: u32) -> u64 {
     u64::from(distance * distance) << distance
 }
@@ -77,7 +78,8 @@ mod tests {
         }
     }
 
-    /// Checks that a failed link of a 7-cube affects 64 pairs in each direction.
+    /// Checks that a failed link of a 7-cube affects the routes of 64 pairs of nodes in each
+    /// direction.
     #[test]
     fn a_failed_link_affects_half_of_the_nodes_in_each_direction() {
         let faults = CubeFaults::new(Hypercube::new(7).unwrap(), &[], &[(5, 13)]).unwrap();

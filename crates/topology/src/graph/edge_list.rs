@@ -190,7 +190,8 @@ fn by_number(nodes: &[ReadNode]) -> Option<Vec<u32>> {
         .collect()
 }
 
-/// Return the words of a line up to a comment, and the dictionary of attributes at the end of the line, if any.
+/// Return the words of a line, without its comment, and the text of the dictionary with attributes at its end, `None`
+/// if there is no dictionary.
 pub(crate) fn words(line: &str) -> Result<(Vec<Word>, Option<&str>), GraphProblem> {
     let mut words: Vec<Word> = Vec::new();
     let mut word: Option<Word> = None;
@@ -332,7 +333,7 @@ mod tests {
         edge.attributes.get(name).map(String::as_str)
     }
 
-    /// Checks that all notations of edges and attributes in edge lists are read.
+    /// Checks that edge lists are read in all notations of edges and attributes.
     #[test]
     fn all_forms_of_edges_are_read() {
         let text = "\u{feff}# a comment\n\n\

@@ -319,7 +319,7 @@ impl Fabric {
         self.in_service[ring as usize]
     }
 
-    /// Return whether all rings are in service.
+    /// Return whether all rings of the fabric are in service.
     pub fn is_whole(&self) -> bool {
         self.in_service.iter().all(|&works| works)
     }

@@ -36,7 +36,7 @@ struct Axis {
     size: u32,
     /// Difference between the numbers of two neighbouring nodes along this axis.
     stride: u32,
-    /// Number of the first ring along this axis; unused if the rings surround faces.
+    /// Number of the first ring along this axis; without a meaning if rings go round the faces of the torus.
     first_ring: u32,
 }
 
@@ -51,7 +51,7 @@ pub(super) struct Offset {
     pub tie: bool,
 }
 
-/// Shortest path between two nodes along one line of a torus, with its end and ring.
+/// Shortest path between two nodes along one line of a torus, with its last node and its ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LinePath {
     pub offset: Offset,
@@ -155,8 +155,8 @@ impl Grid {
         self.combine_coordinates(from, to, |from, to, size| (to + size - from) % size)
     }
 
-    /// Return the node whose coordinate in each dimension is the result of `of`, called with the
-    /// coordinates of the two nodes and the size of the dimension.
+    /// Return a node by its coordinates: in each dimension, `of` computes the coordinate from those of the two nodes
+    /// and the size of the dimension.
     fn combine_coordinates(&self, one: u32, other: u32, of: impl Fn(u32, u32, u32) -> u32) -> u32 {
         let coordinate = |(dimension, axis): (usize, &Axis)| {
             let [one, other] = [one, other].map(|node| self.coordinate(node, dimension));
@@ -176,7 +176,8 @@ impl Grid {
         self.node_after(node, dimension, direction, 1)
     }
 
-    /// Return the node that is `hops` links after `node` along a dimension, at most once around.
+    /// Return the node that is reached from `node` over `hops` links along a dimension. `hops` must not exceed the size
+    /// of the dimension.
     pub fn node_after(&self, node: u32, dimension: usize, direction: Direction, hops: u32) -> u32 {
         let axis = &self.axes[dimension];
         let from = self.coordinate(node, dimension);

@@ -98,7 +98,8 @@ impl UpDown {
         Ok(ways)
     }
 
-    /// Return the index of an entry in the table of next switches.
+    /// Return the index in the table of next switches of a packet at switch `at` with destination `to`. `gone_down` is
+    /// whether the packet has gone down before.
     fn index(&self, gone_down: bool, at: u32, to: u32) -> usize {
         let switches = self.switches as usize;
         (usize::from(gone_down) * switches + to as usize) * switches + at as usize

@@ -16,7 +16,7 @@ pub(super) struct Sent {
     pub(super) to: u32,
     /// Length of the message in bytes.
     pub(super) bytes: u64,
-    /// Number of the step that the message belongs to, counted over all rounds.
+    /// Number of the step in which the message is sent, counted over all rounds.
     pub(super) step: u64,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Pace {
     pub(super) together: bool,
     /// Maximum number of steps of a round that a rank may have under way at a time.
     steps: u32,
-    /// Largest number of messages that a rank may have under way.
+    /// Maximum number of messages that a rank may have under way at a time.
     messages: Outstanding,
 }
 
@@ -127,8 +127,8 @@ pub(super) struct Member {
 }
 
 impl Member {
-    /// Record that one of this rank's own messages, sent in step `step`, is complete. Return whether the rank may
-    /// continue.
+    /// Record that one of this rank's own messages, sent in step `step`, is complete. Return whether the rank has
+    /// something to do: the step is complete, or messages wait.
     pub(super) fn completed(&mut self, now: Cycles, step: u64) -> bool {
         self.under_way -= 1;
         self.ready = self.ready.max(now);

@@ -1,4 +1,4 @@
-//! Phases of jobs: the rounds of a collective operation, or the checkpoints of a checkpoint job.
+//! Phases of jobs: rounds of collective operations, or checkpoints.
 
 use isthmus_kernel::Cycles;
 use std::collections::VecDeque;
@@ -11,7 +11,7 @@ pub struct Phase {
     /// Time at which the first process started the phase. If the phase is a checkpoint, the time at which the
     /// checkpoint was due.
     pub start: Cycles,
-    /// Time at which the last process ended the phase.
+    /// Time at which the last of the job's processes ended the phase.
     pub end: Cycles,
 }
 
@@ -77,8 +77,8 @@ impl Phases {
         self.open.pop_front().map(|phase| (phase.start, phase.end))
     }
 
-    /// Return the start of each phase that has not ended, the oldest first. `started` yields the number and start of
-    /// the present phase of each process.
+    /// Return the start time of each phase that has not ended, the oldest phase first. `started` yields, for each
+    /// process, the number of its present phase and the time at which the process started it.
     pub(super) fn open_since(&self, started: impl Iterator<Item = (u64, Cycles)>) -> Vec<Cycles> {
         let mut first: Vec<Cycles> = self.open.iter().map(|phase| phase.start).collect();
         for (number, time) in started {

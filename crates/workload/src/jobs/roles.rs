@@ -50,7 +50,8 @@ pub(super) fn plan(traffic: &Traffic, ranks: u32) -> Option<(Plan, Time)> {
     }
 }
 
-/// Return the processor time that a member of a collective operation spends on each message.
+/// Return the processor time that each message of a collective operation takes at its sender; zero unless messages are
+/// listed.
 pub(super) fn overhead(traffic: &Traffic) -> Time {
     match traffic {
         Traffic::Listed { overhead, .. } => *overhead,

@@ -51,7 +51,7 @@ struct FabricForJobs {
 }
 
 impl Runs for FabricForJobs {
-    /// Start a simulation at cycle 0; `seed` and `replication` determine its random numbers.
+    /// Start a simulation of the jobs at cycle 0. `seed` and `replication` determine its random numbers.
     fn begin(&self, jobs: &Measured, seed: u64, replication: u64) -> Box<dyn Simulated> {
         Box::new(Running {
             simulation: JobsSimulation::new(
@@ -86,7 +86,7 @@ impl Runs for FabricForJobs {
         self.machine.fabric().live_nodes().len() as u64
     }
 
-    /// Return a lower bound of the mean time of a message of a job on an idle fabric, in ns.
+    /// Return a lower bound, in ns, of the mean time of a job's message on an otherwise idle fabric.
     fn alone_ns(&self, jobs: &Measured, asks: &PredictableJob<'_>) -> f64 {
         capacity::alone_ns(&self.machine, self.transfer, jobs, asks, None)
     }

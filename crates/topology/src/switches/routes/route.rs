@@ -1,4 +1,4 @@
-//! One route of a list, and the routes from every switch to every other.
+//! A routing table, entry by entry, and a list of the routes from every switch to every other.
 
 use std::fmt;
 
