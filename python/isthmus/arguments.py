@@ -20,7 +20,7 @@ _TIME = re.compile(
     r"\s*(?P<minus>-)?(?P<number>[0-9]+\.?[0-9]*(?:[eE][-+]?[0-9]+)?)\s*(?P<unit>[^\s0-9]+)\s*"
 )
 JOBS_MAX = 4096
-"""Maximum number of threads of a run."""
+"""Maximum number of threads that a run may request."""
 PES_MAX = 2**32 - 1
 """Largest number of processing elements (PEs) that the Rust core accepts."""
 APPLICATIONS = ("sorting", "fft", "matrix-product", "grid", "io-bound", "search")
@@ -41,8 +41,8 @@ def shown(value: object) -> str:
 
 
 def refuse(name: str, value: object, right: str) -> IsthmusError:
-    """Return the error for an invalid argument: its name, its value, and the expected value
-    `right`.
+    """Return the error for an invalid argument. Its text contains the name and the value of the
+    argument, and `right`, which describes valid values.
     """
     kind = type(value).__name__
     what = shown(value)
@@ -52,7 +52,9 @@ def refuse(name: str, value: object, right: str) -> IsthmusError:
 
 
 def one_of(name: str, value: object, kinds: tuple[type, ...], right: str) -> None:
-    """Refuse an argument whose type is none of `kinds`; True and False do not count as numbers."""
+    """Check that the type of an argument is one of `kinds`; raise an error otherwise. True and
+    False do not count as numbers.
+    """
     flag = isinstance(value, bool) and bool not in kinds
     if flag or not isinstance(value, kinds):
         raise refuse(name, value, right)
@@ -121,7 +123,7 @@ def flag(name: str, value: object) -> None:
 
 
 def path(name: str, value: object, example: str) -> None:
-    """Refuse an argument that cannot be a path; the error message contains the example."""
+    """Check that an argument is a path; the error message contains the example of a valid one."""
     one_of(name, value, (str, os.PathLike), f"a path, such as {example!r}")
     given = os.fsdecode(value)  # type: ignore[arg-type]
     if not given or "\0" in given or not utf8(given):
@@ -152,8 +154,8 @@ def whole(name: str, value: object, least: int, most: int) -> None:
 
 
 def forms(name: str, value: object) -> tuple[str, ...]:
-    """Return the file formats of plots that an argument requests: True means all of `FORMS`, False
-    none.
+    """Return the file formats in which an argument requests plots: True means all of `FORMS`, False
+    means none.
 
     Raises:
         IsthmusError: the value is neither a bool nor some of `FORMS`.
@@ -180,7 +182,8 @@ def items(what: str, given: Any) -> list[Any]:
 
 
 def same_lengths(what: str, **given: Any) -> list[list[Any]]:
-    """Return arguments with one item for each dimension as lists, in the given order.
+    """Return arguments as lists, in the given order, after a check that all have the same length:
+    one item for each dimension.
 
     Raises:
         IsthmusError: their lengths differ.

@@ -73,7 +73,9 @@ class Job:
     """Memory bound of simulations in the workers of an executor, if it is known, such as "4 GB"."""
 
     def __post_init__(self) -> None:
-        """Check the arguments and prepare the summary of the run."""
+        """Check the arguments, and let the core read the scenario and prepare the summary of
+        the run.
+        """
         self.elsewhere = self.elsewhere or self.executor is not None
 
         self.warnings: list[str] = []
@@ -111,7 +113,9 @@ class Job:
         return Results.of_core(self._run_to_json(journal, first), canonical=self.canonical)
 
     def _run_to_json(self, journal: Path | None, first: Callable[[Any], None] | None) -> Bytes:
-        """Return the results as JSON and free the core's data."""
+        """Run all points to the end, and return the results as JSON text. The data in the core
+        is freed.
+        """
         self.watch(Progress("building", title=self.title or self.name))
         experiment = self.experiment(journal)
         if first:
@@ -238,7 +242,8 @@ class Job:
         plots: tuple[str, ...] = (),
         only_collect: Callable[[Any], None] | None = None,
     ) -> Results:
-        """Run to the end and write all files to a folder, which is checked first.
+        """Run all points to the end and write the results to a folder, which is checked before the
+        run.
 
         Results in the folder are reused, unless a lack of memory has ended one of their points and
         more is available now. `write` replaces `isthmus.results.folder.write_results` and reports
@@ -288,7 +293,7 @@ class Job:
                 else:
                     write_results(own, results, tell, plots=plots)
             except KeyboardInterrupt:
-                # Wherever Ctrl-C was raised, the folder holds the finished points.
+                # Report the finished points that the folder contains, whenever Ctrl-C was pressed.
                 total = sum(counts)
                 done = total if results else total - len(self.lacks(own.path))
                 raise Stopped((done, total)) from None
@@ -349,7 +354,9 @@ class Job:
 
     @property
     def identity(self) -> Identity:
-        """Return the identity of the run in its folder."""
+        """Return the identity of the run, by which its folder recognises results of the same
+        run: name, digest of the scenario, seed and version.
+        """
         from isthmus import __version__
 
         seed = self.summary["seed"] if self.seed is None else self.seed
@@ -407,7 +414,7 @@ def _points(results: Results) -> int:
 
 
 def _packages() -> dict[str, str]:
-    """Return the versions of the packages that affect results."""
+    """Return the versions of those installed packages that can affect results."""
     from importlib.metadata import version
 
     return {name: version(name) for name in ("polars", "matplotlib")}

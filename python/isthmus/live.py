@@ -58,7 +58,7 @@ class Point:
 
     @property
     def median(self) -> float:
-        """Median of the measured repetitions of the point, in MB/s."""
+        """Median of the throughputs of all repetitions of the point, in MB/s."""
         return statistics.median(self.each)
 
 
@@ -84,7 +84,9 @@ class Measured:
         return found
 
     def as_json(self, command: str) -> dict[str, Any]:
-        """Return the measurements as JSON values, in the form in which `keep` stores them."""
+        """Return the measurements as JSON values, in the form in which `keep` writes them to a
+        file.
+        """
         return {
             "machine": f"{processors()} processors, {platform.platform()}",
             "measured": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),

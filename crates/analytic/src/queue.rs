@@ -31,7 +31,7 @@ pub(crate) fn rho(rate: f64, mean: f64, servers: u32) -> f64 {
     }
 }
 
-/// Return the mean wait of M/G/1 for valid inputs.
+/// Return the mean wait of M/G/1 without a check of the arguments; infinity at or beyond saturation.
 pub(crate) fn mg1(rate: f64, mean: f64, scv: f64) -> f64 {
     let rho = rho(rate, mean, 1);
     if rho >= 1.0 {
@@ -179,8 +179,8 @@ mod tests {
     /// Checks that the first two moments of the wait in an M/M/1 queue equal the exact ones.
     #[test]
     fn wait_moments_of_mm1_are_exact_up_to_the_second() {
-        // In M/M/1 the wait is zero with probability 1 - rho, else exponential with mean x / (1 -
-        // rho).
+        // In M/M/1 the wait is zero with probability 1 - rho. Otherwise it is exponential with mean x / (1 - rho), from
+        // which the expected moments follow.
         let (rate, mean) = (0.6, 1.0);
         let service = Moments {
             mean,

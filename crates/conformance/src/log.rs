@@ -12,12 +12,12 @@ pub enum ReportKind {
     Delivered,
 }
 
-/// A report of an engine on the generation or the delivery of a message.
+/// A report of an engine: that a message was generated or delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Report {
     /// The time for which the engine made the report.
     pub at: Cycles,
-    /// The kind of the report: generation or delivery.
+    /// The kind of the report: that a message was generated, or delivered.
     pub what: ReportKind,
     /// Number of the message in the list of its test case.
     pub number: usize,

@@ -53,8 +53,8 @@ impl<'a> CensoredObservations<'a> {
         self.all_ages().map(|age| age as f64).sum()
     }
 
-    /// Return whether a large share of the censored observations is older than `mean`, the mean in cycles of
-    /// the `used` completed observations. Such a mean is too low by an unknown amount.
+    /// Return whether a large share of the censored observations is older than the mean of the completed ones, so that
+    /// this mean is too low by an unknown amount. `mean` is in cycles, over `used` observations.
     pub fn is_late(&self, mean: f64, used: u64) -> bool {
         unended::are_late(self.all_ages(), mean, used)
     }

@@ -28,7 +28,7 @@ pub enum JournalError {
     Io {
         /// Path of the file or folder.
         path: PathBuf,
-        /// Error of the operating system.
+        /// Error that the operating system returned.
         error: io::Error,
     },
     /// A file of the journal was changed after the run had written it.
@@ -126,14 +126,14 @@ pub(crate) fn remedy(error: &io::Error) -> &'static str {
     }
 }
 
-/// An error in an entry (the file of one point or search) of a journal.
+/// An error in a file of a journal: that of one point or search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flaw {
     /// Name of the point or search in the journal.
     pub name: String,
     /// Description of the error, for messages.
     pub reason: String,
-    /// Whether the file could not be read, so that the entry may be valid.
+    /// Whether the file could not be read; the entry may be valid in this case.
     pub unread: bool,
 }
 
@@ -176,7 +176,7 @@ pub(crate) struct Journal {
     folder: Option<PathBuf>,
     /// Whether entries that are not written to a folder stay in memory.
     keeps_in_memory: bool,
-    /// Contents of the files in memory, by entry name.
+    /// Contents of the files that are kept in memory, by the names of their entries.
     in_memory: Mutex<HashMap<String, Vec<u8>>>,
 }
 
@@ -292,7 +292,8 @@ impl Journal {
         }
         match retry_stale(|| fs::read(&path)) {
             Ok(bytes) => Ok(Some((path, bytes))),
-            // Another process removes the partial results of a point when the point is finished.
+            // The file was removed after the check that it exists: another process removes the partial results of a
+            // finished point.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(JournalError::Io { path, error }),
         }
@@ -370,7 +371,7 @@ impl Journal {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Check and deserialise an entry that another process has sent.
+    /// Check that an entry that another process has sent belongs to this run, and return its value.
     fn parse_received<T: DeserializeOwned>(
         &self,
         entry: &Entry,

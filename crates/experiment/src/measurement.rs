@@ -138,7 +138,7 @@ impl PointMeasurement<'_> {
         Replication::new(self.subject, (self.seed, number), self.backlog, self.shared)
     }
 
-    /// Return the numbers of all replications of the point, as a parallel iterator.
+    /// Return the numbers of all replications of the point, for work on them in parallel.
     fn numbers(&self) -> impl IndexedParallelIterator<Item = u64> {
         (0..self.rules.stop.replications)
             .into_par_iter()
@@ -355,7 +355,7 @@ impl PointMeasurement<'_> {
             let collapsed = replications.iter().any(ReplicationRun::has_collapsed);
             let (converged, wanted) = match judged.verdict {
                 _ if collapsed || ended_by.is_some() => (false, Wanted::default()),
-                // Latencies of a saturated run depend on its length, so a longer run adds no knowledge.
+                // Do not lengthen a saturated run: its latencies grow with its length, so they would mean no more.
                 Verdict::Saturated => (false, Wanted::default()),
                 _ => self.progress_of(&recorders, &judged),
             };

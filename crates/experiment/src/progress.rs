@@ -63,7 +63,7 @@ impl Progress {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Return whether all running work should end.
+    /// Return whether all work of the run should stop.
     pub(crate) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }

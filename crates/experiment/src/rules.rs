@@ -13,7 +13,7 @@ const LOOKS: u32 = 8;
 pub(crate) struct Rules {
     /// Stopping rules of the scenario.
     pub stop: Stop,
-    /// Quantities that the scenario requests to measure.
+    /// Quantities that the scenario requests, and how they are reported.
     pub measure: Measure,
     /// Parameters of the test that decides whether a point is saturated.
     pub verdict: Verdict,
@@ -97,9 +97,8 @@ impl Rules {
         max.saturating_mul(self.decisive)
     }
 
-    /// Return the length of the run at each interim evaluation of its results, if its fixed length is
-    /// `first`. It is only that length, or a geometric series up to the original length if `--quick` has
-    /// shortened the run.
+    /// Return the lengths at which the results of a run of fixed length `first` are evaluated. This is only `first`
+    /// itself, unless `--quick` has shortened the run: then a geometric series leads to the original length.
     pub fn lengths(&self, first: u64) -> Vec<u64> {
         let (looks, longer) = match self.in_full {
             Some(full) if full > first => (QUICK_LOOKS, full as f64 / first as f64),

@@ -1,4 +1,4 @@
-//! Use of the parts of a machine, such as links and disks, and the part that limits the machine.
+//! How much the parts of a machine, such as links and disks, are used, and which part limits the machine.
 
 use crate::overlay::Overlay;
 use crate::result::{Bottleneck, ChannelUse};
@@ -19,7 +19,7 @@ pub struct Uses {
 /// Use of one part of a machine, such as a link or a disk, over all replications.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Part {
-    /// Kind of the part, as in [`ChannelUse::kind`].
+    /// Kind of the part in words, as in [`ChannelUse::kind`].
     pub kind: String,
     /// Number of the node at which the part is. If the part is a link, this is the node at its start.
     pub from: u32,
@@ -174,6 +174,7 @@ mod tests {
         assert_eq!(find_bottleneck(&[part("link", 0, 0.0, 0.0)]), None);
     }
 
+    /// Checks that the rows contain the mean and the highest use of each kind of part.
     #[test]
     fn each_kind_of_part_has_a_row_with_its_mean_and_highest_use() {
         let parts = [

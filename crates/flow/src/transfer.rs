@@ -1,4 +1,4 @@
-//! Transfers, and reports on them.
+//! Transfers of bytes over links, and the reports of the engine on them.
 
 use crate::rate::Rate;
 use isthmus_kernel::Cycles;

@@ -59,7 +59,7 @@ fn format(link: LinkId) -> Format {
     format
 }
 
-/// Returns the frames of all application data units (ADUs), as the sending rank writes them.
+/// Returns the bytes that the sending rank must write: the frames of all application data units (ADUs).
 fn script(stream: StreamId) -> Vec<u8> {
     let format = format(LINKS[0]);
     let mut all = Vec::new();
@@ -146,7 +146,8 @@ impl World {
         rank.socket = Some(end);
     }
 
-    /// Sends a random request to reconnect a link, and checks that only a possible one is accepted.
+    /// Sends the driver a random request to reconnect the link of rank number `at`, which is wrong in some respect.
+    /// Checks that it is accepted only if its numbers are possible.
     fn odd(&mut self, at: usize, draw: &mut Draw) {
         let rank = &self.ranks[at];
         let (nth, received) = (draw.number() as u32 >> 8, draw.number());
@@ -214,7 +215,8 @@ impl World {
         }
     }
 
-    /// Performs a random action of a rank or the network.
+    /// Performs the random action that `draw` selects: a rank writes, reads or reconnects, or the network cuts a
+    /// socket.
     fn act(&mut self, draw: &mut Draw) {
         let (what, at) = (draw.byte() % 20, draw.below(2));
         match what {

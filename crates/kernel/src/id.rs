@@ -1,4 +1,4 @@
-//! Typed numbers (ids) of entities such as lanes, and tables indexed by them.
+//! Typed numbers (ids) of entities such as lanes, and tables that are indexed by them.
 
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
@@ -12,7 +12,7 @@ pub trait Id: Copy {
     /// Return the id with this number.
     fn new(number: u32) -> Self;
 
-    /// Return the number of the entity.
+    /// Return the number that this id contains.
     fn number(self) -> u32;
 
     /// Return the number of this id, for use as an index of an array.
@@ -137,6 +137,7 @@ impl<I: Id, V> Index<I> for Table<I, V> {
     /// Type of the entries.
     type Output = V;
 
+    /// Return the value of the entity `id`.
     #[inline]
     fn index(&self, id: I) -> &V {
         &self.values[id.index()]

@@ -66,7 +66,8 @@ impl From<isthmus_wire::Error> for Error {
 }
 
 impl From<Expired> for Error {
-    /// Convert the end of a wait: the timeout has passed, or the caller interrupted it.
+    /// Convert the reason for the end of a wait: the timeout has passed, or the caller has
+    /// interrupted it.
     fn from(expired: Expired) -> Self {
         match expired {
             Expired::TimedOut => Self::TimedOut(String::new()),

@@ -15,7 +15,7 @@ pub struct RequestLine {
     pub request: Request,
 }
 
-/// Settings of a lasting link, which survives the loss of its socket.
+/// Settings of a lasting link, which continues to exist when its socket is lost.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lasting {
@@ -60,7 +60,8 @@ pub enum Request {
         #[serde(default)]
         watch: bool,
     },
-    /// Join an existing application as a further process. The first request of a session.
+    /// Join an existing application as a further process. This is the first request that the
+    /// process sends in its session.
     Join {
         /// The [`VERSION`](crate::VERSION) of the protocol that the client uses.
         version: u32,
@@ -249,7 +250,7 @@ pub enum Other {
     Here(usize),
 }
 
-/// The specification of a stream to register (paper, 5.2 and 5.3).
+/// The specification that a client submits for a stream (paper, 5.2 and 5.3).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
@@ -313,7 +314,7 @@ pub enum Pixel {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Geometry {
-    /// Number of pixels in a line.
+    /// Number of pixels in a line of the frame.
     pub width: u32,
     /// Number of lines in a frame.
     pub height: u32,

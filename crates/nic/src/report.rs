@@ -22,8 +22,7 @@ impl State {
             .map_or(link, |(_, number)| LinkId(*number))
     }
 
-    /// Return the text that describes why a stream waits, with the application's own numbers of
-    /// links.
+    /// Return a text on why a stream waits, in which links have the application's own numbers.
     fn describe_wait(&self, wait: Wait) -> String {
         if let Wait::NotOpen(id) = wait
             && let Some(waits) = self.accepting.get(&id)
@@ -59,8 +58,7 @@ impl State {
         own_number.to_string()
     }
 
-    /// Return the text that describes why a stream failed, with the application's own numbers of
-    /// links.
+    /// Return a text on why a stream failed, in which links have the application's own numbers.
     fn describe_reason(&self, reason: &Reason) -> String {
         match reason {
             // Omit the number of a link that no longer exists: another link may have it now.

@@ -3,7 +3,7 @@
 use crate::engine::{Lanes, Step};
 use isthmus_kernel::Cycles;
 
-/// The direction of a message's data.
+/// The direction in which a message moves data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// From the node that sends the message to the other node.
@@ -61,7 +61,7 @@ pub struct Lane {
 /// A packet that has arrived at its destination, as the engine reports it to the handler.
 #[derive(Debug, Clone, Copy)]
 pub struct PacketSeen<'a, T> {
-    /// The data that the handler attached to the packet's message.
+    /// The data that the handler has attached to the packet's message.
     pub tag: T,
     /// The node that sent the packet.
     pub from: u32,
@@ -77,7 +77,7 @@ pub struct PacketSeen<'a, T> {
     pub injected: Cycles,
     /// The time at which the tail of the packet arrived, which is the time of this report.
     pub arrived: Cycles,
-    /// The lanes (virtual channels) of the packet's route.
+    /// The lanes (virtual channels of links) that the packet has crossed.
     pub(crate) path: &'a [Step],
     pub(crate) lanes: Lanes,
 }

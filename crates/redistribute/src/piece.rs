@@ -194,7 +194,7 @@ const ONE_INDEX: At = At {
 enum Covered {
     /// This number of consecutive intervals, which the range covers completely.
     Whole(u64),
-    /// The range covers only these positions of a single interval.
+    /// Some positions of a single interval, which are all that the range covers.
     Part(Range<u64>),
 }
 

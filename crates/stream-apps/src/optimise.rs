@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 /// Number of quadrants, each with one forwarder and one link.
 pub const QUADRANTS: u32 = 4;
-/// Number of bytes of a striping unit, which a forwarder sends at a time.
+/// Number of bytes of a striping unit, which a forwarding rank sends as a whole.
 pub const SU_BYTES: u64 = 16 << 10;
 /// Number of bytes of a sample.
 pub const SAMPLE_BYTES: u64 = 4;
@@ -60,7 +60,7 @@ pub struct Report {
     pub checked: u64,
     /// Nanoseconds from the start until the confirmation of the last sample.
     pub ns: u64,
-    /// Fractions of the time of computing ranks: computing, waiting for their forwarder.
+    /// Fractions of the time for which the computing ranks compute, and for which they wait for their forwarder.
     pub nodes: [f64; 2],
     /// Fractions of the time for which the forwarding ranks wait for samples, and for which they send or wait for the
     /// interface.

@@ -34,7 +34,7 @@ impl Driver {
                 link.output = None;
             }
             match &mut link.output {
-                // Make a later check determine whether the ranks left the other ring too.
+                // Let a later check find out whether the ranks have left the other ring, too.
                 Some(output) => output.peer_active = true,
                 None => self.events.push_back(event),
             }

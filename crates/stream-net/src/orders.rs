@@ -216,7 +216,8 @@ impl Driver {
         }
     }
 
-    /// Moves the data of a packet from its buffer to network memory, and returns its checksum.
+    /// Moves `bytes` bytes of a packet from offset `at` of a buffer to network memory. Returns the
+    /// checksum of the data.
     fn store(
         &mut self,
         stream: StreamId,
@@ -416,8 +417,7 @@ impl Driver {
                 });
                 self.ending_files.push((id, file));
             }
-            // Only close the writing side: the system still sends the data that was already
-            // written.
+            // Close only the writing side: the system still sends the data that was written before.
             Some(Transport::Plain(plain)) => plain.socket.finish(),
             Some(Transport::Datagrams(mut datagrams)) => {
                 // Send the last header, after which the peer closes its side. Ignore an error: if

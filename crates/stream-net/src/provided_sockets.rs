@@ -1,4 +1,4 @@
-//! Sockets that applications provide for connections, by name.
+//! Stores the sockets that applications provide for their connections, by name.
 
 use crate::driver::Driver;
 use crate::transport::{Datagrams, SocketUse, Transport};

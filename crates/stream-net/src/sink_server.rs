@@ -16,11 +16,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Maximum number of connections that have sent no packet. When a new one arrives, the oldest is
-/// closed.
+/// Maximum number of accepted connections that have sent no packet. When a further one arrives, the
+/// oldest is closed.
 const IDLE_MAX: usize = 64;
 
-/// Interval at which the server checks connections of which the first header is incomplete.
+/// Interval at which the server checks accepted connections whose first header is incomplete.
 const TICK: Duration = Duration::from_millis(50);
 
 /// A server that accepts senders on a TCP port. A sink receives and checks the packets of each.
@@ -203,7 +203,8 @@ impl Out {
             return Ok(());
         };
         file.write_all(data).map_err(|error| {
-            // Remove unconfirmed data. Ignore a second error, because the first one is returned.
+            // Remove the data that was written only in part. Ignore a second error, because the
+            // first one is returned.
             let _ = file.set_len(before);
             Error::system("writing what came", error)
         })

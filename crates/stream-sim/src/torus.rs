@@ -41,7 +41,7 @@ pub(crate) struct Torus {
 }
 
 impl Torus {
-    /// Return the shape of a machine.
+    /// Return size and routing of the torus in `machine`.
     pub fn new(machine: &Machine) -> Self {
         Self {
             rows: machine.rows,
@@ -56,7 +56,7 @@ impl Torus {
         self.rows * self.columns
     }
 
-    /// Return the number of the cell in column `x` of row `y`.
+    /// Return the number of the cell in column `x` and row `y`.
     pub fn cell(&self, x: u32, y: u32) -> u32 {
         y * self.columns + x
     }
@@ -66,7 +66,8 @@ impl Torus {
         link * (self.columns / self.links)
     }
 
-    /// Return the number of a link to the interface among all links.
+    /// Return the number of link number `link` to the network interface among all links of the
+    /// machine.
     fn interface(&self, link: u32) -> u32 {
         4 * self.cells() + link
     }
@@ -128,8 +129,8 @@ impl Torus {
             .collect())
     }
 
-    /// Append the route along a row to `path`: the shorter direction, or to the right if both are
-    /// equally long.
+    /// Append to `path` the links of row `y` from column `from` to column `to`, in the shorter
+    /// direction. If both directions are equally long, the route leads to the right.
     fn along_row(&self, y: u32, from: u32, to: u32, path: &mut Vec<u32>) {
         let right = (to + self.columns - from) % self.columns;
         let mut x = from;
@@ -154,7 +155,8 @@ impl Torus {
         }
     }
 
-    /// Return the route from a cell over a link to the interface and its memory bus.
+    /// Return the links of the route from cell (x, y) over link `link` to the network interface,
+    /// and through its memory bus.
     pub fn to_interface(&self, x: u32, y: u32, link: u32) -> Vec<u32> {
         let (mut path, at) = (Vec::new(), self.column_of(link));
         match self.routing {
@@ -208,7 +210,7 @@ mod tests {
         }
     }
 
-    /// Return the kind of each link of a path.
+    /// Return the kinds of the links of a path, in the order of the path.
     fn ends(torus: &Torus, path: &[u32]) -> Vec<LinkKind> {
         let kinds = torus.kinds();
         path.iter().map(|&link| kinds[link as usize]).collect()

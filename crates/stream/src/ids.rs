@@ -1,4 +1,5 @@
-//! Numbers that identify the manager's applications, connections, streams and orders, and its time.
+//! Types of the numbers that identify applications, connections, streams and orders, and of points
+//! in time.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

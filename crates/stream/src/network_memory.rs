@@ -133,7 +133,7 @@ impl NetworkMemory {
         self.places.get(id.0 as usize)?.as_ref()
     }
 
-    /// Returns a mutable reference to the descriptor of a packet, if its slot is in use.
+    /// Returns the descriptor of a packet, which the caller may change; None if its slot is free.
     pub fn get_mut(&mut self, id: PacketId) -> Option<&mut Packet> {
         self.places.get_mut(id.0 as usize)?.as_mut()
     }

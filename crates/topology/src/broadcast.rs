@@ -48,7 +48,8 @@ pub struct BroadcastTree {
     /// tree.
     received: Vec<Option<u32>>,
     children: Vec<u32>,
-    /// Index of each node's first child in `children`, and the length of `children` at the end.
+    /// Index of each node's first child in `children`. The last entry is the length of `children`, the end of the last
+    /// node's children.
     first_child: Vec<usize>,
 }
 
@@ -109,7 +110,7 @@ impl BroadcastTree {
         }
     }
 
-    /// Return the root of the tree, which sends the message first.
+    /// Return the number of the root, the node that sends the message first.
     pub fn root(&self) -> u32 {
         self.root
     }
@@ -263,7 +264,7 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::HashSet;
 
-    /// Return the number of nodes of the tree.
+    /// Return the number of nodes in the tree, which receive the message.
     fn reached_count(tree: &BroadcastTree) -> u32 {
         tree.received.iter().flatten().count() as u32
     }

@@ -1,4 +1,5 @@
-//! TLS 1.3 for servers, which have a certificate, and for clients, which trust certificates.
+//! TLS 1.3 for servers, which show a certificate, and for clients, which trust certificates of a
+//! file.
 
 use crate::error::{Error, Result};
 use crate::socket::{Moved, Socket};
@@ -255,7 +256,8 @@ impl Tls {
         }
     }
 
-    /// Encrypt as many bytes as fit, and write them to the socket.
+    /// Encrypt as many of `bytes` as TLS accepts, and write as much as the socket accepts. Return
+    /// how many bytes were accepted.
     pub fn write(&mut self, socket: &Socket, bytes: &[u8]) -> io::Result<Moved> {
         self.flush(socket)?;
         match self.0.writer().write(bytes)? {
@@ -267,7 +269,7 @@ impl Tls {
         }
     }
 
-    /// Write encrypted bytes until the socket accepts no more.
+    /// Write encrypted bytes to the socket until none are left, or the socket accepts no more.
     pub fn flush(&mut self, socket: &Socket) -> io::Result<()> {
         while self.0.wants_write() {
             match self.0.write_tls(&mut Blocks(socket)) {
@@ -279,10 +281,10 @@ impl Tls {
         Ok(())
     }
 
-    /// Announce to the peer that no more bytes will be written.
+    /// Send the TLS message that no more bytes follow.
     pub fn close(&mut self, socket: &Socket) {
         self.0.send_close_notify();
-        // Ignore a failure: a peer that is gone does not need the announcement.
+        // Ignore an error: a peer that is gone does not need to know that no more bytes follow.
         let _ = self.flush(socket);
     }
 }

@@ -120,7 +120,7 @@ mod tests {
         Clock::new(Bytes::new(1), Bandwidth::from_mb_per_s(20)).unwrap()
     }
 
-    /// Return `n` random gaps of an arrival process, in cycles.
+    /// Return `n` random gaps between arrivals of a process, in cycles.
     fn gaps(arrival: Arrival, n: u32) -> Vec<f64> {
         let arrivals = Arrivals::new(arrival, clock());
         let (mut gap, mut stream) = (Gap::default(), Streams::new(3, 0).stream("pe", 1));

@@ -44,10 +44,11 @@ pub struct Channels {
     /// First cycle in which each lane can be granted again. Lane c is the first lane of channel c,
     /// so that a channel with one lane needs one look-up. The further lanes of all channels follow.
     release: Table<LaneId, Cycles>,
-    /// The further lanes of channel c are those from `further[c]` to before `further[c + 1]`.
+    /// The lanes of channel c after its first one are numbered from `further[c]` to before
+    /// `further[c + 1]`.
     further: Vec<LaneId>,
     queues: Vec<Queue>,
-    /// Flits and messages that each channel has carried; empty if not counted.
+    /// Flits and messages that each channel has carried; empty if they are not counted.
     carried: Vec<Carried>,
     /// For each lane, the sum of all known release times minus the sum of all grant times: the
     /// cycles for which worms occupy the lane, future ones included. The value wraps while a
@@ -60,7 +61,7 @@ pub struct Channels {
 pub struct Carried {
     /// Number of flits. All flits of a message count when the channel is granted to the message.
     pub flits: u64,
-    /// Number of messages to which the channel was granted.
+    /// Number of messages to which a lane of the channel was granted.
     pub messages: u64,
 }
 
@@ -235,7 +236,8 @@ impl Channels {
         (head != WormId::NONE).then_some(head)
     }
 
-    /// Remove the first worm from the queue of `channel`; the successor of that worm is `next`.
+    /// Remove the first worm from the queue of `channel`. `next` is the worm after it, which
+    /// becomes the first.
     pub(crate) fn dequeue(&mut self, channel: ChannelId, next: WormId) {
         self.queues[channel as usize].head = next;
     }

@@ -20,7 +20,8 @@ pub(crate) struct Requests {
     present: Vec<Request>,
     /// Number of requests of the present cycle that have been served.
     served: usize,
-    /// Requests of the next cycle from heads that were served in this cycle, in order.
+    /// Requests for the next cycle from heads that were served in the present cycle, in the order
+    /// of their messages.
     next: Vec<Request>,
     /// Requests for the next cycle, in any order, of worms that woke up in the present cycle.
     woken: Vec<Request>,
@@ -76,7 +77,7 @@ impl Requests {
         request
     }
 
-    /// Make the requests of the next cycle the present ones. There may be none.
+    /// Start the next cycle: its requests become the present ones. There may be none.
     #[inline]
     pub fn next_cycle(&mut self) {
         debug_assert!(!self.is_due());
@@ -117,7 +118,7 @@ mod tests {
     use super::*;
     use isthmus_kernel::Id;
 
-    /// Return a request of the message with this number.
+    /// Return a request for the tests, by the message with this number.
     fn request(number: u64) -> Request {
         Request {
             number,

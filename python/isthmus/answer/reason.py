@@ -10,7 +10,7 @@ from isthmus.results.series import Series, View
 from isthmus.wording import number
 
 FULL = 0.9
-"""Fraction of the time for which a part of the machine must be busy to count as full."""
+"""Fraction of the time from which on a busy part of the machine counts as full."""
 ALIKE = 0.9
 """All parts of a type (such as all disks) are named together as the bottleneck if their mean
 busy fraction is at least this share of that of the busiest part.
@@ -24,8 +24,8 @@ class Reason:
     point: PointResult = field(repr=False)
     limit: Bottleneck = field(repr=False)
     part: str
-    """Name of the part of the machine: ``the disks``, ``the disk of I/O node 3``,
-    ``the buffers behind the links``.
+    """Name of the part of the machine, as it stands in a sentence: ``the disks``, ``the disk of
+    I/O node 3``, ``the buffers behind the links``.
     """
     busy: str
     """How busy the part is, and how long each use holds it: ``98% busy, each held 12.9 ms per
@@ -40,7 +40,7 @@ class Reason:
 
     @property
     def short(self) -> str:
-        """The bottleneck as text for a table cell: ``disks 98%``."""
+        """The bottleneck as a short text for a table cell: ``disks 98%``."""
         return f"{self.part.removeprefix('the ')} {share(self.limit.busy)}"
 
     @property
@@ -92,7 +92,7 @@ def limiting_point(
 
 
 def _load(point: PointResult) -> float:
-    """Return the offered load of a point; 0 if it has none."""
+    """Return the offered load of a point, in the unit of its run; 0 if it has none."""
     return point.load or 0.0
 
 

@@ -130,7 +130,9 @@ def refuse_shape(what: str, shape: Sequence[Any], dtype: np.dtype[Any]) -> None:
 
 
 def refuse_order(what: str, order: Any) -> None:
-    """Refuse an order of elements in memory other than ``"C"``, ``"F"`` and None."""
+    """Check that an order of elements in memory is ``"C"``, ``"F"`` or None. `what` is the name
+    of the argument in an error.
+    """
     if order is not None:
         choice(what, order, ("C", "F"))
 

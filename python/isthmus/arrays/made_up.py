@@ -69,7 +69,7 @@ def _expected_slabs(
     and its elements.
     """
     shape = layout.shape
-    # The row-major index in the whole array, as a sum over the dimensions.
+    # Contribution of each dimension to the row-major index of an element in the whole array.
     along = [
         index.astype(np.uint64) * np.uint64(math.prod(shape[dim + 1 :]))
         for dim, index in enumerate(indices)

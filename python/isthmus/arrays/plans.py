@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 THREADS_MAX = 4096
 """Maximum number of threads that move data."""
 LISTED_MAX = 16
-"""Maximum number of ranks of a plan whose text lists their messages one by one."""
+"""If a plan has at most this number of ranks, its text lists their messages one by one."""
 
 
 @dataclass(frozen=True)

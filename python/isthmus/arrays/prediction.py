@@ -124,7 +124,7 @@ def predict(task: Description, machine: Machine, *, bytes_max: int = BYTES_MAX) 
     share = min(1.0, bytes_max / max(total, 1))
 
     def move(part: float) -> Time:
-        """Return the time of the redistribution of this part of the data."""
+        """Return the time of a simulated redistribution of the fraction `part` of the data."""
         return machine.round(moved(part), overhead_s=overhead_s)
 
     rate = task.costs.copy_bytes_per_s

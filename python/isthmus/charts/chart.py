@@ -29,7 +29,9 @@ class Key:
 
 @dataclass(frozen=True)
 class Symbol:
-    """A mark in the legend and its meaning; the page's template draws ``glyph``."""
+    """A mark in the legend of a chart and its meaning. The template of the report's page draws
+    ``glyph``.
+    """
 
     label: str
     glyph: str
@@ -38,7 +40,7 @@ class Symbol:
 
 @dataclass(frozen=True)
 class Table:
-    """The numbers of a chart; a cell is text, a number or None."""
+    """The numbers that a chart shows, as a table; a cell is text, a number or None."""
 
     columns: list[str]
     rows: list[list[Any]] = field(repr=False)

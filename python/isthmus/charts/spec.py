@@ -67,7 +67,7 @@ class Scales:
         return {"shape": nominal("variant", self.shape)}
 
     def line(self) -> Spec:
-        """Return the Vega-Lite encoding that selects the dashes of a line by series."""
+        """Return the Vega-Lite encoding by which the line of each series has its own dashes."""
         return {"strokeDash": nominal("variant", self.dash)}
 
 

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from isthmus.vcr import Shown, Vcr
 
 LOOK_S = 0.1
-"""Seconds between checks whether the images are still being played."""
+"""Seconds between checks whether the digital video recorder is still playing."""
 TELL_S = 1.0
-"""Seconds between two lines that report the speed of the running command."""
+"""Seconds between two reports of the speed while the command runs."""
 
 
 @click.command(

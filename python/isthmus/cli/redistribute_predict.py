@@ -158,7 +158,7 @@ def _blocks(
 
 
 def _print(task: Description, machine: Machine, one: Prediction) -> None:
-    """Print the predicted times and the verdict."""
+    """Print the predicted times of a redistribution, and which method is faster."""
     rows = [
         ("machine", f"{machine.file}: {one.ranks} ranks on {len(machine.nodes)} nodes"),
         ("redistribution", _time(one.move)),
@@ -228,7 +228,7 @@ def _head(task: Description, machine: Machine) -> dict[str, Any]:
 
 
 def _json(one: Prediction) -> dict[str, Any]:
-    """Return a prediction as JSON values."""
+    """Return a prediction as JSON values, for the option `--json`."""
 
     def time(of: Time | None) -> dict[str, Any] | None:
         """Return a predicted time as JSON values; None if there is no such time."""

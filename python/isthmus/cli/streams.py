@@ -53,7 +53,9 @@ class OutputError(Exception):
     """
 
     def __init__(self, error: OSError) -> None:
-        """Use the text of the system's error, and record whether it is a broken pipe."""
+        """Create the error with the system's text, and record whether the cause is a broken
+        pipe.
+        """
         super().__init__(error.strerror or str(error))
         self.broken_pipe = error.errno == errno.EPIPE
 

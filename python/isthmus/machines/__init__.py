@@ -30,7 +30,7 @@ be added here.
 
 
 def read_machines(described: list[dict[str, Any]]) -> list[MachineSummary]:
-    """Convert the descriptions of machines that the Rust core returns to objects."""
+    """Convert the descriptions of machines, as the Rust core returns them, to objects."""
     return msgspec.convert(described, list[MachineSummary])
 
 

@@ -209,7 +209,8 @@ class OwnedFolder:
         scenario: str = "",
         files: Mapping[str, str],
     ) -> None:
-        """Refuse a folder that `joined` would refuse, without writing there or taking the lock.
+        """Check that `joined` could open the folder; raise its errors if not. Nothing is written,
+        and the lock is not taken.
 
         Args:
             path: as for `joined`.
@@ -318,7 +319,8 @@ class OwnedFolder:
         """
         content = data.encode() if isinstance(data, str) else data
         if self.mark.files.get(name) == Written(part):
-            # The mark lists the file already, so a process that dies here leaves nothing unlisted.
+            # Write the file without changing the list of owned files (the mark), as it is in the
+            # list already.
             self._check_path(checked(name), make=True)
             self._refuse_foreign(name)
             write_bytes(self.path / name, content)
@@ -328,7 +330,8 @@ class OwnedFolder:
 
     @contextmanager
     def part(self, name: str, key: str) -> Iterator[None]:
-        """Write a part of the folder's files again; the part is complete when the block has ended.
+        """Return a context manager for writing a part (group of files) of the folder again. The
+        part is complete when the block has ended.
 
         Files of the part that the block does not write are removed. `key` identifies the input of
         the part; `has` compares it to decide whether the part must be made again.
@@ -361,14 +364,16 @@ class OwnedFolder:
         return (name, key) in self._made_parts
 
     def has(self, name: str, key: str) -> bool:
-        """Return whether a part (group of files) is complete, has this key, and is intact."""
+        """Return whether a part (group of files) is complete and was made with this key, and
+        all of its files are unchanged.
+        """
         if self.mark.parts.get(name) != key:
             return False
         files = [path for path, written in self.mark.files.items() if written.part == name]
         return all(self.intact(path) for path in files)
 
     def intact(self, name: str) -> bool:
-        """Return whether an owned file exists with the content that isthmus wrote."""
+        """Return whether an owned file still exists and has the content that isthmus wrote."""
         found = self.path / name
         try:
             self._check_path(name)
@@ -476,7 +481,9 @@ class OwnedFolder:
                 )
 
     def _check_file(self, name: str) -> None:
-        """Refuse to remove anything but an ordinary file."""
+        """Raise an error unless the file is an ordinary one or is missing; only ordinary files
+        may be removed.
+        """
         with suppress(FileNotFoundError):
             mode = (self.path / name).lstat().st_mode
             if not stat.S_ISREG(mode):
@@ -559,7 +566,9 @@ class OwnedFolder:
         return found
 
     def _names(self, folder: str) -> list[str]:
-        """Return the ordinary files in a folder below this one; links are not followed."""
+        """Return the names of the ordinary files in `folder`, a folder below this one or "" for
+        this one. Symbolic links are not followed.
+        """
         place = self.path / folder
         if folder and not (place.is_dir() and not place.is_symlink()):
             return []

@@ -81,7 +81,8 @@ class BusyError(IsthmusError):
 
 @contextmanager
 def hold(folder: Path, *, shared: bool = False, work: str = "", name: str = LOCK) -> Iterator[None]:
-    """Hold a lock of a folder, alone or shared; `work` describes long work to other processes.
+    """Return a context manager that holds a lock of a folder, alone or shared with others. `work`
+    tells other processes what this one does for a long time.
 
     Raises:
         BusyError: another process holds the lock.
@@ -144,7 +145,8 @@ def _acquire(number: int, path: Path, *, shared: bool) -> None:
 
 
 def holder_of(folder: Path) -> Holder | None:
-    """Return the process that holds a folder alone, if it has left its name; nobody is blocked.
+    """Return the process that holds a folder alone; None if no process does, or its name is not
+    known. Other processes can still take the lock.
 
     The lock itself decides whether the holder is alive: a process number from another container
     means nothing here.

@@ -14,7 +14,7 @@ NAMES = {
     "setting": ("setting", "settings"),
     "beyond": ("row beyond the paper", "rows beyond the paper"),
 }
-"""Names of the roles of rows, for one row and for several."""
+"""Names of the roles that a row of a paper can have, in singular and plural."""
 
 
 def counted(rows: Iterable[tuple[Row, str]]) -> list[str]:

@@ -17,7 +17,9 @@ STATE_MIN, STATE_MAX = 16, 50
 the run.
 """
 STATE_FIRST = 30
-"""Minimum width, in columns, of the text about other processes if a time stands beside it."""
+"""A time is shown beside the text on other processes only if the text has at least this width,
+in columns.
+"""
 GAP = "  "
 BLOCKS, HASHES = ("█", "░"), ("#", ".")
 """Characters for the done and the remaining part of the bar, in Unicode and in ASCII."""
@@ -57,7 +59,7 @@ class Pace:
         return self._speed
 
     def spent_s(self, now: float) -> float:
-        """Return the seconds that the run has spent in its present phase."""
+        """Return the seconds since the present phase of the run started."""
         return now - self._began
 
     def left_s(self, now: float) -> float | None:
@@ -165,7 +167,9 @@ def share(progress: Progress) -> float:
 
 
 def _bar(progress: Progress, length: int, blocks: tuple[str, str]) -> str:
-    """Return a bar of `length` characters; `blocks` has those of the done and remaining part."""
+    """Return a progress bar of `length` characters. `blocks` has the character of the done part
+    and that of the remaining part.
+    """
     full = int(share(progress) * length)
     return blocks[0] * full + blocks[1] * (length - full)
 

@@ -28,7 +28,7 @@ SATURATION = "saturation"
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a comparison: one quantity at two points, or of two searches."""
+    """A row of a comparison: one quantity, at two points or of two searches."""
 
     texts: tuple[str | None, ...]
     """Values of the settings in `Comparison.keys`, which the two points have in common."""
@@ -386,7 +386,9 @@ def _value_of(found: Any, confidence: float | None) -> Value:
 
 
 def _is_judged(row: Row) -> bool:
-    """Return whether the values of a row can be judged: times at saturated points cannot."""
+    """Return whether the two values of a row can be judged. Nothing can at collapsed points,
+    and times cannot at saturated ones.
+    """
     if row.points is None:
         return True
     verdicts = {point.verdict.verdict for point in row.points}
@@ -394,7 +396,7 @@ def _is_judged(row: Row) -> bool:
 
 
 def _judged(rows: list[Row], confidence: float) -> list[Row]:
-    """Return the rows, with the core's comparison for those that can be judged."""
+    """Return the rows; those that can be judged have the result of the statistical comparison."""
     asked = [row for row in rows if _is_judged(row)]
     found = iter(differences([row.values for row in asked], confidence))
     return [replace(row, found=next(found)) if _is_judged(row) else row for row in rows]

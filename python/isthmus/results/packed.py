@@ -54,9 +54,7 @@ class ChannelUse(msgspec.Struct, frozen=True, rename={"from_": "from"}):
     busy: float
     """Share of time for which the lanes of the channel were occupied, whether data moved or not."""
     busiest: float | None
-    """Largest value of `busy` of any channel, if this is the mean over a kind of channel; else
-    None.
-    """
+    """Largest value of `busy` of any channel of a kind; None for a single channel."""
     held_us: float | None
     """Mean time for which one message, packet or request occupied a lane."""
     analytic: float | None

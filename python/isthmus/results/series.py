@@ -47,8 +47,8 @@ class Series:
         return found
 
     def thinned(self) -> Series:
-        """Return a series of about `MOST` points, evenly spread, plus points where the verdict
-        changes.
+        """Return this series with about `MOST` points, evenly spread, and also the points at
+        which the verdict changes.
         """
         points = self.points
         if len(points) <= MOST:
@@ -89,7 +89,7 @@ class View:
     """The measure whose values are x instead of those of an axis; `None` if x is an axis."""
 
     def x(self, point: PointResult) -> float | None:
-        """Return the x value of a point."""
+        """Return the position of a point on the x axis; None if it has none."""
         if self.x_measure is not None:
             measure = point.measure(self.x_measure)
             return measure.mean if measure else None

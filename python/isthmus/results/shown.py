@@ -14,7 +14,9 @@ ROWS = 24
 
 
 def with_histograms(view: View) -> list[str]:
-    """Return requested measures and whole responses with a histogram; else all with a histogram."""
+    """Return the names of those measures with a histogram that were requested or are whole
+    responses. If there are none, return all measures with a histogram.
+    """
     have = dict.fromkeys(h.measure for p in view.run.points for h in p.histograms)
     responses = [m for m in view.measures if m.endswith(".response")]
     wanted = dict.fromkeys([*ranked(view), *view.asked, *responses])

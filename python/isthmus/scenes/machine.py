@@ -74,8 +74,8 @@ def kinds_of_link(described: MachineSummary, point: PointResult) -> list[Channel
     order = {kind: place for place, kind in enumerate(described.channels)}
 
     def crossed(use: ChannelUse) -> tuple[int, int]:
-        """Return the sort key of a kind of link, in the order in which messages cross links: up
-        through the levels, then down.
+        """Return the sort key of an entry for a kind of link. It sorts kinds in the order in
+        which messages cross them: up through the levels of a tree, then down.
         """
         name, _, level = use.kind.partition(" ")
         number = int(level or 0)

@@ -236,7 +236,9 @@ class _Job:
         return Plan(self.layout, there) if out else Plan(there, self.layout)
 
     def submit(self, call: Callable[[], R], buffer: NDArray[Any]) -> Future[R] | None:
-        """Send or receive a piece on the transfer thread, by `call`; return its future."""
+        """Call `call`, which sends or receives the piece in `buffer`, on the transfer thread.
+        Return the future of its result; None, without a call, if the buffer is empty.
+        """
         return self._thread.submit(call) if buffer.size else None
 
     def settle(self, future: Future[None] | None) -> None:

@@ -100,7 +100,7 @@ def blocking(call: Callable[[Any], R]) -> Callable[[Any], Awaitable[R]]:
 
 
 def completed(steps: Coroutine[Any, Any, R]) -> R:
-    """Run a coroutine that makes only blocking calls, and return its result."""
+    """Run a coroutine whose steps are blocking calls, without an event loop. Return its result."""
     try:
         steps.send(None)
     except StopIteration as end:

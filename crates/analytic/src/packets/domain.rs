@@ -34,14 +34,14 @@ pub const SHORT_STRETCH_MAX: f64 = 1.2;
 /// other than fat trees.
 pub const LET_THROUGH_MIN: f64 = 0.3;
 
-/// Text that says why the model is not valid if nodes run several jobs: their messages wait for one another at the
-/// interface, and the job with fewer messages in flight gets less than the computed throughput.
+/// Reason why the model is not valid if nodes run several jobs: their messages wait for one another at the interface,
+/// and the job with fewer messages in flight gets less than the computed throughput.
 pub const SHARED: &str = "nodes run several jobs";
 
 /// Reason why the model is not valid if messages wait for long at parts that are not full: such waits depend on chance.
 const BY_CHANCE: &str = "messages wait for long at links or servers that are not full";
 
-/// Load of the links and nodes of a network by clients with their computed throughputs.
+/// The load that clients with their computed throughputs put on the links, servers and interfaces of a network.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Load {
     /// Utilisation of the busiest link between switches.
@@ -78,8 +78,8 @@ impl Load {
         }
     }
 
-    /// Return a text that says why a response time is outside the domain because it is shorter than the preceding
-    /// `pause`, in the same unit; `None` if it is inside. Little's law gives a response time as the difference of a
+    /// Return a text that says why a response time is outside the domain because it is shorter than `pause`, the pause
+    /// before it in the same unit; `None` if it is inside. Little's law gives a response time as the difference of a
     /// cycle time and its pause, so a short response time has a large relative error. With equal pauses clients stay in
     /// step, so their messages meet each time.
     pub fn reason_short_outside(

@@ -27,13 +27,13 @@ use crate::moments::Moments;
 pub enum Variation {
     /// The model uses 1 as C^2 (squared coefficient of variation) of every service time.
     One,
-    /// C^2 of the service time is that of the message lengths.
+    /// C^2 of the service time equals that of the message lengths.
     Base,
     /// C^2 is the variance of the message lengths divided by the square of the mean service time. It decreases as the
     /// waits raise this mean.
     Falling,
-    /// C^2 follows from the variance between and within message classes, each with the mean of its
-    /// own later waits added.
+    /// C^2 follows from the variance of service times within and between message classes. The mean of each class
+    /// includes its own later waits.
     ByClass,
     /// C^2 is computed as for `ByClass`, but with later waits that vary, too (their first three
     /// moments are used).
@@ -96,7 +96,7 @@ pub struct Visit {
     pub given: f64,
     /// State (a number below [`STATES`]) that a message must have for this crossing; `None` for any state.
     pub from: Option<usize>,
-    /// The state of the messages after the crossing.
+    /// The state of messages that have made this crossing.
     pub to: usize,
 }
 

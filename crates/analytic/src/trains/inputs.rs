@@ -1,4 +1,4 @@
-//! Inputs of a switch: the packets that arrive over one link, and their waits for the next links.
+//! Inputs of a switch: the packets that arrive over one link each, and how long they wait for their next links.
 
 use super::Train;
 use super::network::{Buffer, Class};
@@ -9,7 +9,7 @@ const ENDLESS: f64 = 1e9;
 /// Load of a link: that of all of its messages, or of those that arrive over one other link.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct LinkLoad {
-    /// rho: share of the time for which the link is busy.
+    /// rho: share of the time for which the link transmits.
     pub(super) work: f64,
     /// R: mean residual work of the messages in service, in ns.
     pub(super) residual: f64,
@@ -50,7 +50,7 @@ pub(super) struct FirstWait {
 }
 
 impl FirstWait {
-    /// Return the wait of the last packet of a train.
+    /// Return the wait of the last packet of a train for the next link.
     pub(super) fn wait(&self, train: &Train) -> f64 {
         (self.fixed + self.others * train.on_link(self.relative_time).before_last).max(0.0)
     }

@@ -1,4 +1,4 @@
-//! Channels with several lanes: the number of occupied lanes, and the time until the first of them is free.
+//! Channels with several lanes: how many of them are held, and how long it takes until the first of them is free.
 
 use super::inflow::{Inflow, LANES_MAX, LENGTHS};
 
@@ -27,7 +27,8 @@ pub(super) fn still_held<'a>(kinds: impl Iterator<Item = &'a (f64, f64)>, time: 
     if all > 0.0 { still_held / all } else { 0.0 }
 }
 
-/// Return the mean time until the first of `lanes` worms in service ends, if each is at a random time of its service.
+/// Return the mean time until the first of `lanes` worms ends that each hold a lane and are at a random time of their
+/// service.
 pub(super) fn time_to_first(inflows: &[Inflow], lanes: u32) -> f64 {
     let kinds = || inflows.iter().flat_map(|inflow| &inflow.kinds);
     let longest = kinds().map(|(_, left)| *left).fold(0.0, f64::max);
@@ -46,13 +47,13 @@ pub(super) struct InputLanes {
     /// Whether the lanes belong to a previous channel. If false, the worms start at this channel, and any number of
     /// them may wait.
     channel: bool,
-    /// Probabilities that 0, 1, ... of the lanes have a worm for the channel.
+    /// Probabilities that 0, 1, 2 and so on of the lanes have a worm for the channel.
     held: Vec<f64>,
 }
 
 impl InputLanes {
-    /// Return the lanes of an input, at most `most`. The number of worms on m lanes is Poisson, cut off at m. If `own`
-    /// is true, the arriving worm comes over these lanes and occupies one of them itself.
+    /// Describe the lanes of an input, of which at most `most` count. The number of worms on m lanes is Poisson, cut
+    /// off at m. If `own` is true, the arriving worm comes over these lanes and occupies one of them itself.
     pub(super) fn new(inflow: &Inflow, most: u32, own: bool) -> Self {
         let load: f64 = inflow.kinds.iter().map(|(load, _)| load).sum();
         let lanes = inflow.lanes.unwrap_or(most).min(most);
@@ -127,7 +128,7 @@ pub(super) fn load_behind(leads: &[InputLanes], lanes: u32) -> f64 {
     (each.sum::<f64>() / f64::from(lanes)).min(HELD_MAX)
 }
 
-/// Distribution of the number of lanes, among those that lead to a channel, that have a worm for the channel.
+/// Distribution of the number of lanes that have a worm for a channel, among the lanes that lead to it.
 struct LaneDistribution {
     /// Entry q is the probability that q lanes have a worm for the channel.
     shares: [f64; LONGEST],
@@ -191,8 +192,8 @@ mod tests {
         }
     }
 
-    /// Checks the mean time until the first of several worms in service ends. The minimum of m times that are uniform
-    /// up to L has the mean L / (m + 1).
+    /// Checks the mean time until the first of several worms in service ends. By theory, the minimum of m times that
+    /// are uniform between 0 and L has the mean L / (m + 1).
     #[test]
     fn the_first_of_several_ends_early() {
         for lanes in 1..=8 {

@@ -1,4 +1,4 @@
-//! Solution of the network: one pass against the direction of travel computes the waits at all channels.
+//! Solves a network: one pass over its channels, against the direction in which worms travel, computes all waits.
 
 use super::inflow::{Inflow, LENGTHS, utilisation};
 use super::network::Network;
@@ -16,7 +16,7 @@ pub struct Solved {
     pub(super) batch_wait: Vec<Moments>,
     /// For each group of requests: the length of the interval in which requests form a batch; empty in the first pass.
     pub(super) gathering: Vec<f64>,
-    /// For each step of the paths, the sum of a worm's waits at later steps.
+    /// For each step of the paths, the total wait of a worm at later steps.
     waits_after: Vec<Moments>,
     /// For each channel, the waits at later channels that its worms have in common.
     shared_waits: Vec<SharedWaits>,
@@ -35,7 +35,7 @@ impl Solved {
 }
 
 impl Network {
-    /// Return the waits and utilisations if every source sends `load` times its rate.
+    /// Return the waits and utilisations in the network if every source sends `load` times its own rate.
     pub fn solve(&self, load: f64) -> Solved {
         let mut solved = self.idle();
         self.solve_while_unsaturated(load, &mut solved, |_| false);
@@ -205,7 +205,7 @@ impl Network {
         )
     }
 
-    /// Return the arriving worms of each input. Their field `together` is the addition that [`Self::batch_waits`] has
+    /// Return the worms that arrive over each input of a channel. `together` has the values that [`Self::batch_waits`]
     /// computed.
     fn inflows(&self, channel: usize, load: f64, together: &[f64], solved: &Solved) -> Vec<Inflow> {
         let inputs = &self.inputs[channel];
@@ -257,8 +257,8 @@ mod tests {
         network(&lanes, &[100.0], steps, starts)
     }
 
-    /// Checks that worms from one source wait as in M/D/1 at the source, and nowhere else. One source sends over three
-    /// channels in a row. Only the first channel has a queue, as in M/D/1.
+    /// Checks that worms from one source wait at the source as in an M/D/1 queue, and nowhere else. They cross three
+    /// channels in a row, of which only the first can have a queue.
     #[test]
     fn a_single_lane_source_waits_as_in_md1() {
         let steps = vec![
@@ -345,8 +345,8 @@ mod tests {
         }
     }
 
-    /// Checks the third moment of the waits that worms on different lanes have in common. All worms of the first
-    /// channels go on to the last, where they wait for another source.
+    /// Checks the third moment of the waits that worms on different lanes share: all worms that use the first two
+    /// channels go on to the last one, where they wait for worms of another source.
     #[test]
     fn waits_of_all_worms_are_shared() {
         let whole = meeting([8, 2, 1, 1], [0.001, 0.004]);

@@ -78,7 +78,7 @@ enum Endpoint {
 }
 
 impl Endpoint {
-    /// Return the kind of parts with which the nodes of a job exchange data.
+    /// Return the kind of endpoint that a job has: devices, I/O servers or other nodes.
     fn of(traffic: &JobsTraffic, layout: &Layout, job: &Job) -> Self {
         if stores(traffic, layout, job) {
             return Self::Devices;
@@ -285,7 +285,8 @@ impl Measured {
         rates
     }
 
-    /// Return the mean offered load of all open loops per sending node, in MB/s.
+    /// Return the offered load per sending node in MB/s, as the mean over all active open loops; `None` if there are
+    /// none.
     pub fn load(&self) -> Option<f64> {
         let jobs = self.traffic.jobs.iter().zip(&self.layout.jobs);
         let open = jobs
@@ -318,7 +319,8 @@ impl Measured {
         (longest / self.tick_us).ceil() as Cycles
     }
 
-    /// Return the number of messages that jobs with the longest checkpoint period send in that period.
+    /// Return how many messages all active jobs with the longest checkpoint interval send in one such interval; 0
+    /// without checkpoints.
     pub fn period_messages(&self) -> u64 {
         let Some(longest) = self.checkpoints().map(|(period, ..)| period).max() else {
             return 0;
@@ -477,8 +479,8 @@ impl Observer for Recording<'_> {
 mod tests {
     use super::*;
 
-    /// Checks that the number of messages of a period saturates: 2^50 messages from each of 2^14 nodes overflow 64
-    /// bits.
+    /// Checks that the number of messages in a checkpoint interval stays at its maximum on overflow: 2^50 messages from
+    /// each of 2^14 nodes exceed 64 bits.
     #[test]
     fn the_number_of_messages_of_a_period_saturates() {
         let text = "version = 1\nname = \"x\"\n[machine]\nkind = \"fat-tree\"\narity = 4\nlevels = 7\n\

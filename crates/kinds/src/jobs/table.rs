@@ -35,7 +35,7 @@ pub(crate) struct CommonTable {
     pub(super) active: Option<Vec<String>>,
 }
 
-/// Table `[workload]` of machines whose nodes can be I/O servers.
+/// Table `[workload]` of a machine that runs jobs, and whose nodes can be I/O servers.
 #[derive(Describe)]
 pub(crate) struct WorkloadTable {
     #[describe(flatten)]
@@ -248,7 +248,7 @@ pub(super) enum TrafficTable {
     },
 }
 
-/// Fields of jobs whose nodes request messages independently of each other, as open or closed loops.
+/// Fields of jobs whose nodes generate messages independently of each other, as open or closed loops.
 #[derive(Describe)]
 pub(super) struct IndependentRequests {
     /// How lengths spread around their mean (section 3.4: exponential): not at all, exponential,

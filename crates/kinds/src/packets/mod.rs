@@ -101,7 +101,7 @@ pub trait Fabric: Debug + Send + Sync + 'static {
     /// Return the routing rules, which all simulations of the network share.
     fn routes(&self) -> &Arc<Self::Routes>;
 
-    /// Return the parameters of links, switches and interfaces.
+    /// Return the parameters of the network's links, switches and interfaces.
     fn network(&self) -> &Network;
 
     /// Return the number of nodes.
@@ -174,7 +174,7 @@ pub const OUT_OF_NODE: (u8, u32) = (0, 0);
 pub struct Bundle {
     /// Name of this kind of links, in words.
     pub name: String,
-    /// Rank of the kind of the links; see [`Link::order`].
+    /// Value of [`Link::order`] for this kind of links.
     pub order: (u8, u32),
     /// Numbers of the links of the bundle.
     pub links: Vec<u32>,

@@ -31,7 +31,7 @@ pub(super) fn remarks(
     foretold(traffic).filter_map(remark).collect()
 }
 
-/// Return the mean time of a message of a job on an idle network, in ns.
+/// Return the mean time in ns of a message of a job on an otherwise idle network; `None` if the model has no such time.
 fn mean_ns(
     fabric: &impl Fabric,
     rules: &Rules,
@@ -72,7 +72,7 @@ fn distances(
     asks: &PredictableJob<'_>,
 ) -> BTreeMap<u32, f64> {
     let mut distances = BTreeMap::new();
-    // In large networks all pairs are assumed to have the largest distance.
+    // Take the largest distance for all pairs of nodes in a large network, as it has too many pairs.
     if fabric.node_count() > NODES_MAX {
         distances.insert(fabric.switches_at_most(), 1.0);
         return distances;

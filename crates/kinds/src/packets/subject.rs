@@ -96,7 +96,7 @@ impl<F: Fabric> Runs for NetworkForJobs<F> {
         capacity::capacity(&*self.0, &jobs.traffic, &jobs.layout, devices.as_ref())
     }
 
-    /// Return the estimates of the analytic model for this point of a sweep.
+    /// Return the results of the analytic model for this point of a sweep.
     fn overlay(&self, jobs: &Measured) -> Overlay {
         if jobs.is_stored_behind() {
             return Overlay::absent("there are devices behind servers");

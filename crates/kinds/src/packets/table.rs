@@ -9,7 +9,7 @@ use strum::{EnumString, VariantNames};
 /// Maximum number of virtual channels of a link that engines can number.
 pub(crate) const CHANNELS_MAX: u32 = 16;
 
-/// Valid range of a number of packets in a scenario field.
+/// Valid range of scenario fields that give a number of packets.
 const PACKETS: Whole<u32> = Whole::new(1, 65_535);
 /// Type of a scenario field: a time, 0 or longer; if a number has no unit, the error suggests nanoseconds.
 const SPAN: Span = Span::or_zero("ns");

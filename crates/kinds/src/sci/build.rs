@@ -214,7 +214,7 @@ fn whole_cycles(settings: &Settings, key: &str, time: Time, cycle: Time) -> Resu
     ))
 }
 
-/// Check that a length is a whole number of symbols.
+/// Check that the length in field `key` is a whole number of symbols; return a problem otherwise.
 pub(super) fn check_symbols(
     settings: &Settings,
     key: &str,

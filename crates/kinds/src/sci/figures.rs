@@ -61,7 +61,8 @@ pub(super) fn uses(
             .map(|counted| counted.counts.channels[at] as f64 / counted.cycles as f64);
         shares.sum::<f64>() / counted.len() as f64
     };
-    // The counts of a link are a pair: sends, then echoes.
+    // Links in service, each with the two counts of its use: entry 2n counts the sends on link n, entry 2n + 1 the
+    // echoes.
     let used: Vec<(usize, f64, f64)> = fabric
         .links()
         .iter()
@@ -174,7 +175,7 @@ pub(super) fn summary(machine: &Machine) -> SciSummary {
     }
 }
 
-/// Return the failed parts in words.
+/// Return descriptions of the failed parts of a fabric in words; none if no part has failed.
 pub(super) fn faults(fabric: &Fabric) -> Vec<String> {
     let faults = fabric.faults();
     let nodes = faults.nodes.iter().map(|node| format!("node {node}"));

@@ -360,11 +360,11 @@ pub(super) fn collapse(stall: &Stall, cycle_us: f64) -> Collapse {
     }
 }
 
-/// Observer that passes the events of a simulation on to the recorders.
+/// Observer of a simulation that records its events in the recorders.
 struct Recording<'r>(&'r mut Recorders);
 
 impl Observer for Recording<'_> {
-    /// Record that a node has generated a transaction.
+    /// Count a transaction that a node has generated.
     #[inline]
     fn offered(&mut self, _node: u32) {
         self.0.offer(0);
@@ -379,7 +379,7 @@ impl Observer for Recording<'_> {
         self.0.flows[0].retry(arrival.retries.into());
     }
 
-    /// Record that a transaction is complete, with the latency of its response if it has one.
+    /// Record that a transaction is complete. `response` is the latency of its response, if it has one.
     #[inline]
     fn completed(&mut self, _node: u32, response: Option<Cycles>) {
         if let Some(response) = response {
@@ -394,7 +394,7 @@ impl Observer for Recording<'_> {
         self.0.flows[0].drop_one();
     }
 
-    /// Return whether the recorders have stopped the run.
+    /// Return whether the recorders have stopped the run, because they have recorded enough.
     #[inline]
     fn finished(&self) -> bool {
         self.0.finished()

@@ -7,7 +7,7 @@ use isthmus_topology::deadlock::{Dependencies, DependencyCycle};
 use std::sync::Arc;
 use thiserror::Error;
 
-/// Reason why packets cannot be routed through a network.
+/// Reason why a network with these routes cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RoutedError {
     /// The routes need more classes of virtual channels than the links have channels.
@@ -147,8 +147,8 @@ impl<W> Routed<W> {
     }
 }
 
-/// Return the route of a packet as runs of parallel links, each with the class of channels that the packet
-/// uses. The routes must not be random. The result is cut off after the stated largest length of a route.
+/// Return the route of a packet, as runs of parallel links, each with the class of channels that the packet uses. The
+/// routes must not be random. A longer route than [`Routes`] allows is cut off.
 pub fn follow<W: Routes>(routes: &W, from: u32, to: u32) -> Vec<(Run, u16)> {
     walk(routes, from, to, [0, 0])
 }
@@ -203,7 +203,7 @@ fn walk<W: Routes>(routes: &W, from: u32, to: u32, [first, next]: [u64; 2]) -> V
 struct Idle;
 
 impl LocalView for Idle {
-    /// Return the bytes that a link has in flight: always 0.
+    /// Return the bytes in flight on a link: always 0.
     fn occupied(&self, _: u32) -> u64 {
         0
     }

@@ -18,14 +18,14 @@ pub enum CutOff {
     LeaveOut,
 }
 
-/// Capacities of the queues of one interface, in packets.
+/// Capacities of the queues of one interface, as numbers of packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Queues {
     /// Slots of each input queue.
     pub input: u32,
     /// Number of slots of each output queue for packets that an input port feeds.
     pub output: u32,
-    /// Slots of each output queue that the client of the node itself feeds.
+    /// Number of slots of each output queue for packets of the node's own client.
     pub client: u32,
 }
 
@@ -54,7 +54,7 @@ pub struct SciSpec {
     pub overhead: Bytes,
     /// Length of an echo packet.
     pub echo: Bytes,
-    /// Slots of the queues of each interface.
+    /// Number of slots of the queues of each interface.
     pub queues: Queues,
     /// Whether packets wait or are dropped if the queue of their node has no free slot.
     pub source: Source,

@@ -78,7 +78,7 @@ pub struct Field {
     /// Key of the optional table that contains the field; `None` if there is none. A required field is required only if
     /// this table is present.
     pub within: Option<String>,
-    /// Keys of alternative fields for the same quantity. A value for one replaces the others.
+    /// Keys of alternative fields for the same quantity. A value for one of them replaces values for the others.
     pub alternatives: Vec<String>,
     /// Keys of the fields that this field sets, if it is a shorthand for several fields.
     pub sets: Vec<String>,
@@ -154,7 +154,7 @@ impl Field {
         self
     }
 
-    /// Return an example value, as written in a file.
+    /// Return an example of a value of the field in the notation of the scenario file.
     pub fn example(&self) -> String {
         if let Some(example) = self.example {
             return example.to_owned();

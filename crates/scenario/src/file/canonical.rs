@@ -1,5 +1,5 @@
-//! The canonical form of a scenario file with its overrides, independent of the layout of the file, and its
-//! SHA-256.
+//! The canonical form of a scenario file and its overrides, in which layout and order of the file do not count, and the
+//! SHA-256 of this form.
 
 use crate::file::settings::Settings;
 use crate::file::tree::quoted;

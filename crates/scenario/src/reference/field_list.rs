@@ -24,7 +24,7 @@ pub struct FieldInfo {
     pub units: String,
     /// The default value, or a description of the effect of leaving the field out.
     pub default: String,
-    /// Description of the valid values.
+    /// Description of the valid values in words, for the reference.
     pub range: String,
     /// Description of the field, with the symbol and place in the paper if it has one.
     pub meaning: String,

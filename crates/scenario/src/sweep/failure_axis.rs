@@ -37,7 +37,7 @@ const NAME: &str = "fault";
 /// Valid range of the option `double`, the number of pairs of simultaneous failures.
 const DOUBLES: Whole = Whole::new(0, POINTS_MAX as u64);
 
-/// Return descriptions of the options of an axis over failures that is written as a table.
+/// Return the field descriptions of the options that an axis over failures has if it is written as a table.
 pub(crate) fn options(words: &'static Choice) -> [Field; 2] {
     [
         Field::new(
@@ -63,8 +63,8 @@ fn is_option(path: &str) -> bool {
     OPTIONS.iter().any(|name| path == join(KEY, name))
 }
 
-/// Return whether an entry of the sweep is an axis over failures, and not one over values of the fields in
-/// the table of faults.
+/// Return whether an entry of the sweep is an axis over failures. Otherwise it may be an axis over values of the fields
+/// in the table `[machine.faults]`.
 pub(crate) fn is_asked(path: &str, node: &Node, layer: Layer) -> bool {
     if is_option(path) {
         return layer == Layer::Override;
@@ -312,8 +312,8 @@ fn axes_at(axes: &[Axis], places: &[usize]) -> Vec<Axis> {
     places.iter().map(|&place| axes[place].clone()).collect()
 }
 
-/// Return, for each axis that changes the machine, whether it must be merged with the axis over failures: it
-/// changes the possible failures or sets lists of failed parts itself.
+/// Return, for each axis that changes the machine, whether it must be merged with the axis over failures. It must if it
+/// changes the possible failures, or sets lists of failed parts itself.
 fn merged_axes(machines: &[Axis], found: &[(Vec<AxisValue>, Vec<State>)]) -> Vec<bool> {
     let mut stride = found.len();
     machines

@@ -62,7 +62,7 @@ impl<T: Copy> Engine<T> {
         true
     }
 
-    /// Return whether an output queue is full: whether it has `slots` packets.
+    /// Return whether an output queue with `slots` slots is full of packets.
     pub(super) fn is_full(&self, exit: Exit, slots: u32) -> bool {
         self.outputs[exit.port].queues[exit.queue].len() == slots as usize
     }

@@ -302,7 +302,8 @@ impl Manager {
         Order { id, work }
     }
 
-    /// Issues an order to the driver whose completion the driver does not report.
+    /// Issues an order to the driver without waiting for its completion, which the driver does not
+    /// report.
     pub(crate) fn direct(&mut self, work: Work) {
         let order = self.order(work);
         self.orders.push_back(order);

@@ -2,9 +2,10 @@
 
 use super::CubeFaults;
 
-/// Return the pairs of working, mutually reachable nodes whose route in the fault-free cube crosses
-/// an unusable link, sorted by distance, source and destination; `None` if detours for all of them
-/// would cost more than `work_max` search steps.
+/// Return all pairs of nodes whose route in the cube without faults crosses an unusable link,
+/// although both nodes work and can reach each other. The pairs are sorted by distance, source and
+/// destination. Return `None` if detours for all of them would cost more than `work_max` search
+/// steps.
 pub(super) fn affected(faults: &CubeFaults, work_max: u64) -> Option<Vec<(u32, u32)>> {
     let cube = faults.cube();
     let mut pairs = Vec::new();

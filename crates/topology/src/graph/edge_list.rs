@@ -1,10 +1,10 @@
-//! Reader of edge lists, which are text files with one edge per line.
+//! Reader of edge lists: text files that describe a graph with one edge per line.
 
 use std::collections::HashMap;
 
 use super::{Attributes, Edge, Graph, GraphError, GraphProblem};
 
-/// A word of a line in an edge list. The parser never interprets a quoted word as an attribute or a comment.
+/// A word of a line in an edge list. A word in quotes is never an attribute or a comment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Word {
     pub text: String,
@@ -21,7 +21,7 @@ struct ReadNode {
 /// An edge of a graph file: the indices of its two nodes, its attributes and the number of its line.
 type ReadEdge = (u32, u32, Attributes, usize);
 
-/// State of the reader: the nodes and edges found so far.
+/// The nodes and edges that the reader of an edge list has found so far.
 #[derive(Default)]
 struct Reader {
     nodes: Vec<ReadNode>,
@@ -95,7 +95,8 @@ impl Reader {
         Ok(number)
     }
 
-    /// Set attributes of a node, or report the first attribute that the node already has.
+    /// Set attributes of node number `node`, as read from line number `line`. Return a problem if the node already has
+    /// one of them.
     fn set_attributes(
         &mut self,
         node: usize,
@@ -327,7 +328,7 @@ fn unescaped(char: char) -> char {
 mod tests {
     use super::*;
 
-    /// Return the value of the attribute `name` of edge number `edge`, or `None` if the edge lacks it.
+    /// Return the value of the attribute `name` of edge number `edge`, or `None` if the edge does not have it.
     fn attribute<'a>(graph: &'a Graph, edge: usize, name: &str) -> Option<&'a str> {
         let (_, _, edge) = graph.edges().nth(edge)?;
         edge.attributes.get(name).map(String::as_str)

@@ -268,14 +268,14 @@ impl Fabric {
             .find(|&link| self.links[link as usize].ring == ring)
     }
 
-    /// Return the number of the link that is `hops` links after `link` on the same ring.
+    /// Return the number of the link that follows `link` on its ring after `hops` links.
     pub(super) fn link_after(&self, link: u32, hops: u32) -> u32 {
         let ring = self.links[link as usize].ring as usize;
         let (first, end) = (self.first_link[ring], self.first_link[ring + 1]);
         first + (link - first + hops) % (end - first)
     }
 
-    /// Return the number of the link before `link` on the same ring.
+    /// Return the number of the link that precedes `link` on its ring.
     pub(super) fn link_before(&self, link: u32) -> u32 {
         let ring = self.links[link as usize].ring as usize;
         if link == self.first_link[ring] {

@@ -22,7 +22,7 @@ pub(super) enum Direction {
     Down,
 }
 
-/// The arrangement of the nodes of a torus. Dimension 0 varies fastest in node numbers.
+/// The nodes and rings of a torus and how they are numbered. Node numbers count along dimension 0 first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Grid {
     kind: Kind,
@@ -45,7 +45,7 @@ struct Axis {
 pub(super) struct Offset {
     /// Number of links on a shortest path.
     pub hops: u32,
-    /// Direction of the shortest path, or the first of two equally long ones.
+    /// Direction of the shortest path; if both directions are equally long, that of increasing coordinates.
     pub direction: Direction,
     /// Whether the path in the other direction is equally long.
     pub tie: bool,
@@ -144,7 +144,8 @@ impl Grid {
         }
     }
 
-    /// Return the sum of two nodes as vectors of coordinates, modulo the sizes.
+    /// Return the node whose coordinates are the sums of those of `node` and `offset`, each modulo the size of its
+    /// dimension.
     pub fn sum(&self, node: u32, offset: u32) -> u32 {
         self.combine_coordinates(node, offset, |node, offset, size| (node + offset) % size)
     }

@@ -176,7 +176,7 @@ fn intact_direction(
     }
 }
 
-/// Return one of two directions at random.
+/// Return one of two directions at random; `choose` returns a random number below its argument.
 fn pick_direction(directions: [Direction; 2], choose: &mut impl FnMut(u32) -> u32) -> Direction {
     directions[choose(2) as usize]
 }

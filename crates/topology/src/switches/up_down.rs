@@ -17,7 +17,7 @@ pub struct UpDown {
     /// Table of next switches, each with whether the hop to it leads down. The index consists of whether the packet has
     /// gone down before, the destination switch and the current switch.
     next: Vec<(u32, bool)>,
-    /// Number of ordered pairs of switches by the number of links of their route.
+    /// Entry n is the number of ordered pairs of switches with a route of n links.
     hops: Vec<u64>,
 }
 
@@ -63,7 +63,8 @@ impl UpDown {
             down.fill(u32::MAX);
             any.fill(u32::MAX);
             down[to as usize] = 0;
-            // On the way down, a route leads to higher ranks, so the switches of higher rank are computed first.
+            // Go from the highest rank to the lowest: on the way down, a route leads to higher ranks, whose results are
+            // needed.
             for &at in ranks.order().iter().rev() {
                 let below = beside.of(at).iter().filter(|&&n| !is_up(at, n));
                 let nearest = below.map(|&n| down[n as usize].saturating_add(1)).min();

@@ -60,10 +60,7 @@ pub(super) struct Crossing {
 }
 
 impl Tree {
-    /// Return the link with this number.
-    ///
-    /// # Panics
-    /// The link does not exist.
+    /// Return the link with this number: its kind, its level and its two ends.
     pub fn link(&self, number: u32) -> Link {
         let crossing = self.crossing(number);
         let Crossing { up, level, .. } = crossing;

@@ -1,4 +1,4 @@
-//! One rank of a collective operation and its progress through the rounds.
+//! The progress of one rank of a collective operation through its rounds.
 
 use crate::Outstanding;
 use crate::jobs::collective::Plan;
@@ -27,7 +27,7 @@ pub(super) struct Pace {
     pub(super) pause: Cycles,
     /// Processor time that each message takes before it is handed to the network interface.
     overhead: Cycles,
-    /// Whether all ranks start a round together.
+    /// Whether all ranks start each round at the same time, when all have ended the previous one.
     pub(super) together: bool,
     /// Maximum number of steps of a round that a rank may have under way at a time.
     steps: u32,

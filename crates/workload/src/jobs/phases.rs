@@ -15,8 +15,8 @@ pub struct Phase {
     pub end: Cycles,
 }
 
-/// The phases of one job that some processes have ended and other processes have not, the oldest first. Each process
-/// ends its phases in order.
+/// The phases of one job that some of its processes have ended and others have not, the oldest phase first. Each
+/// process ends its phases in order.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Phases {
     processes: u32,
@@ -25,8 +25,8 @@ pub(super) struct Phases {
     ended: u64,
 }
 
-/// A phase that some processes have ended: its earliest start, its latest end, and the number of processes that have
-/// not ended it.
+/// A phase that some processes of a job have ended: its earliest start, its latest end so far, and the number of
+/// processes that have not ended it.
 #[derive(Debug, Clone, Copy)]
 struct Open {
     start: Cycles,

@@ -14,14 +14,14 @@ pub(super) struct Clients {
     pub(super) read_ratio: f64,
     /// Length of the last message of a burst in bytes; the other messages have the full size.
     pub(super) tail: u64,
-    /// Nodes that receive the messages of clients without a fixed partner.
+    /// Nodes to which messages of clients without a fixed partner are sent.
     pub(super) targets: Vec<u32>,
     /// Number of the node of each client process, with the client's fixed partner if it has one.
     pub(super) nodes: Vec<(u32, Option<u32>)>,
 }
 
-/// Return the steps of a collective operation and the pause between its rounds, or `None` for
-/// traffic of another kind.
+/// Return the steps of a collective operation among `ranks` ranks, and the pause between its rounds; `None` if the
+/// traffic is no collective operation.
 pub(super) fn plan(traffic: &Traffic, ranks: u32) -> Option<(Plan, Time)> {
     match traffic {
         Traffic::AllToAll { message, pause } => {

@@ -94,7 +94,7 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// Return sizes that all equal `bytes`.
+    /// Return a distribution in which every message has the size `bytes`.
     pub fn fixed(bytes: Bytes) -> Self {
         Self {
             mean: bytes,

@@ -53,7 +53,7 @@ pub struct Request {
 #[derive(Debug, Clone)]
 pub struct PacketSource {
     gaps: Gaps,
-    /// Mean gap between two packets of a node, in cycles.
+    /// Mean time between two packets of a node, in cycles.
     mean: f64,
     hot: Option<(Chance, u32)>,
     /// The nodes in service (working and connected), ascending.
@@ -62,7 +62,7 @@ pub struct PacketSource {
     others: Option<Others>,
     senders: Vec<u32>,
     nodes: Vec<Node>,
-    /// Index of each node in `nodes`, by its number.
+    /// For each node number, the index of the node in `nodes`.
     node_index: Vec<u32>,
 }
 

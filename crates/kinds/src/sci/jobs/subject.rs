@@ -26,7 +26,7 @@ impl Kind for SciJobs {
         built(spec)
     }
 
-    /// Combine the SCI fabric with the jobs to a point of a sweep, which experiments simulate and measure.
+    /// Return a point of a sweep, which experiments simulate and measure: this SCI fabric with these jobs.
     fn subject(built: &Built, work: &JobsOnRings) -> Result<Arc<dyn Subject>, Flaw> {
         let (machine, transfer) = (built.shared(), work.transfer);
         jobs::subject(FabricForJobs { machine, transfer }, &work.jobs)
@@ -91,7 +91,7 @@ impl Runs for FabricForJobs {
         capacity::alone_ns(&self.machine, self.transfer, jobs, asks, None)
     }
 
-    /// Return the demand on each part of the SCI fabric, and the supply of the part.
+    /// Return the demand of the jobs on each part of the SCI fabric, and the capacity of the part.
     fn capacity(&self, jobs: &Measured) -> Capacity {
         let devices = self.devices(jobs);
         capacity::capacity(&self.machine, self.transfer, jobs, devices.as_ref())
