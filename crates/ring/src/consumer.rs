@@ -226,7 +226,9 @@ impl Consumer {
 
     /// Must be called when the descriptor is readable: consumes the wake-up, and checks whether the
     /// producer is gone.
-    ///  # Errors [`Error::System`].
+    ///
+    /// # Errors
+    /// [`Error::System`].
     pub fn mark_ready(&mut self) -> Result<(), Error> {
         let parts = self.parts();
         parts.reader.mark_awake();

@@ -34,6 +34,10 @@ pub struct ReplicationMeans {
 impl ReplicationMeans {
     /// Remove the warm-up of each replication of one measure by the rule `warm_up`, and compute the
     /// means of the rest.
+    ///
+    /// # Errors
+    /// [`Error::NothingAfterWarmUp`] if a replication is left empty, otherwise as
+    /// [`WarmUp::truncations`].
     pub fn new<'a>(
         replications: impl IntoIterator<Item = &'a Series>,
         warm_up: WarmUp,

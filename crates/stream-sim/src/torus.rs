@@ -1,7 +1,9 @@
-//! Numbers all links of the machine from 0, and computes the routes over them. Cell (x, y) has the
-//! number y * columns + x. First come the links of each cell to the next cell in both directions of
-//! both dimensions. Then come the links to the interface, the memory bus of the interface, and the
-//! processor of each cell, which counts as a link for the bytes that it moves.
+//! Numbers all links of the machine from 0, and computes the routes over them.
+//!
+//! Cell (x, y) has the number y * columns + x. First come the links of each cell to the next cell
+//! in both directions of both dimensions. Then come the links to the interface, the memory bus of
+//! the interface, and the processor of each cell, which counts as a link for the bytes that it
+//! moves.
 
 use crate::duration::SECOND_NS;
 use crate::error::Error;

@@ -129,7 +129,9 @@ impl BroadcastTree {
 
     /// Return the number of the step in which `node` receives the message: 0 for the root, `None` if it never receives
     /// it.
-    ///  # Panics If `node` is no node of the cube.
+    ///
+    /// # Panics
+    /// If `node` is no node of the cube.
     pub fn step(&self, node: u32) -> Option<u32> {
         self.received[node as usize]
     }

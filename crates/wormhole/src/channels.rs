@@ -279,7 +279,8 @@ impl Channels {
     }
 
     /// Replace the release time of `lane` that was passed to [`Channels::request`] by "unknown".
-    ///  A worm that waits for the channel still wakes up at the withdrawn time, finds the lane busy
+    ///
+    /// A worm that waits for the channel still wakes up at the withdrawn time, finds the lane busy
     /// and requests another wake-up.
     pub(crate) fn hold(&mut self, lane: LaneId) {
         let release = std::mem::replace(&mut self.release[lane], HELD);

@@ -82,7 +82,7 @@ class BusyError(IsthmusError):
 @contextmanager
 def hold(folder: Path, *, shared: bool = False, work: str = "", name: str = LOCK) -> Iterator[None]:
     """Return a context manager that holds a lock of a folder, alone or shared with others. `work`
-    tells other processes what this one does for a long time.
+    describes for other processes what this one does for a long time.
 
     Raises:
         BusyError: another process holds the lock.

@@ -161,6 +161,9 @@ struct Properties {
 impl Measured {
     /// Assign the jobs to nodes of a machine, and prepare the measurement. The machine has `nodes` nodes, and its tick
     /// lasts `tick_us` microseconds.
+    ///
+    /// # Errors
+    /// If jobs or servers do not fit on the machine.
     pub fn new(traffic: &JobsTraffic, nodes: u32, tick_us: f64) -> Result<Self, Flaw> {
         let layout = Layout::new(traffic, nodes).map_err(|error| Flaw {
             field: "workload.jobs",

@@ -15,7 +15,9 @@ use isthmus_workload::jobs::spec::{JobsTraffic, Serve};
 use std::sync::Arc;
 
 /// Return the jobs of `traffic` on a network, as the object through which experiments simulate and measure them.
-///  # Errors If jobs or servers do not fit on the network.
+///
+/// # Errors
+/// If jobs or servers do not fit on the network.
 pub fn subject<F: Fabric>(
     fabric: &Arc<F>,
     traffic: &JobsTraffic,

@@ -251,6 +251,9 @@ impl Fabric {
 
     /// Return the numbers of the links that leave a node in the order of their rings. Each ring of
     /// the node has one such link.
+    ///
+    /// # Panics
+    /// The node does not exist.
     pub fn links_from(&self, node: u32) -> impl ExactSizeIterator<Item = u32> + '_ {
         self.leaving[self.leaving_range(node)].iter().copied()
     }

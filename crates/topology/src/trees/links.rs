@@ -61,6 +61,9 @@ pub(super) struct Crossing {
 
 impl Tree {
     /// Return the link with this number: its kind, its level and its two ends.
+    ///
+    /// # Panics
+    /// The link does not exist.
     pub fn link(&self, number: u32) -> Link {
         let crossing = self.crossing(number);
         let Crossing { up, level, .. } = crossing;
@@ -131,7 +134,9 @@ impl Tree {
 
     /// Return the links that lead down from a switch towards a node: one link, or all parallel
     /// links. Return `None` if the node is not below the switch.
-    ///  # Panics The switch or node does not exist.
+    ///
+    /// # Panics
+    /// The switch or node does not exist.
     pub fn descents(&self, switch: u32, destination: u32) -> Option<Range<u32>> {
         let (level, index) = self.place(Vertex::Switch(switch));
         assert!(destination < self.node_count(), "node {destination}");

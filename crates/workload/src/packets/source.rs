@@ -149,6 +149,9 @@ impl PacketSource {
     /// Return the next packet of `node`, whose random time is not before its previous packet. The first packet follows
     /// cycle 0 after a random gap; with deterministic spacing, it follows after a phase that is uniform over `phases`
     /// gaps.
+    ///
+    /// # Panics
+    /// If `node` is not one of the [`senders`](Self::senders).
     #[inline]
     pub fn next(&mut self, node: u32) -> Request {
         let others = self.others.expect("a sender has others to send to");
