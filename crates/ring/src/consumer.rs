@@ -19,8 +19,8 @@ use std::time::Instant;
 /// [`Consumer::mark_ready`] for the readable ones.
 #[derive(Debug)]
 pub struct Consumer {
-    /// Both directions of the ring's resources; None only while they are handed to another process
-    /// or dropped.
+    /// The reader, dropped claims, socket and memory of this end. None only while the end is handed
+    /// to another process or dropped.
     parts: Option<Parts>,
 }
 

@@ -28,7 +28,7 @@ pub enum LinkKind {
     Interface(u32),
     /// The memory bus of the network interface.
     Bus,
-    /// The processor of the cell with this number; it limits data like a link.
+    /// The processor of the cell with this number, which counts as a link for the bytes that it moves.
     Processor(u32),
 }
 

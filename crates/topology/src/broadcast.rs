@@ -191,7 +191,7 @@ fn binomial(cube: IncompleteHypercube, root: u32) -> Vec<Send> {
 }
 
 /// Append to `sends` the sends of a broadcast from `root` to the subcube of nodes that differ from it only in the low
-/// `dimension` address bits. No node of it has failed. The first message is sent in step `first_step`.
+/// `dimension` address bits; all of these nodes exist. The first message is sent in step `first_step`.
 fn complete_subcube(dimension: u32, root: u32, first_step: u32, sends: &mut Vec<Send>) {
     for turn in 0..dimension {
         let along = dimension - 1 - turn;

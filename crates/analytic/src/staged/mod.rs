@@ -43,7 +43,7 @@ pub enum Variation {
 /// How much of the wait of a queue a worm experiences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Blocking {
-    /// The worm experiences the whole wait of the queue, as if all other worms, from every input, were before it.
+    /// The worm experiences the whole wait of the queue, including the share that worms of its own input cause.
     AllInputs,
     /// The worm experiences only the wait that is possible behind its input. Two shares are subtracted.
     ///

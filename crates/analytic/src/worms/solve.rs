@@ -388,8 +388,8 @@ mod tests {
         let later = solved.waits[network.slots_of[1][0] as usize];
         assert!(later.third > 0.0);
         let wait = solved.waits[network.slots_of[0][0] as usize];
-        // There is a wait at channel 1, although all worms that cross it come from channel 0: it is their own later
-        // wait.
+        // Only worms from channel 0 cross channel 1. They wait there for the worm before them, which waits for channel
+        // 3.
         assert!(wait.mean > 0.0);
         assert!((solved.shared_waits[0].third / later.third - 1.0).abs() < 1e-9);
     }

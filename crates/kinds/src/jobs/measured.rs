@@ -66,7 +66,7 @@ pub(crate) fn stores(traffic: &JobsTraffic, layout: &Layout, job: &Job) -> bool 
     traffic.storage.is_some() && is_io(layout, job)
 }
 
-/// Where the data of a job is delivered to or comes from: nodes, I/O servers, or devices behind these.
+/// The parts of a machine with which the nodes of a job exchange data: nodes, I/O servers, or devices behind these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Endpoint {
     /// The nodes exchange data with nodes that are not I/O servers.

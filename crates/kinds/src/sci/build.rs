@@ -10,8 +10,7 @@ use isthmus_units::{Bandwidth, Bytes, Time};
 /// long rings have a longer default.
 const PATIENCE_MIN: Time = Time::from_us(20);
 
-/// Maximum length of a header in symbols. Engines number the symbols of a packet in 14 bits, which limits the sum of
-/// header and data.
+/// Maximum length of a header in symbols, as engines number the symbols of a packet in 14 bits.
 const OVERHEAD_SYMBOLS_MAX: u64 = 8_192;
 
 /// Maximum length of a hop in symbols, which is more than a kilometre of cable at 1 GB/s. The symbols in flight must

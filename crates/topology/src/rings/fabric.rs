@@ -288,8 +288,8 @@ impl Fabric {
         }
     }
 
-    /// Return the number of nodes in each dimension: of a ring its length, or `None` if the fabric
-    /// has no dimensions.
+    /// Return the number of nodes in each dimension; a ring has one dimension. `None` if the
+    /// fabric has no dimensions.
     pub fn sizes(&self) -> Option<&[u32]> {
         self.sizes.as_deref()
     }

@@ -35,7 +35,7 @@ pub struct Link {
 }
 
 impl fmt::Display for Link {
-    /// Write the name of this kind and level of links, such as for tables.
+    /// Write the name that all links of this kind and level have in common, such as `up 2`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
             LinkKind::Inject => f.write_str("inject"),
@@ -55,7 +55,7 @@ pub(super) struct Crossing {
     pub level: usize,
     /// Position of the lower vertex within its level.
     pub index: u32,
-    /// Number of the lower vertex's port up to which the link is connected.
+    /// Number of the upward port of the lower vertex, to which the link is connected.
     pub port: u32,
 }
 

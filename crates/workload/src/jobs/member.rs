@@ -36,7 +36,8 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// Create the state of a rank for the operation `plan`, in which it may have `outstanding` messages under way.
+    /// Return the pause, processor time and limits of the operation `plan`. A rank may have `outstanding` messages under
+    /// way.
     pub(super) fn new(
         plan: &Plan,
         pause: Cycles,
