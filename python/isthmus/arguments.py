@@ -61,7 +61,7 @@ def one_of(name: str, value: object, kinds: tuple[type, ...], right: str) -> Non
 
 
 def text(name: str, value: object, example: str) -> None:
-    """Refuse an argument that is not a text; the error message contains the example."""
+    """Check that an argument is a text; the error message contains an example of a valid one."""
     one_of(name, value, (str,), f"text, such as {example!r}")
     if isinstance(value, str) and not utf8(value):
         raise refuse(name, value, f"text that UTF-8 can hold, such as {example!r}")
@@ -111,7 +111,9 @@ def seconds(name: str, value: str, least: float, example: str, most: float = SEC
 
 
 def choice(name: str, value: object, known: Sequence[str]) -> None:
-    """Refuse an argument that is not one of the `known` words."""
+    """Check that an argument is one of the words in `known`; raise an error that names it
+    otherwise.
+    """
     if not isinstance(value, str) or value not in known:
         words = [f'"{word}"' for word in known]
         raise IsthmusError(f"{name}: {shown(value)}; it is {', '.join(words[:-1])} or {words[-1]}")
@@ -142,7 +144,9 @@ def mapping(name: str, value: object, example: str) -> None:
 
 
 def whole(name: str, value: object, least: int, most: int) -> None:
-    """Refuse an argument that is not a whole number from `least` to `most`."""
+    """Check that an argument is a whole number from `least` to `most`; raise an error that
+    names it otherwise.
+    """
     index: Any = value
     if not isinstance(value, int) and hasattr(value, "__index__"):
         with suppress(TypeError):  # numpy arrays have this method, but it fails

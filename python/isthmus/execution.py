@@ -68,7 +68,9 @@ class Job:
     executor: Any = field(default=None, repr=False, compare=False)
     """Executor of the points, of `concurrent.futures` or a Dask client; None for this process."""
     elsewhere: bool = False
-    """Whether an executor runs the points; it may be created later, once there is work."""
+    """Whether an executor runs the points. The executor itself may be created later, once there
+    is work.
+    """
     share: str | None = None
     """Memory bound of simulations in the workers of an executor, if it is known, such as "4 GB"."""
 
@@ -167,8 +169,8 @@ class Job:
     def _progress_counts(
         self, experiment: Any, part: tuple[list[int], list[int]] | None = None
     ) -> tuple[int, int]:
-        """Return the number of finished points and searches and of all of them, in a part or the
-        whole run. Entries from an earlier run count even before their turn.
+        """Return the number of finished points and searches, and the number of all of them, in
+        a part or in the whole run. Those finished in an earlier run count from the start.
         """
         wanted = part or tuple(map(range, experiment.counts()))
         total, kept = sum(map(len, wanted)), 0
@@ -189,7 +191,9 @@ class Job:
         return data
 
     def _run_by_executor(self, experiment: Any) -> None:
-        """Run the points by the executor, in parts, and give their results to the experiment."""
+        """Run the points in parts by the executor, such as a Dask client, and pass the results
+        to the experiment of the core.
+        """
         from isthmus import __version__
         from isthmus.parts import RunSpec, run
 
@@ -220,7 +224,8 @@ class Job:
     def run_part(
         self, journal: Path, part: tuple[list[int], list[int]], expiry_s: float
     ) -> list[tuple[str, str]]:
-        """Run some points and searches, given by position, beside other processes.
+        """Run those points and searches whose indices are in `part`, while other processes run
+        others.
 
         Returns the failed journal entries with reasons.
 

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 
-/// The flags that open a directory only to look up names in it.
+/// The flags that open a directory only as a start for looking up names below it.
 const DIRECTORY: OFlags = OFlags::PATH
     .union(OFlags::DIRECTORY)
     .union(OFlags::NOFOLLOW)

@@ -20,8 +20,8 @@ use rayon::prelude::*;
 
 /// Minimum factor by which a run grows from one interim evaluation of its results to the next.
 const LENGTHEN_MIN: f64 = 1.5;
-/// Maximum factor by which a run grows from one interim evaluation to the next, if it grows faster than
-/// necessary so that the last evaluation is at the maximum run length.
+/// Maximum factor by which a run may grow from one interim evaluation to the next, if the remaining evaluations could
+/// otherwise not reach the maximum run length.
 const LENGTHEN_MAX: f64 = 5.0;
 /// If the backlog grows by more than this share of the offered demands, the machine serves less than half of the
 /// offered load.
@@ -163,7 +163,7 @@ impl PointMeasurement<'_> {
         }
     }
 
-    /// Measure a point without random numbers, by a single replication of `messages` messages.
+    /// Measure a point whose simulation uses no random numbers, by a single replication of `messages` messages.
     fn run_exact(&self, messages: u64) -> Result<Measurement, Halt> {
         let mut replication = self.replication(0)?;
         replication.mark();
@@ -315,10 +315,10 @@ impl PointMeasurement<'_> {
         overfull.into_iter().any(|overfull| overfull).then_some(by)
     }
 
-    /// Return the verdict on saturation of a point at which too many demands wait. `long_enough` says whether
-    /// the minimum time of a run has passed. Before that time, a backlog may only be filling delays. It means
-    /// saturation if it is larger than the demands that fit into the delays, and grows by more than half of
-    /// the offered load.
+    /// Return the verdict on saturation of a point at which too many demands wait. `long_enough` says whether the
+    /// minimum time of a run has passed. Before that time, demands may wait only because they are under way. They show
+    /// saturation if more wait than fit into the delays of the machine, and their number grows by more than half of the
+    /// offered load.
     fn verdict_of_overfull(&self, judged: &Judged, long_enough: bool) -> Verdict {
         let growth = judged
             .judgement

@@ -73,7 +73,7 @@ impl Progress {
         Arc::clone(&self.stop)
     }
 
-    /// Add `count` to the number of delivered messages.
+    /// Add `count` to the number of messages delivered so far in the run.
     pub(crate) fn add_messages(&self, count: u64) {
         self.messages.fetch_add(count, Ordering::Relaxed);
     }

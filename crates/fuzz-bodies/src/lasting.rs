@@ -151,8 +151,8 @@ impl World {
     fn odd(&mut self, at: usize, draw: &mut Draw) {
         let rank = &self.ranks[at];
         let (nth, received) = (draw.number() as u32 >> 8, draw.number());
-        // A number of bytes below `received` would repeat bytes, and a greater one would lose
-        // bytes.
+        // Do nothing if the random number is the correct one, as the request must be wrong. (With a lower number bytes
+        // would be repeated, with a higher one bytes would be lost.)
         if received == rank.received {
             return;
         }

@@ -101,7 +101,7 @@ pub struct Offers<T> {
 }
 
 impl<T> Default for Offers<T> {
-    /// Creates an empty collection.
+    /// Creates a collection without messages and reminders.
     fn default() -> Self {
         Self {
             messages: Vec::new(),

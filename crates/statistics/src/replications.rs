@@ -25,9 +25,10 @@ pub struct ReplicationMeans {
     /// Whether the end of the warm-up was found. If not, half of each run is discarded, and the
     /// runs should be lengthened.
     pub warm_up_detected: bool,
-    /// Factor by which the means may scatter upwards more than they show. It is 1 if the runs are
-    /// long relative to the correlation time of their observations. It is infinite if the runs are
-    /// too short to tell, or if the end of the warm-up was not found. See [`Estimate::positive`].
+    /// Factor by which the means may truly scatter upwards more than the replications show. It is 1
+    /// if the runs are long relative to the correlation time of their observations. It is infinite
+    /// if the runs are too short to decide that, or if the end of the warm-up was not found. See
+    /// [`Estimate::positive`].
     pub stretch: f64,
 }
 

@@ -72,7 +72,7 @@ impl SinkServer {
         self.idle().strays
     }
 
-    /// Returns the connections that have sent no packet, locked.
+    /// Locks and returns the list of accepted connections that have sent no packet.
     fn idle(&self) -> MutexGuard<'_, IdleConnections> {
         // Ignore that another thread panicked with the lock held: each operation on the list is a
         // single step, so the list is consistent.

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 INDICES_MAX = 1 << 24
 """Largest extent of an array dimension that can be drawn; drawing time grows with it."""
 CELLS_MAX = 1024
-"""Maximum number of elements drawn along a dimension; of more, only every second, third, ... one
-is drawn."""
+"""Maximum number of elements drawn along a dimension. If it has more, only every n-th element
+is drawn.
+"""
 
 
 def draw_layout(layout: Layout, *, ax: Any = None) -> Any:

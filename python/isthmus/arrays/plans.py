@@ -81,7 +81,8 @@ class Plan:
         element: int = 8,
         orders: tuple[str, str] = ("C", "C"),
     ) -> dict[int, int]:
-        """Count the contiguous runs of a message: bytes of a run to number of such runs.
+        """Return the number of contiguous runs of elements in a message, by the length of a run in
+        bytes.
 
         A run is contiguous in the memory of both ranks.
 

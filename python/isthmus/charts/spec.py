@@ -89,7 +89,9 @@ def axis(
     domain: Sequence[float] | None = None,
     **options: Any,
 ) -> Spec:
-    """Return the encoding of a numeric field along an axis, ``x`` or ``y``, with axis `options`."""
+    """Return the Vega-Lite encoding of a numeric field along an axis, ``x`` or ``y``. `options`
+    are further settings of the axis.
+    """
     scale: Spec = {"domainRaw": {"expr": f"{which}d"}}
     if log:
         scale["type"] = "log"

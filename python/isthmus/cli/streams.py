@@ -123,7 +123,7 @@ class _Guarded(io.BufferedIOBase):
         return True
 
     def write(self, data: Any) -> int:
-        """Write data to the wrapped stream."""
+        """Write data to the wrapped stream, and return the number of bytes written."""
         try:
             return int(self._inner.write(data))
         except OSError as error:
@@ -155,7 +155,7 @@ class _Unwritable(io.BufferedIOBase):
         self._number = number
 
     def writable(self) -> bool:
-        """Return True, so that a text stream can be opened on it."""
+        """Return True, as a text stream can only be opened on a stream that is writable."""
         return True
 
     def write(self, data: Any) -> int:

@@ -399,7 +399,8 @@ class OwnedFolder:
             folder._removable()
 
     def clear(self) -> None:
-        """Remove every file that the mark lists; the caller writes a new mark afterwards.
+        """Remove every file that isthmus owns in the folder (those that the mark lists). The caller
+        writes a new mark afterwards.
 
         Raises:
             IsthmusError: a listed file is behind a link or is not an ordinary file; nothing is
@@ -498,7 +499,7 @@ class OwnedFolder:
         del self.mark.files[name]
 
     def _remove(self, name: str) -> None:
-        """Remove a file below the folder, if it exists."""
+        """Remove a file of the folder; do nothing if it does not exist."""
         with telling_of(self.path / name, "cannot be removed"):
             (self.path / name).unlink(missing_ok=True)
 

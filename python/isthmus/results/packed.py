@@ -28,9 +28,9 @@ class Bins(msgspec.Struct, frozen=True):
     """Bins of a distribution in ascending order; bins without observations are left out."""
 
     lower: list[int]
-    """Inclusive lower bound of each bin, in steps of the distribution."""
+    """Inclusive lower bound of each bin, as a multiple of the distribution's step."""
     upper: list[int]
-    """Exclusive upper bound of each bin, in steps of the distribution."""
+    """Exclusive upper bound of each bin, as a multiple of the distribution's step."""
     count: list[int]
     """Number of observations in each bin."""
 

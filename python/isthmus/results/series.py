@@ -19,7 +19,9 @@ MOST = 200
 
 @dataclass(frozen=True)
 class Series:
-    """A curve: the points of a run that differ only in their value on the x axis, in its order."""
+    """A curve: points of a run that differ only in their value on the x axis, in the order of
+    this value.
+    """
 
     position: int
     """Index of the series in the run; it decides the colour and the marker of the series."""
@@ -79,7 +81,7 @@ class View:
 
     run: RunResult = field(repr=False)
     x_axis: int | None
-    """Position of the axis on x; `None` for a run of a single point or of words only."""
+    """Index of the axis that is x; `None` if the run has a single point or axes of words only."""
     by_load: bool
     """Whether the x axis is the offered load. If so, x has the unit of the run's load."""
     x_label: str

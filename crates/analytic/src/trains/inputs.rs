@@ -11,7 +11,7 @@ const ENDLESS: f64 = 1e9;
 pub(super) struct LinkLoad {
     /// rho: share of the time for which the link transmits.
     pub(super) work: f64,
-    /// R: mean residual work of the messages in service, in ns.
+    /// R: mean remaining work of the messages that the link is transmitting, in ns.
     pub(super) residual: f64,
     /// r: mean remaining work of the packets that the link is transmitting, in ns.
     pub(super) packets: f64,

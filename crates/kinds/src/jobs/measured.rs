@@ -464,7 +464,7 @@ impl Observer for Recording<'_> {
         }
     }
 
-    /// Record the duration of a phase of a job, such as a round or a checkpoint.
+    /// Record the duration of a phase of a job, which is a round or a checkpoint.
     fn phase(&mut self, phase: &Phase) {
         if let Some(at) = self.properties.phases[phase.job as usize] {
             self.recorders.latencies[at].push(phase.end - phase.start);

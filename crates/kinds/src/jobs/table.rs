@@ -80,7 +80,7 @@ pub(super) enum ServersWord {
     },
 }
 
-/// Fields of placements that are described by a number of servers.
+/// Fields of those placements of I/O servers that are given by the number of servers.
 #[derive(Describe)]
 pub(super) struct Count {
     /// How many servers there are (section 3.4: 8 of 64 nodes).

@@ -19,7 +19,7 @@ const PERIOD: Span = Span::above_zero("ns");
 /// Valid range of a length within a packet, such as its payload.
 const PART: Data = Data::new(1, 1 << 20);
 
-/// Valid range of a length within a packet that may be 0.
+/// Valid range of a length within a packet, including 0.
 const PART_OR_NONE: Data = Data::new(0, 1 << 20);
 
 /// Where messages are stored: in the memory of the Elan network interface, or in the main memory of the node.
@@ -99,7 +99,7 @@ pub(crate) enum SwitchingTable {
     },
 }
 
-/// Fields of each measure of the age of a packet, selected by `machine.age`.
+/// Fields for each way to measure the age of a packet; `machine.age` selects one.
 #[derive(Describe)]
 pub(crate) enum AgeTable {
     Saturating(Since),

@@ -8,7 +8,7 @@ use isthmus_machine::sci::{Lengths, Machine};
 use isthmus_topology::rings::Fabric;
 use serde::Serialize;
 
-/// Properties of a fabric of SCI rings that results contain.
+/// Properties of a fabric of SCI rings, as results contain them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SciSummary {
     /// Name of the topology, such as `6 x 6 bidirectional torus`.

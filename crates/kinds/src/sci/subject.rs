@@ -42,7 +42,8 @@ const FLOWS: &[FlowInfo] = &[FlowInfo {
     periodic: false,
 }];
 
-/// Minimum length of a run whose stability is judged, in zero-load times across the fabric.
+/// Minimum length of a run whose stability is judged, as a multiple of the time that a packet takes across the fabric
+/// without load.
 const CROSSINGS_MIN: u64 = 50;
 
 /// An SCI fabric that is ready to be simulated, with a cache of the load of each link.

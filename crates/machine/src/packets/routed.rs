@@ -80,7 +80,8 @@ impl<W: Routes> Routed<W> {
         Ok(routed)
     }
 
-    /// Return a network with routes that are known to be free of deadlock.
+    /// Return a network with these links and routes without checking the routes, which must be known to be free of
+    /// deadlock.
     ///
     /// # Errors
     /// If links have fewer virtual channels than routes have classes, or parameters contradict one another.

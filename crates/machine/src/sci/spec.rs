@@ -13,8 +13,8 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 pub enum CutOff {
     /// Report nodes without a path as an error in the description of the fabric.
     Refuse,
-    /// Leave nodes without a path out: they neither send nor receive. The largest connected part stays in
-    /// service.
+    /// Leave out those nodes that have no path to the others: they neither send nor receive. The largest connected part
+    /// stays in service.
     LeaveOut,
 }
 
@@ -38,7 +38,7 @@ pub struct SciSpec {
     pub routing: Routing,
     /// Failed nodes and links of the fabric.
     pub faults: Faults,
-    /// Treatment of nodes that faults disconnect.
+    /// Whether nodes that faults disconnect from the others are an error, or are left out of service.
     pub cut_off: CutOff,
     /// Bandwidth of a link, symbols and idles included.
     pub bandwidth: Bandwidth,
@@ -106,7 +106,7 @@ pub struct Transfer {
     pub transactions: u32,
 }
 
-/// Workload of jobs on an SCI fabric, and the split of their messages into transactions.
+/// Workload of jobs on an SCI fabric, with the parameters by which their messages are split into transactions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JobsOnRings {
     /// The jobs and their I/O servers.

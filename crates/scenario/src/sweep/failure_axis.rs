@@ -249,8 +249,7 @@ pub(crate) fn resolve(
 }
 
 impl Settings {
-    /// Return the fields that list failed parts, with further failures: the existing entries, then the new
-    /// ones.
+    /// Return the settings of the fields that list failed parts: the existing lists with `parts` appended.
     pub(crate) fn with_failed(
         &self,
         parts: &[Part],

@@ -343,7 +343,7 @@ impl Manager {
         own.min(all.saturating_sub(self.memory.of_app(direction, app)))
     }
 
-    /// Returns the state of streams and connections that the dependence resolver reads.
+    /// Returns the view of streams and connections that the dependence resolver reads.
     pub(crate) fn view(&self) -> View<'_> {
         View {
             streams: &self.streams,

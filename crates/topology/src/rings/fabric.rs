@@ -34,10 +34,11 @@ pub struct Fabric {
     sizes: Option<Vec<u32>>,
     pub(super) grid: Option<Grid>,
     rings: Vec<Vec<u32>>,
-    /// For each ring the number of its first link, and the number of links at the end.
+    /// For each ring the number of its first link. The last entry is the number of all links.
     first_link: Vec<u32>,
     links: Vec<Link>,
-    /// For each node the index of its first link in `leaving`, and the number of links at the end.
+    /// For each node the index of its first link in `leaving`. The last entry is the number of all
+    /// links.
     first_leaving: Vec<u32>,
     /// Numbers of all links, ordered by the node that they leave and then by ring.
     leaving: Vec<u32>,

@@ -45,7 +45,7 @@ impl Pace {
         outstanding: Outstanding,
     ) -> Self {
         let (steps, messages) = match plan {
-            // A rank sends one message to each other rank; no message depends on another.
+            // Limit the steps: each sends one message to another rank, and no message depends on another.
             Plan::AllToAll { .. } => (
                 outstanding.limit().unwrap_or(u32::MAX),
                 Outstanding::Unlimited,
@@ -164,7 +164,8 @@ impl Member {
         done
     }
 
-    /// Start the next round at `time`, when all ranks have ended the present round.
+    /// Let the rank continue, which waits for the others: its next round starts at `time`, when all ranks have ended
+    /// the present one.
     pub(super) fn release(&mut self, time: Cycles) {
         self.waits_for_all = false;
         self.ready = time;
