@@ -118,7 +118,6 @@ impl<I: Id, V> Table<I, V> {
 
 impl<I, V> From<Vec<V>> for Table<I, V> {
     /// Convert values into a table in which the value at position n belongs to id n.
-    /// Convert values to a table: the value at index n belongs to the id with number n.
     fn from(values: Vec<V>) -> Self {
         Self {
             values,

@@ -25,10 +25,10 @@ pub struct ReplicationMeans {
     /// Whether the end of the warm-up was found. If not, half of each run is discarded, and the
     /// runs should be lengthened.
     pub warm_up_detected: bool,
-    /// Factor by which the means may truly scatter upwards more than the replications show. It is 1
-    /// if the runs are long relative to the correlation time of their observations. It is infinite
-    /// if the runs are too short to decide that, or if the end of the warm-up was not found. See
-    /// [`Estimate::positive`].
+    /// Factor by which the upper arm of the confidence interval of the mean is lengthened, see
+    /// [`Estimate::positive`]. It is 1 if the runs are long relative to the correlation time of
+    /// their observations. It is infinite if the runs are too short to decide that, or if the end
+    /// of the warm-up was not found.
     pub stretch: f64,
 }
 
@@ -134,10 +134,10 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Summarise the replications of one measure, which must be in a fixed order. Their means may
-    /// scatter upwards by `least_stretch` times as much as they show, or by more if the
-    /// replications turn out to be short. `least_stretch` is 1 for a known steady state. If it is
-    /// larger and the end of the warm-up was not detected, percentiles have no upper end.
+    /// Summarise the replications of one measure, which must be in a fixed order. `least_stretch` is
+    /// the least factor by which the upper arms of intervals are lengthened; the factor is larger if
+    /// the replications turn out to be short. `least_stretch` is 1 for a known steady state. If it
+    /// is larger and the end of the warm-up was not detected, percentiles have no upper end.
     ///
     /// # Errors
     /// Those of [`ReplicationMeans::new`], [`Estimate::from_samples`] and [`percentile_estimates`].

@@ -92,8 +92,8 @@ impl Spec {
     }
 }
 
-/// Return the yield of the plant in the conditions of a sample: the fraction of the input that
-/// reacts.
+/// Return sample number `number`: the yield of the plant in random conditions, which is the
+/// fraction of the input that reacts.
 ///
 /// The plant is a stirred tank with an exothermic reaction of first order. With conversion `x`, the
 /// temperature rises by `b x`, and `x = d (1 - x) exp(b x / (1 + b x / g))`. The solution is by
