@@ -90,7 +90,7 @@ impl JournalError {
         }
     }
 
-    /// Return what is wrong with a file of the journal, without the name of the file and the advice.
+    /// Return a description of the error in a file of the journal, without the name of the file and the advice.
     fn flaw(&self) -> String {
         match self {
             Self::Damaged { problem, .. } => format!("damaged ({problem})"),
@@ -102,8 +102,7 @@ impl JournalError {
     }
 }
 
-/// Return two phrases for an error message about a file of the journal: what the file contains, and the purpose of
-/// deleting it.
+/// Return two phrases for an error message about a file of the journal: its content, and the purpose of deleting it.
 fn describe_file(path: &Path) -> (&'static str, &'static str) {
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     match &*name {

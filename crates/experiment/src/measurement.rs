@@ -116,7 +116,7 @@ pub(crate) fn run(
     }
 }
 
-/// The measurement of one point: what is simulated, by which rules, and when replications end.
+/// Parameters of the measurement of one point: its simulation, the rules for it, and its limits.
 struct PointMeasurement<'a> {
     subject: &'a dyn Subject,
     seed: u64,

@@ -23,7 +23,7 @@ pub(crate) fn threads(wanted: usize) -> usize {
 mod tests {
     use super::{processors, threads};
 
-    /// Checks that a run has at least one thread and at most one per processor, whatever number was requested.
+    /// Checks that a run has at least one thread and at most one per processor, for any requested number.
     #[test]
     fn a_run_has_at_least_one_thread_and_at_most_one_per_processor() {
         assert!(processors() >= 1);

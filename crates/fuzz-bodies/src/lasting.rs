@@ -270,7 +270,7 @@ pub fn lasting(data: &[u8]) {
         turn(&mut world.driver, 8);
         return;
     }
-    // Reconnect both ranks. Whatever was cut before, all data must now arrive, once and in order.
+    // Reconnect both ranks. All data must now arrive, once and in order, even after cuts.
     world.old.clear();
     for at in 0..2 {
         world.renew(at, true);

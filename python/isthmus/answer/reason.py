@@ -10,7 +10,7 @@ from isthmus.results.series import Series, View
 from isthmus.wording import number
 
 FULL = 0.9
-"""Fraction of the time from which on a busy part of the machine counts as full."""
+"""A part of the machine counts as full if it is busy for at least this fraction of the time."""
 ALIKE = 0.9
 """All parts of a type (such as all disks) are named together as the bottleneck if their mean
 busy fraction is at least this share of that of the busiest part.

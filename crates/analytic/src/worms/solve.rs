@@ -320,7 +320,7 @@ mod tests {
     }
 
     /// Checks that the waits on all channels of a route to one lane add up to the wait in an M/D/1 queue: worms of
-    /// equal length that all go to one lane wait for one another as in one queue, on whichever channels.
+    /// equal length that all go to one lane wait for one another as in one queue, on any channel.
     #[test]
     fn waits_on_the_way_to_one_lane_add_up_to_md1() {
         for (lanes, inputs, most) in [(1, 2, 0.02), (1, 5, 0.02), (2, 1, 1e-9), (2, 2, 0.05)] {

@@ -150,7 +150,7 @@ pub(crate) struct Measured {
 /// Properties of all jobs, indexed by job, that the measurement of a simulation looks up.
 #[derive(Debug, Clone)]
 struct Properties {
-    /// Between what and what each job transfers data: nodes, servers or devices.
+    /// The parts of the machine with which the nodes of each job exchange data.
     data: Vec<Endpoint>,
     /// Whether each job is an open loop, which does not wait for completions.
     open: Vec<bool>,

@@ -92,8 +92,7 @@ pub fn jobs(
     Ok(traffic)
 }
 
-/// What the analysis of packet networks needs to know of a topology: the links, the routes of packets and the distances
-/// between nodes.
+/// A topology, for the analysis of packet networks: its links, the routes of packets and the distances between nodes.
 pub trait Fabric: Debug + Send + Sync + 'static {
     /// Type of the routes that packets may take.
     type Routes: Routes + Debug + Send + Sync + 'static;
