@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 DIMENSIONS_MAX = 32
 """Maximum number of dimensions of an array."""
 BYTES_END = 1 << 63
-"""Number of bytes below which the size of every array must be."""
+"""Every array must be smaller than this number of bytes."""
 
 
 def array_of(what: str, given: Any) -> NDArray[Any]:

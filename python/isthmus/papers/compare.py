@@ -16,8 +16,8 @@ from isthmus.value import Value
 
 Truth = bool | None
 DIGITS = range(3, 7)
-"""Numbers of significant digits, of which the first is used with which different values look
-different.
+"""Numbers of significant digits to try: the first one is used with which different values have
+different texts.
 """
 
 

@@ -61,7 +61,7 @@ impl Network {
         })
     }
 
-    /// Return the waits in the network at load zero: none.
+    /// Return the solution of the network at load zero: all waits are zero.
     pub(super) fn idle(&self) -> Solved {
         let slots: usize = self.inputs.iter().map(Vec::len).sum();
         Solved {

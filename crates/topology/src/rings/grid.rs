@@ -36,7 +36,7 @@ struct Axis {
     size: u32,
     /// Difference between the numbers of two neighbouring nodes along this axis.
     stride: u32,
-    /// Number of the first ring along this axis; without a meaning if rings go round the faces of the torus.
+    /// Number of the first ring along this axis; not used if rings go round the faces of the torus.
     first_ring: u32,
 }
 
