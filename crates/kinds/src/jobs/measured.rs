@@ -251,7 +251,7 @@ impl Measured {
         job.is_some_and(|job| self.traffic.jobs[job].active)
     }
 
-    /// Return the flows of demands whose backlog is tested for saturation: one for each job, and one for all I/O servers.
+    /// Return the flows of demands whose backlog is tested for saturation: one for each job, one for all I/O servers.
     pub fn flows(&self) -> &[FlowInfo] {
         &self.flows
     }

@@ -36,8 +36,8 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// Return the pause, processor time and limits of the operation `plan`. A rank may have `outstanding` messages under
-    /// way.
+    /// Return the pause, processor time and limits of the operation `plan`. A rank may have `outstanding` messages
+    /// under way.
     pub(super) fn new(
         plan: &Plan,
         pause: Cycles,
