@@ -13,16 +13,16 @@ from isthmus.errors import IsthmusError
 
 SEED_MAX = 2**64 - 1
 SECONDS_MAX = 1000 * 365 * 86400.0
-"""Longest time that an argument may have, in seconds."""
+"""Upper limit of times in arguments, in seconds: 1000 years."""
 TIME_UNITS = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 """Units of time in seconds, as in the core."""
 _TIME = re.compile(
     r"\s*(?P<minus>-)?(?P<number>[0-9]+\.?[0-9]*(?:[eE][-+]?[0-9]+)?)\s*(?P<unit>[^\s0-9]+)\s*"
 )
 JOBS_MAX = 4096
-"""Maximum number of threads of a run."""
+"""Maximum number of threads that a run may request."""
 PES_MAX = 2**32 - 1
-"""Largest number of PEs that the core accepts."""
+"""Largest number of processing elements (PEs) that the Rust core accepts."""
 APPLICATIONS = ("sorting", "fft", "matrix-product", "grid", "io-bound", "search")
 """Names of the applications that `balance` accepts."""
 FORMS = ("png", "svg")
@@ -30,7 +30,9 @@ FORMS = ("png", "svg")
 
 
 def shown(value: object) -> str:
-    """Return a value for a message, cut to one line; errors of its `repr` are caught."""
+    """Return a value as one short line for an error message; if its `repr` fails, return the
+    name of its type.
+    """
     try:
         text = flat(repr(value))
     except Exception:
@@ -39,8 +41,8 @@ def shown(value: object) -> str:
 
 
 def refuse(name: str, value: object, right: str) -> IsthmusError:
-    """Return the error for an invalid argument: its name, its value, and the expected value
-    `right`.
+    """Return the error for an invalid argument. Its text contains the name and the value of the
+    argument, and `right`, which describes valid values.
     """
     kind = type(value).__name__
     what = shown(value)
@@ -50,14 +52,16 @@ def refuse(name: str, value: object, right: str) -> IsthmusError:
 
 
 def one_of(name: str, value: object, kinds: tuple[type, ...], right: str) -> None:
-    """Refuse an argument whose type is none of `kinds`; True and False do not count as numbers."""
+    """Check that the type of an argument is one of `kinds`; raise an error otherwise. True and
+    False do not count as numbers.
+    """
     flag = isinstance(value, bool) and bool not in kinds
     if flag or not isinstance(value, kinds):
         raise refuse(name, value, right)
 
 
 def text(name: str, value: object, example: str) -> None:
-    """Refuse an argument that is not a text; the error message contains the example."""
+    """Check that an argument is a text; the error message contains an example of a valid one."""
     one_of(name, value, (str,), f"text, such as {example!r}")
     if isinstance(value, str) and not utf8(value):
         raise refuse(name, value, f"text that UTF-8 can hold, such as {example!r}")
@@ -88,7 +92,7 @@ def seconds(name: str, value: str, least: float, example: str, most: float = SEC
     number = float(parsed["numbers"][1]) if parsed["numbers"] else None
     words = _TIME.fullmatch(value)
     if number is None and words and not words["minus"] and words["unit"] in TIME_UNITS:
-        # Convert here: the core refuses times of half a year, which are valid timeouts.
+        # Do not use the core's parser: it refuses times of half a year, which are valid timeouts.
         number = float(words["number"]) * TIME_UNITS[words["unit"]]
     if number is None:
         if words and words["minus"]:
@@ -107,19 +111,21 @@ def seconds(name: str, value: str, least: float, example: str, most: float = SEC
 
 
 def choice(name: str, value: object, known: Sequence[str]) -> None:
-    """Refuse an argument that is not one of the `known` words."""
+    """Check that an argument is one of the words in `known`; raise an error that names it
+    otherwise.
+    """
     if not isinstance(value, str) or value not in known:
         words = [f'"{word}"' for word in known]
         raise IsthmusError(f"{name}: {shown(value)}; it is {', '.join(words[:-1])} or {words[-1]}")
 
 
 def flag(name: str, value: object) -> None:
-    """Refuse an argument that is not a bool."""
+    """Check that an argument is a bool; raise an error that names it otherwise."""
     one_of(name, value, (bool,), "True or False")
 
 
 def path(name: str, value: object, example: str) -> None:
-    """Refuse an argument that cannot be a path; the error message contains the example."""
+    """Check that an argument is a path; the error message contains the example of a valid one."""
     one_of(name, value, (str, os.PathLike), f"a path, such as {example!r}")
     given = os.fsdecode(value)  # type: ignore[arg-type]
     if not given or "\0" in given or not utf8(given):
@@ -127,8 +133,8 @@ def path(name: str, value: object, example: str) -> None:
 
 
 def mapping(name: str, value: object, example: str) -> None:
-    """Refuse an argument that is not a mapping with text keys; the error message contains the
-    example.
+    """Check that an argument is a mapping with text keys. The error message names the argument and
+    contains `example`.
     """
     one_of(name, value, (Mapping,), f"a mapping, such as {example}")
     assert isinstance(value, Mapping)
@@ -138,7 +144,9 @@ def mapping(name: str, value: object, example: str) -> None:
 
 
 def whole(name: str, value: object, least: int, most: int) -> None:
-    """Refuse an argument that is not a whole number from `least` to `most`."""
+    """Check that an argument is a whole number from `least` to `most`; raise an error that
+    names it otherwise.
+    """
     index: Any = value
     if not isinstance(value, int) and hasattr(value, "__index__"):
         with suppress(TypeError):  # numpy arrays have this method, but it fails
@@ -150,8 +158,8 @@ def whole(name: str, value: object, least: int, most: int) -> None:
 
 
 def forms(name: str, value: object) -> tuple[str, ...]:
-    """Return the file formats of plots that an argument requests: True means all of `FORMS`, False
-    none.
+    """Return the file formats in which an argument requests plots: True means all of `FORMS`, False
+    means none.
 
     Raises:
         IsthmusError: the value is neither a bool nor some of `FORMS`.
@@ -178,7 +186,8 @@ def items(what: str, given: Any) -> list[Any]:
 
 
 def same_lengths(what: str, **given: Any) -> list[list[Any]]:
-    """Return arguments with one item for each dimension as lists, in the given order.
+    """Return arguments as lists, in the given order, after a check that all have the same length:
+    one item for each dimension.
 
     Raises:
         IsthmusError: their lengths differ.
@@ -196,7 +205,8 @@ def same_lengths(what: str, **given: Any) -> list[list[Any]]:
 
 
 def whole_numbers(what: str, numbers: Sequence[int], below: int, least: int = 0) -> list[int]:
-    """Return whole numbers from `least` to `below` - 1.
+    """Return a list of whole numbers, after a check that each is from `least` to `below` - 1.
+    `what` is the name of the argument in an error.
 
     Raises:
         IsthmusError: a number is outside this range, or the argument is not a list.

@@ -9,8 +9,8 @@ class IsthmusError(Exception):
     """An error that the user can fix; the command line prints it in one line and exits with 2."""
 
     def __str__(self) -> str:
-        """Return the message in one line."""
-        # File names and messages of libraries may contain line breaks.
+        """Return the error message, in a form that fits on one line."""
+        # Escape line breaks, which file names and messages of libraries may contain.
         return one_line(super().__str__())
 
 
@@ -19,8 +19,8 @@ class RunFailedError(IsthmusError):
 
 
 def meant(word: str, known: Iterable[str], otherwise: str, likeness: float = 0.6) -> str:
-    """Return the last part of an error message on an unknown word: a similar known word, or the
-    hint `otherwise`.
+    """Return advice as the end of an error message on an unknown word: the most similar known
+    word, or `otherwise` if none is similar.
     """
     from difflib import get_close_matches
 
@@ -29,16 +29,16 @@ def meant(word: str, known: Iterable[str], otherwise: str, likeness: float = 0.6
 
 
 LONGEST = 1000
-"""Maximum characters of an error that is printed in full."""
+"""Maximum number of characters of an error message that is printed in full; longer ones are cut."""
 
 
 def one_line(message: str) -> str:
-    """Return an error as one printable line: control characters are escaped, and the middle of a
-    long message is cut.
+    """Return the text of an error as one printable line: control characters are escaped, and
+    the middle of a long text is cut out.
     """
     words = " ".join(message.splitlines())
     words = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in words)
     if len(words) <= LONGEST:
         return words
-    # Keep the end of the message, which says what to do.
+    # Cut the middle of the message: its end says what to do.
     return f"{words[: LONGEST // 2]} … {words[-LONGEST // 2 :]}"

@@ -28,14 +28,18 @@ if TYPE_CHECKING:
 TICK_S = 0.1
 """Seconds between progress updates."""
 CANCEL_S = 60.0
-"""Seconds that a cancelled run may take to end, before its error is reported anyway."""
+"""Maximum time in seconds for a cancelled run to end; after it, the error is reported while the
+run may still work.
+"""
 
 
 class Stopped(Exception):  # noqa: N818 - an interruption, not an error
     """The user interrupted the run; finished points are in the journal."""
 
     def __init__(self, reached: tuple[int, int] | None = None) -> None:
-        """Describe the interruption, with the number of finished points if it is known."""
+        """Create the error text, with the numbers of finished points and of all points if
+        `reached` has them.
+        """
         super().__init__(
             "interrupted" + (" after {} of {} points".format(*reached) if reached else "")
         )
@@ -45,7 +49,9 @@ class Stopped(Exception):  # noqa: N818 - an interruption, not an error
 
 @dataclass
 class Job:
-    """A run: a scenario's text with changes, a seed, a number of threads."""
+    """A run that can be started: a scenario's text with changes, a seed, and the number of
+    threads.
+    """
 
     text: str
     file: str
@@ -54,24 +60,28 @@ class Job:
     jobs: int = 1
     quick: bool = False
     watch: Watch = field(default=ignore_progress, repr=False, compare=False)
-    """Function that receives the progress, from building machines to drawing plots."""
+    """Function that is called with the progress, from the building of machines to the drawing
+    of plots.
+    """
     memory: str | None = None
     """Memory bound of simulations, such as "4 GB"; None for half of the machine."""
     executor: Any = field(default=None, repr=False, compare=False)
     """Executor of the points, of `concurrent.futures` or a Dask client; None for this process."""
     elsewhere: bool = False
-    """Whether an executor runs the points; it may be created later, once there is work."""
-    share: str | None = None
-    """Memory bound of simulations in an executor's workers, if it is known although `memory` is not
-    set.
+    """Whether an executor runs the points. The executor itself may be created later, once there
+    is work.
     """
+    share: str | None = None
+    """Memory bound of simulations in the workers of an executor, if it is known, such as "4 GB"."""
 
     def __post_init__(self) -> None:
-        """Check the arguments and prepare the summary of the run."""
+        """Check the arguments, and let the core read the scenario and prepare the summary of
+        the run.
+        """
         self.elsewhere = self.elsewhere or self.executor is not None
 
         self.warnings: list[str] = []
-        """Warnings on a run of this length, known once it starts."""
+        """Warnings about this run, such as on its length; known once the run starts."""
         if self.seed is not None:
             arguments.whole("seed", self.seed, 0, arguments.SEED_MAX)
             self.seed = int(self.seed)
@@ -93,8 +103,8 @@ class Job:
     def run(
         self, journal: Path | None = None, first: Callable[[Any], None] | None = None
     ) -> Results:
-        """Run all points to the end; `first` is called with the experiment before it starts and may
-        raise.
+        """Run all points of the scenario to the end and return the results. `first` is called with
+        the experiment before it starts, and may raise an error.
 
         Raises:
             Stopped: Ctrl-C; a journal keeps finished points.
@@ -105,7 +115,9 @@ class Job:
         return Results.of_core(self._run_to_json(journal, first), canonical=self.canonical)
 
     def _run_to_json(self, journal: Path | None, first: Callable[[Any], None] | None) -> Bytes:
-        """Return the results as JSON and free the core's data."""
+        """Run all points to the end, and return the results as JSON text. The data in the core
+        is freed.
+        """
         self.watch(Progress("building", title=self.title or self.name))
         experiment = self.experiment(journal)
         if first:
@@ -133,7 +145,9 @@ class Job:
         )
 
     def _run_to_end(self, experiment: Any, part: tuple[list[int], list[int]] | None) -> Bytes:
-        """Run an experiment, or a part of it, to the end; return the result as JSON."""
+        """Run an experiment, or the part `part` of it, to the end. Return the result as JSON
+        text.
+        """
         try:
             experiment.start(part)
             while not experiment.wait(TICK_S):
@@ -141,8 +155,8 @@ class Job:
             self.watch(self._progress(experiment))
             return self._result(experiment)
         except BaseException as error:
-            # A watch may raise any error. The run must not continue in the background and write to
-            # a journal whose folder is unlocked.
+            # Cancel the run after any error of a watch: it must not continue in the background, and
+            # write to a journal in a folder that is no longer locked.
             experiment.cancel()
             # Wait in short steps, so that a second Ctrl-C takes effect at once.
             for _ in range(round(CANCEL_S / TICK_S)):
@@ -155,12 +169,12 @@ class Job:
     def _progress_counts(
         self, experiment: Any, part: tuple[list[int], list[int]] | None = None
     ) -> tuple[int, int]:
-        """Return the number of finished points and searches and of all of them, in a part or the
-        whole run. Entries from an earlier run count even before their turn.
+        """Return the number of finished points and searches, and the number of all of them, in
+        a part or in the whole run. Those finished in an earlier run count from the start.
         """
         wanted = part or tuple(map(range, experiment.counts()))
         total, kept = sum(map(len, wanted)), 0
-        # Ignore an unreadable journal here: a restart of the run reports it.
+        # Ignore an unreadable journal here: a later start of the run reports it.
         with suppress(ValueError):
             lacks = zip(wanted, experiment.missing(), strict=True)
             kept = total - sum(len(set(some).intersection(left)) for some, left in lacks)
@@ -177,12 +191,16 @@ class Job:
         return data
 
     def _run_by_executor(self, experiment: Any) -> None:
-        """Run the points by the executor, in parts, and give their results to the experiment."""
+        """Run the points in parts by the executor, such as a Dask client, and pass the results
+        to the experiment of the core.
+        """
         from isthmus import __version__
         from isthmus.parts import RunSpec, run
 
         def tell(points: int, total: int, state: str) -> None:
-            """Report the progress of the executor."""
+            """Report the progress of the executor to the watch: points done of `total`, and its
+            state in words.
+            """
             title = self.title or self.name
             self.watch(Progress("simulating", points, total, title=title, state=state))
 
@@ -199,13 +217,15 @@ class Job:
         try:
             run(spec, self.executor, experiment, tell)
         except KeyboardInterrupt:
-            # Count again: more points may have finished since the last progress update.
+            # Count finished points again, because more may have finished since the last progress
+            # update.
             raise Stopped(self._progress_counts(experiment)) from None
 
     def run_part(
         self, journal: Path, part: tuple[list[int], list[int]], expiry_s: float
     ) -> list[tuple[str, str]]:
-        """Run some points and searches, given by position, beside other processes.
+        """Run those points and searches whose indices are in `part`, while other processes run
+        others.
 
         Returns the failed journal entries with reasons.
 
@@ -227,7 +247,8 @@ class Job:
         plots: tuple[str, ...] = (),
         only_collect: Callable[[Any], None] | None = None,
     ) -> Results:
-        """Run to the end and write all files to a folder, which is checked first.
+        """Run all points to the end and write the results to a folder, which is checked before the
+        run.
 
         Results in the folder are reused, unless a lack of memory has ended one of their points and
         more is available now. `write` replaces `isthmus.results.folder.write_results` and reports
@@ -277,21 +298,24 @@ class Job:
                 else:
                     write_results(own, results, tell, plots=plots)
             except KeyboardInterrupt:
-                # Wherever Ctrl-C was raised, the folder holds the finished points.
+                # Report the finished points that the folder contains, whenever Ctrl-C was pressed.
                 total = sum(counts)
                 done = total if results else total - len(self.lacks(own.path))
                 raise Stopped((done, total)) from None
         return results
 
     def lacks(self, folder: Path) -> Selection:
-        """Return the points and searches without a result in the journal of a folder."""
+        """Return the points and searches of the run whose results the folder does not contain
+        yet.
+        """
         from isthmus.sweeps.state import missing_units
 
         return missing_units(folder, self.summary["points"], self.summary["searches"])
 
     def is_final(self, folder: Path, *, go_on: bool = True) -> bool:
-        """Return whether an unlocked folder has final results, so that nothing is left to compute.
-        With `go_on` results that more memory could improve are not final.
+        """Return whether a folder, which no process may have locked, contains the final results, so
+        that nothing is left to compute. With `go_on`, results that more memory could improve are
+        not final.
 
         Raises:
             IsthmusError: the folder holds results of another run.
@@ -303,8 +327,8 @@ class Job:
         return own is not None and self._final_results(own, go_on=go_on) is not None
 
     def _final_results(self, own: OwnedFolder, *, go_on: bool) -> Results | None:
-        """Return the results in a folder, unless a point that ran out of memory could continue, or
-        has continued, with more.
+        """Return the stored results of a finished run. Return None if the folder has none, or if a
+        point ran out of memory and could continue, or has continued, with more.
         """
         from isthmus.results.folder import result_key
 
@@ -317,8 +341,8 @@ class Job:
         return None if further else results
 
     def _has_more(self, own: OwnedFolder) -> bool:
-        """Return whether more memory is available than when the results in a folder were computed.
-        With less memory, worse results would replace better ones.
+        """Return whether more memory is available than was for the results in the folder. If not,
+        results of a new run would be worse and must not replace them.
         """
         from isthmus.results.folder import memory_of
 
@@ -326,26 +350,30 @@ class Job:
         return before is not None and now is not None and now > before
 
     def _memory_bytes(self) -> float | None:
-        """Return the memory bound in bytes; None if it depends on the worker."""
+        """Return the memory bound of simulations in bytes; None if it depends on the worker
+        that runs them.
+        """
         if (given := self.memory or self.share) is not None:
             return ask(_core.memory_amount, given)
         return None if self.elsewhere else _core.memory_bound()
 
     @property
     def identity(self) -> Identity:
-        """Return the identity of the run in its folder."""
+        """Return the identity of the run, by which its folder recognises results of the same
+        run: name, digest of the scenario, seed and version.
+        """
         from isthmus import __version__
 
         seed = self.summary["seed"] if self.seed is None else self.seed
         return Identity("run", self.name, self.digest, seed, self.quick, __version__)
 
     def _progress(self, experiment: Any) -> Progress:
-        """Return the progress of a run from the state of the core's experiment."""
+        """Return how far a run has come, from the state of the core's experiment."""
         state = json.loads(experiment.progress())
         done, others = state["points_done"], state["elsewhere"]
         return Progress(
-            # Finished points mean simulating as well: a process that runs a part builds simulated
-            # machines on demand.
+            # Show "simulating" also if points are finished: a process that runs a part of a run
+            # builds simulated machines on demand.
             "simulating" if state["begun"] or done or others else "building",  # codespell:ignore
             done,
             state["points_total"],
@@ -355,7 +383,9 @@ class Job:
         )
 
     def provenance(self, results: Results, began: datetime, duration_s: float) -> dict[str, Any]:
-        """Return the provenance: run, time, duration, versions."""
+        """Return the provenance of results, as JSON values: the scenario, its versions, the
+        start time and the duration of the run.
+        """
         run = results.run
         return {
             "isthmus": run.version,
@@ -384,12 +414,12 @@ class Job:
 
 
 def _points(results: Results) -> int:
-    """Return the number of points and searches in a result."""
+    """Return the number of points and searches together in the results of a run."""
     return len(results.run.points) + len(results.run.searches)
 
 
 def _packages() -> dict[str, str]:
-    """Return the versions of the packages that affect results."""
+    """Return the versions of those installed packages that can affect results."""
     from importlib.metadata import version
 
     return {name: version(name) for name in ("polars", "matplotlib")}

@@ -36,45 +36,47 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MEASURE, UNIT, BYTES = "accepted", "MB/s", 1e6
-"""Name of the measured quantity, its unit, and bytes per second of the unit."""
+"""Name of the measured quantity (accepted data), its unit, and the bytes per second of one unit."""
 GROWTH = 16
-"""Maximum factor by which the data grow after a trial that was too short."""
+"""Maximum factor by which a trial has more data than the previous trial, which was too short."""
 TRIALS = 8
-"""Maximum number of trials until a repetition takes long enough."""
+"""Maximum number of trials to find how much data a repetition needs to take long enough."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """A point of a scenario's sweep: its measurements on this machine, or why there are none."""
+    """A point of a scenario's sweep: its measurements on this machine, or the reason why it was
+    not measured.
+    """
 
     at: dict[str, str]
-    """Values of the axes of the sweep at the point."""
+    """Values of the axes of the sweep at the point, by the names of the axes."""
     missing: str | None
-    """Reason why the point cannot be measured here, or None."""
+    """Reason why the point cannot be measured on this machine; None if it can."""
     each: tuple[float, ...] = ()
-    """Measured MB/s of each repetition."""
+    """Measured throughput in MB/s, for each repetition."""
 
     @property
     def median(self) -> float:
-        """Median of the measured repetitions of the point, in MB/s."""
+        """Median of the throughputs of all repetitions of the point, in MB/s."""
         return statistics.median(self.each)
 
 
 @dataclass(frozen=True)
 class Measured:
-    """The measurements of the points of a scenario on this machine."""
+    """A scenario's points, with the measurements of those that were carried out on this machine."""
 
     name: str
     points: tuple[Point, ...]
 
     @property
     def carried_out(self) -> list[Point]:
-        """The points of the sweep that were measured."""
+        """Those points of the sweep that were measured."""
         return [point for point in self.points if point.each]
 
     @property
     def left_out(self) -> dict[str, int]:
-        """Number of points that were not measured, by reason."""
+        """Number of points that were not measured, for each reason."""
         found: dict[str, int] = {}
         for point in self.points:
             if point.missing:
@@ -82,7 +84,9 @@ class Measured:
         return found
 
     def as_json(self, command: str) -> dict[str, Any]:
-        """Return the measurements as JSON values, in the form in which `keep` stores them."""
+        """Return the measurements as JSON values, in the form in which `keep` writes them to a
+        file.
+        """
         return {
             "machine": f"{processors()} processors, {platform.platform()}",
             "measured": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
@@ -101,7 +105,8 @@ def measure(
     seconds: float,
     tell: Callable[[int, int], None],
 ) -> Measured:
-    """Measure all possible points in alternating repetitions, so that noise affects all equally.
+    """Run and measure the points of a scenario that this machine can run. Repetitions of different
+    points alternate, so that noise affects all points equally.
 
     Args:
         question: text of the ``scenario``, its ``file`` name, and ``overrides``.
@@ -129,7 +134,9 @@ def measure(
     done = 0
 
     def once(index: int, least: int) -> dict[str, Any]:
-        """Run one repetition of the measurement of a point, and move at least `least` bytes."""
+        """Run one repetition of the measurement of point `index`, which moves at least `least`
+        bytes. Return its results.
+        """
         order = {"question": question, "point": index, "pace": pace, "least": f"{least} B"}
         return ask_json(_core.live_run, order)
 
@@ -154,7 +161,7 @@ def measure(
 
 
 def _bytes_for(once: Callable[[int], dict[str, Any]], seconds: float) -> int:
-    """Return the number of bytes to move so that a repetition of a measurement takes `seconds`."""
+    """Return how many bytes a repetition must move to take at least `seconds`, found by trials."""
     least = 1
     for _ in range(TRIALS):
         took = once(least)

@@ -22,7 +22,7 @@ pub fn mg1_wait(rate: f64, service_mean: f64, service_scv: f64) -> Result<f64, E
     Ok(mg1(rate, service_mean, service_scv))
 }
 
-/// Return the utilisation rho for inputs that may be infinite; an idle queue has rho = 0.
+/// Return the utilisation rho = rate x mean / servers. An idle queue has rho = 0, even if `mean` is infinite.
 pub(crate) fn rho(rate: f64, mean: f64, servers: u32) -> f64 {
     if rate > 0.0 {
         rate * mean / f64::from(servers)
@@ -31,7 +31,7 @@ pub(crate) fn rho(rate: f64, mean: f64, servers: u32) -> f64 {
     }
 }
 
-/// Return the mean wait of M/G/1 for valid inputs.
+/// Return the mean wait of M/G/1 without a check of the arguments; infinity at or beyond saturation.
 pub(crate) fn mg1(rate: f64, mean: f64, scv: f64) -> f64 {
     let rho = rho(rate, mean, 1);
     if rho >= 1.0 {
@@ -103,7 +103,7 @@ pub(crate) fn wait_moments(rate: f64, service: &Moments, servers: u32, wait_mean
     if !wait_mean.is_finite() || rho >= 1.0 {
         return Moments::NEVER;
     }
-    // One server of m-fold speed has the service moments divided by m, m^2, m^3.
+    // Take one server of m-fold speed: its service moments are divided by m, m^2 and m^3.
     let m = f64::from(servers);
     let fast_wait = rate * service.second / (m * m) / (2.0 * (1.0 - rho));
     let fast_second =
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Return the wait of M/M/m in the form printed in section 6 of the hypercube paper.
+    /// Return the mean wait in an M/M/m queue, by the formula as section 6 of the hypercube paper prints it.
     fn mmm_as_printed(rate: f64, mean: f64, servers: u32) -> f64 {
         let m = f64::from(servers);
         let rho = rate * mean / m;
@@ -142,10 +142,10 @@ mod tests {
     /// values.
     #[test]
     fn textbook_values() {
-        // M/M/1 with rho = 1/2 and x = 2 has W = rho x / (1 - rho) = 2; M/D/1 has half of that.
+        // By hand: M/M/1 with rho = 1/2 and x = 2 has W = rho x / (1 - rho) = 2, and M/D/1 has half of that.
         assert!((mg1(0.25, 2.0, 1.0) - 2.0).abs() < 1e-12);
         assert!((mg1(0.25, 2.0, 0.0) - 1.0).abs() < 1e-12);
-        // M/M/2 at rho = 1/2 has C = 2 rho^2 / (1 + rho) = 1/3 and W = C x / (2 (1 - rho)) = x/3.
+        // By hand: M/M/2 at rho = 1/2 has C = 2 rho^2 / (1 + rho) = 1/3 and W = C x / (2 (1 - rho)) = x/3.
         assert!((waiting_probability(1.0, 1.0, 2) - 1.0 / 3.0).abs() < 1e-12);
         assert!((mmm(1.0, 1.0, 2) - 1.0 / 3.0).abs() < 1e-12);
     }
@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(waiting_probability(9.0, 1.0, 3), 1.0);
     }
 
-    /// Checks that the error for a negative or infinite input names the input.
+    /// Checks that an error about a negative or infinite argument names the argument.
     #[test]
     fn impossible_inputs_are_named() {
         let message = mg1_wait(-1.0, 1.0, 1.0).unwrap_err().to_string();
@@ -176,11 +176,11 @@ mod tests {
         assert!(mg1_wait(f64::INFINITY, 1.0, 0.0).is_err());
     }
 
-    /// Checks that the moments of the wait of M/M/1 are exact.
+    /// Checks that the first two moments of the wait in an M/M/1 queue equal the exact ones.
     #[test]
     fn wait_moments_of_mm1_are_exact_up_to_the_second() {
-        // In M/M/1 the wait is zero with probability 1 - rho, else exponential with mean x / (1 -
-        // rho).
+        // In M/M/1 the wait is zero with probability 1 - rho. Otherwise it is exponential with mean x / (1 - rho), from
+        // which the expected moments follow.
         let (rate, mean) = (0.6, 1.0);
         let service = Moments {
             mean,
@@ -206,8 +206,8 @@ mod tests {
             prop_assert!((computed - printed).abs() <= 1e-9 * printed.max(1e-12));
         }
 
-        /// Checks that the approximation for M/G/m is exact for one server and for exponential
-        /// service.
+        /// Checks that the approximation for M/G/m equals the exact formula for one server (M/G/1) and for exponential
+        /// service (M/M/m).
         #[test]
         fn one_server_is_mg1_and_exponential_is_mmm(
             load in 0.0f64..0.99, mean in 0.1f64..5000.0, scv in 0.0f64..20.0, servers in 1u32..40,

@@ -88,7 +88,8 @@ impl fmt::Display for Checked {
 
 /// Checks that the engine follows the rules of [`Engine`], with this number of random cases.
 ///
-/// # Panics If the engine breaks a rule, or the cases cover too few situations.
+/// # Panics
+/// If the engine breaks a rule, or the cases cover too few situations.
 pub fn check<C: Candidate>(cases: u32) -> Checked {
     refuses_the_past::<C>();
     let [messages, follow_ups, pieces, late, finished] = [const { Cell::new(0) }; 5];

@@ -1,4 +1,4 @@
-//! The log of an engine's reports.
+//! The log of an engine's reports: each message that was generated or delivered, and when.
 
 use crate::{Case, Offer};
 use isthmus_kernel::Cycles;
@@ -12,36 +12,36 @@ pub enum ReportKind {
     Delivered,
 }
 
-/// A report of an engine on the generation or the delivery of a message.
+/// A report of an engine: that a message was generated or delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Report {
     /// The time for which the engine made the report.
     pub at: Cycles,
-    /// The kind of the report: generation or delivery.
+    /// The kind of the report: that a message was generated, or delivered.
     pub what: ReportKind,
-    /// Number of the message in its test case.
+    /// Number of the message in the list of its test case.
     pub number: usize,
     /// Size of the message as the engine reports it.
     pub size: u32,
-    /// Time from the report until the whole message has arrived.
+    /// Time from the report until the whole message has arrived; 0 if it has.
     pub later: Cycles,
 }
 
-/// Messages to offer next, because another message was generated or delivered: times, numbers and
-/// messages.
+/// Messages that the suite must offer next, because another message was generated or delivered.
+/// Each has its time and number.
 pub type FollowUps<'c> = Vec<(Cycles, usize, &'c Offer)>;
 
-/// All reports of an engine in the runs of one case.
+/// All reports that an engine makes in the runs of one test case.
 #[derive(Debug)]
 pub struct Log<'c> {
     case: &'c Case,
     pub(crate) reports: Vec<Report>,
-    /// Number of reports after which the handler stops the run.
+    /// Number of reports in the log at which the handler stops the run.
     finish_after: usize,
 }
 
 impl<'c> Log<'c> {
-    /// Creates an empty log for a case.
+    /// Creates an empty log of the reports that an engine makes in a case.
     pub(crate) fn new(case: &'c Case) -> Self {
         Self {
             case,
@@ -63,9 +63,8 @@ impl<'c> Log<'c> {
         self.follow_ups(ReportKind::Generated, number, at + 1)
     }
 
-    /// Records a report at the time `at`: `size` units of message `number` have arrived, or will
-    /// have arrived at the time `complete`. Returns the follow-ups that it triggers, as
-    /// [`Log::generated`] does.
+    /// Records a report for the time `at`: `size` units of message `number` have arrived, or will
+    /// have arrived at the time `complete`. Returns the messages to offer next because of it.
     pub fn delivered(
         &mut self,
         at: Cycles,
@@ -83,8 +82,8 @@ impl<'c> Log<'c> {
         self.follow_ups(ReportKind::Delivered, number, complete)
     }
 
-    /// Returns the follow-ups that an event of message `number` triggers; their delays count from
-    /// `since`.
+    /// Returns the messages to offer because message `number` was generated or delivered at
+    /// `since`, each with the time at which it is due.
     fn follow_ups(&self, what: ReportKind, number: usize, since: Cycles) -> FollowUps<'c> {
         let offers = self.case.offers.iter().enumerate();
         offers
@@ -93,27 +92,28 @@ impl<'c> Log<'c> {
             .collect()
     }
 
-    /// Returns the size of message `number`, for an engine that does not report it.
+    /// Returns the size of message `number` in the test case, for an engine that does not report
+    /// sizes.
     pub fn size(&self, number: usize) -> u32 {
         self.case.offers[number].size
     }
 
-    /// Returns whether the handler has finished, and the run must stop.
+    /// Returns whether the engine has made as many reports as wanted, so that the run must stop.
     pub fn is_finished(&self) -> bool {
         self.reports.len() >= self.finish_after
     }
 
-    /// Makes the handler stop the run once the log has this number of reports.
+    /// Sets the number of reports in the log at which the handler stops the run.
     pub(crate) fn finish_after(&mut self, reports: usize) {
         self.finish_after = reports;
     }
 
-    /// Returns whether all messages of the case have been delivered.
+    /// Returns whether every message of the case has been delivered.
     pub(crate) fn delivered_all(&self) -> bool {
         self.reports.len() == 2 * self.case.offers.len()
     }
 
-    /// Returns the number of messages that are generated and not delivered.
+    /// Returns the number of messages that were generated but not delivered yet.
     pub(crate) fn under_way(&self) -> u64 {
         let of = |what| {
             self.reports
@@ -124,7 +124,8 @@ impl<'c> Log<'c> {
         of(ReportKind::Generated) - of(ReportKind::Delivered)
     }
 
-    /// Returns all reports, sorted so that runs in one piece and in several can be compared.
+    /// Returns all reports in sorted order, so that a run in one piece can be compared with a run
+    /// in several pieces.
     pub(crate) fn sorted(mut self) -> Vec<Report> {
         self.reports.sort_unstable();
         self.reports

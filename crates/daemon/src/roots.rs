@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 
-/// The flags that open a directory only to look up names in it.
+/// The flags that open a directory only as a start for looking up names below it.
 const DIRECTORY: OFlags = OFlags::PATH
     .union(OFlags::DIRECTORY)
     .union(OFlags::NOFOLLOW)
@@ -40,14 +40,14 @@ impl Roots {
         self.0.iter().map(|(path, _)| path.as_path())
     }
 
-    /// Return the directory of the first export root.
+    /// Return the open directory of the first export root; `None` if there are no export roots.
     #[must_use]
     pub fn first(&self) -> Option<&OwnedFd> {
         self.0.first().map(|(_, opened)| opened)
     }
 
-    /// Open a directory by its path, which must not contain symbolic links; `None` if no export
-    /// root contains it.
+    /// Open a directory given by its path; `None` if no export root contains it. The path must not
+    /// contain symbolic links.
     #[must_use]
     pub fn directory(&self, real: &Path) -> Option<rustix::io::Result<OwnedFd>> {
         let mut all = self.0.iter();
@@ -55,8 +55,8 @@ impl Roots {
     }
 }
 
-/// Open the directory at `path` below the open directory `root`. Every part of the path must be the
-/// name of a directory.
+/// Open the directory at `path`, relative to the open directory `root`. Refuse a path with a part
+/// that is not the name of a directory, such as `..` or a symbolic link.
 fn walk(root: &OwnedFd, path: &Path) -> rustix::io::Result<OwnedFd> {
     let mut at = root.try_clone().map_err(|_| Errno::MFILE)?;
     for part in path.components() {
@@ -82,8 +82,8 @@ mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
-    /// Checks that only directories below an export root are opened, and that paths with symbolic
-    /// links or `..` are refused.
+    /// Checks that only directories below an export root can be opened: paths with symbolic links
+    /// or `..` are refused.
     #[test]
     fn only_directories_below_a_root_are_opened() {
         let name = format!("isthmus-roots-{}", std::process::id());
@@ -112,8 +112,8 @@ mod tests {
         }
         assert!(roots.directory(&out).is_none());
         assert!(roots.directory(&folder.join("data2")).is_none());
-        // The export root is the directory that was opened, not the directory that has its path
-        // now.
+        // Replace the directory by a symbolic link: the export root must still be the directory
+        // that was opened at first.
         let (moved, first) = (folder.join("moved"), of(&data));
         std::fs::rename(&data, moved).unwrap();
         symlink(&out, &data).unwrap();

@@ -11,18 +11,18 @@ use crate::unended;
 use isthmus_kernel::Cycles;
 use isthmus_statistics::{Estimate, PercentileEstimate, Summary, percentile_estimates};
 
-/// A number of cycles that is larger than any observed duration.
+/// A number of cycles that stands for infinity: it is larger than any observed duration.
 const ENDLESS: u64 = 1 << 62;
 
 /// The censored observations of one measure: durations that were incomplete when the run ended.
 pub(crate) struct CensoredObservations<'a> {
     replications: &'a [Finished],
-    /// Position of the measure in [`Subject::measures`](crate::subject::Subject::measures).
+    /// Index of the measure in the list that [`Subject::measures`](crate::subject::Subject::measures) returns.
     measure: usize,
 }
 
 impl<'a> CensoredObservations<'a> {
-    /// Return the censored observations of the measure at position `measure`.
+    /// Select the censored observations of one measure, given by its position among the measures.
     pub fn new(measurement: &'a Measurement, measure: usize) -> Self {
         Self {
             replications: &measurement.replications,
@@ -30,7 +30,7 @@ impl<'a> CensoredObservations<'a> {
         }
     }
 
-    /// Return the ages, in cycles, of the censored observations of one replication.
+    /// Return the age in cycles, at the end of one replication, of each of its censored observations.
     fn ages(&self, replication: &'a Finished) -> impl Iterator<Item = Cycles> + use<'a> {
         let measure = self.measure;
         let of = replication.unended.iter();
@@ -38,7 +38,7 @@ impl<'a> CensoredObservations<'a> {
             .map(|observation| observation.age)
     }
 
-    /// Return the ages, in cycles, of the censored observations of all replications.
+    /// Return the age in cycles, at the end of its run, of each censored observation of all replications.
     fn all_ages(&self) -> impl Iterator<Item = Cycles> {
         self.replications.iter().flat_map(|one| self.ages(one))
     }
@@ -53,15 +53,15 @@ impl<'a> CensoredObservations<'a> {
         self.all_ages().map(|age| age as f64).sum()
     }
 
-    /// Return whether a large share of the censored observations is older than `mean`, the mean in cycles of
-    /// the `used` completed observations. Such a mean is too low by an unknown amount.
+    /// Return whether a large share of the censored observations is older than the mean of the completed ones, so that
+    /// this mean is too low by an unknown amount. `mean` is in cycles, over `used` observations.
     pub fn is_late(&self, mean: f64, used: u64) -> bool {
         unended::are_late(self.all_ages(), mean, used)
     }
 
-    /// Return the percentiles of the measure with this `summary`, in cycles. The value and the lower end of
-    /// an interval treat censored observations as completed at the end of the run. The upper end treats them
-    /// as longer than all completed observations.
+    /// Return percentiles in cycles that include the censored observations, for the measure with this `summary`. The
+    /// value and the lower end of an interval treat censored observations as completed at the end of the run. The upper
+    /// end treats them as longer than all completed ones.
     pub fn percentiles(
         &self,
         summary: &Summary,
@@ -105,8 +105,8 @@ impl<'a> CensoredObservations<'a> {
         .collect()
     }
 
-    /// Return the result of a measure without completed observations in some replication: a lower bound and
-    /// no mean. Return `None` if the measure has no censored observations either.
+    /// Return the result of a measure if a replication has no completed observations: a lower bound and no mean. Return
+    /// `None` if no observation is censored.
     pub fn alone(&self, name: &str, confidence: f64, cycle_us: f64) -> Option<Measure> {
         let unended = self.count();
         if unended == 0 {

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use thiserror::Error;
 
-/// Reason why a journal cannot be used. The journal stays unchanged.
+/// Reason why a journal cannot be used. Its files stay unchanged.
 #[derive(Debug, Error)]
 pub enum JournalError {
     /// The folder of the journal cannot be read or written.
@@ -28,10 +28,10 @@ pub enum JournalError {
     Io {
         /// Path of the file or folder.
         path: PathBuf,
-        /// Error of the operating system.
+        /// Error that the operating system returned.
         error: io::Error,
     },
-    /// The content of a file of the journal was changed after it was written.
+    /// A file of the journal was changed after the run had written it.
     #[error(
         "{path}:{line}: {} damaged ({problem}); delete this file{}, all others stay",
         describe_file(path).0, describe_file(path).1
@@ -39,12 +39,12 @@ pub enum JournalError {
     Damaged {
         /// Path of the file.
         path: PathBuf,
-        /// Number of the line with the first error, from 1.
+        /// Number of the first line of the file with an error; lines count from 1.
         line: usize,
-        /// Description of the error.
+        /// Description of the error in this line.
         problem: String,
     },
-    /// The journal belongs to another run.
+    /// The journal was written for another run.
     #[error(
         "{path}: {} of another run ({what} differs); give another folder, or move this file away{}",
         describe_file(path).0, describe_file(path).1
@@ -52,10 +52,10 @@ pub enum JournalError {
     Foreign {
         /// Path of the file.
         path: PathBuf,
-        /// Property of the run that differs.
+        /// Name of a property in which the run of the file differs.
         what: String,
     },
-    /// A worker's result does not belong to this run.
+    /// A worker process has sent a result that does not belong to this run.
     #[error(
         "{name}: what a worker has computed is not used ({what} differs); give all of them the same \
          isthmus and the same scenario"
@@ -63,14 +63,14 @@ pub enum JournalError {
     Elsewhere {
         /// Name of the journal entry.
         name: String,
-        /// Description of the mismatch.
+        /// Description of the difference between the entry and the run.
         what: String,
     },
     /// Several processes cannot share the work through the folder, because the files by which they claim
     /// points cannot be read or written.
     #[error(transparent)]
     Claims(#[from] ClaimError),
-    /// A path that should be a file or folder of the journal is of another type.
+    /// A path at which the journal needs a file or a folder of its own is of another type.
     #[error("{path}: not a {wanted} of the journal's own (links are not followed); move it away")]
     NotOwn {
         /// The path that is of another type.
@@ -90,7 +90,7 @@ impl JournalError {
         }
     }
 
-    /// Return the description of the error, without the file name and the advice.
+    /// Return a description of the error in a file of the journal, without the name of the file and the advice.
     fn flaw(&self) -> String {
         match self {
             Self::Damaged { problem, .. } => format!("damaged ({problem})"),
@@ -102,7 +102,7 @@ impl JournalError {
     }
 }
 
-/// Return two phrases for an error message: the kind of the journal file, and the purpose of deleting it.
+/// Return two phrases for an error message about a file of the journal: its content, and the purpose of deleting it.
 fn describe_file(path: &Path) -> (&'static str, &'static str) {
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     match &*name {
@@ -115,7 +115,7 @@ fn describe_file(path: &Path) -> (&'static str, &'static str) {
     }
 }
 
-/// Return advice for the user on a file that cannot be read or written.
+/// Return advice for the user, as the end of an error message, on a file that cannot be read or written.
 pub(crate) fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
@@ -125,14 +125,14 @@ pub(crate) fn remedy(error: &io::Error) -> &'static str {
     }
 }
 
-/// An error in an entry (the file of one point or search) of a journal.
+/// An error in a file of a journal: that of one point or search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flaw {
-    /// Name of the journal entry.
+    /// Name of the point or search in the journal.
     pub name: String,
-    /// Description of the error.
+    /// Description of the error, for messages.
     pub reason: String,
-    /// Whether the file could not be read, so that the entry may be valid.
+    /// Whether the file could not be read; the entry may be valid in this case.
     pub unread: bool,
 }
 
@@ -175,12 +175,12 @@ pub(crate) struct Journal {
     folder: Option<PathBuf>,
     /// Whether entries that are not written to a folder stay in memory.
     keeps_in_memory: bool,
-    /// Contents of the files in memory, by entry name.
+    /// Contents of the files that are kept in memory, by the names of their entries.
     in_memory: Mutex<HashMap<String, Vec<u8>>>,
 }
 
 impl Journal {
-    /// Open the journal in `folder` for `run`; create it if it does not exist.
+    /// Open the journal of `run` in `folder`; create folder and journal if they do not exist.
     pub fn open(folder: &Path, run: Run) -> Result<Self, JournalError> {
         let journal = Self {
             folder: Some(folder.to_owned()),
@@ -203,8 +203,7 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Return a journal without a folder. With `keeps_in_memory`, entries stay in memory until
-    /// [`Self::give_away`].
+    /// Return a journal that writes no files. If `keeps_in_memory`, entries stay in memory until [`Self::give_away`].
     pub fn nowhere(run: Run, keeps_in_memory: bool) -> Self {
         Self {
             run,
@@ -214,7 +213,7 @@ impl Journal {
         }
     }
 
-    /// Return the folder of the journal; `None` if the journal has no folder.
+    /// Return the folder of the journal; `None` if the journal is in memory.
     pub fn folder(&self) -> Option<&Path> {
         self.folder.as_deref()
     }
@@ -240,7 +239,7 @@ impl Journal {
         }
     }
 
-    /// Read an entry; return `None` if it does not exist.
+    /// Read the stored result of a finished point or search; return `None` if it does not exist.
     pub fn read<T: DeserializeOwned>(&self, entry: &Entry) -> Result<Option<T>, JournalError> {
         if let Some(bytes) = self.memory().get(&entry.name) {
             return self.parse_received(entry, bytes).map(Some);
@@ -273,7 +272,8 @@ impl Journal {
         Ok(Some(bytes))
     }
 
-    /// Return whether the journal's folder has the entry. Return an error if its bytes were changed.
+    /// Return whether the folder of the journal has the entry. Return an error if the entry was changed or belongs to
+    /// another run.
     pub fn check(&self, entry: &Entry) -> Result<bool, JournalError> {
         let Some((path, bytes)) = self.bytes(entry)? else {
             return Ok(false);
@@ -281,7 +281,7 @@ impl Journal {
         self.content(entry, &path, &bytes).map(|_| true)
     }
 
-    /// Return path and bytes of an entry's file; `None` if the file does not exist.
+    /// Return the path of an entry's file and the bytes of the file; `None` if it does not exist.
     fn bytes(&self, entry: &Entry) -> Result<Option<(PathBuf, Vec<u8>)>, JournalError> {
         let Some(path) = self.path(entry) else {
             return Ok(None);
@@ -291,7 +291,8 @@ impl Journal {
         }
         match retry_stale(|| fs::read(&path)) {
             Ok(bytes) => Ok(Some((path, bytes))),
-            // Another process removes the partial results of a point when the point is finished.
+            // The file was removed after the check that it exists: another process removes the partial results of a
+            // finished point.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(JournalError::Io { path, error }),
         }
@@ -307,8 +308,8 @@ impl Journal {
         envelope::opened(&self.run, entry, bytes).map_err(|mismatch| mismatch_error(path, mismatch))
     }
 
-    /// Check that the file of an entry, of which only the name is known, was written for this entry in this
-    /// run. A missing file is valid.
+    /// Check that the file of an entry was written for this run, and for an entry of this name. A missing file is
+    /// valid.
     fn check_file_of_run(&self, entry: &Entry) -> Result<(), JournalError> {
         let Some((path, bytes)) = self.bytes(entry)? else {
             return Ok(());
@@ -345,7 +346,8 @@ impl Journal {
         }
     }
 
-    /// Check the bytes of an entry that another process has computed, and store the entry.
+    /// Check an entry that another process has computed, and store it: in the folder if `lasting` returns true, or else
+    /// in memory.
     pub fn admit<T: DeserializeOwned>(
         &self,
         entry: &Entry,
@@ -356,7 +358,7 @@ impl Journal {
         self.store(entry, bytes, lasting(&value))
     }
 
-    /// Remove an entry from memory and return its bytes.
+    /// Remove an entry from memory and return the bytes of its file; `None` if it is not in memory.
     pub fn give_away(&self, entry: &Entry) -> Option<Vec<u8>> {
         self.memory().remove(&entry.name)
     }
@@ -368,7 +370,7 @@ impl Journal {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Check and deserialise an entry that another process has sent.
+    /// Check that an entry that another process has sent belongs to this run, and return its value.
     fn parse_received<T: DeserializeOwned>(
         &self,
         entry: &Entry,
@@ -381,7 +383,7 @@ impl Journal {
         })
     }
 
-    /// Check an entry that another process has sent, and return its content.
+    /// Check that an entry that another process has sent belongs to this run, and return its content.
     fn check_received<'b>(&self, entry: &Entry, bytes: &'b [u8]) -> Result<&'b [u8], JournalError> {
         envelope::opened(&self.run, entry, bytes).map_err(|mismatch| JournalError::Elsewhere {
             name: entry.name.clone(),
@@ -392,7 +394,7 @@ impl Journal {
         })
     }
 
-    /// Store the file of an entry: in the folder if the entry is `lasting`, or else in memory.
+    /// Store the file of an entry: in the journal's folder if `lasting` is true, or else in memory.
     fn store(&self, entry: &Entry, bytes: Vec<u8>, lasting: bool) -> Result<(), JournalError> {
         let (Some(path), Some(temporary), true) =
             (self.path(entry), self.temporary_path(entry), lasting)
@@ -401,8 +403,7 @@ impl Journal {
             return Ok(());
         };
         let write = || -> io::Result<()> {
-            // With `create_new`, the call does not follow links and does not write to a file of another
-            // process.
+            // Use `create_new`: the call then neither follows a symbolic link nor writes to a file of another process.
             let mut file = OpenOptions::new()
                 .write(true)
                 .create_new(true)
@@ -424,8 +425,8 @@ impl Journal {
         Some(folder.join(format!("{}.json", entry.name)))
     }
 
-    /// Return a unique path for the temporary file of an entry, for example
-    /// `.point-00001.json.PID.RANDOM.part`.
+    /// Return a unique path for the temporary file of an entry, such as `.point-00001.json.PID.RANDOM.part`; `None` if
+    /// the journal has no folder.
     fn temporary_path(&self, entry: &Entry) -> Option<PathBuf> {
         let process = std::process::id();
         let random = RandomState::new().build_hasher().finish();
@@ -434,7 +435,7 @@ impl Journal {
     }
 }
 
-/// Return the error for the file at `path`, whose content is not used because of `mismatch`.
+/// Convert a mismatch between the file at `path` and the run or entry to an error of the journal.
 fn mismatch_error(path: &Path, mismatch: Mismatch) -> JournalError {
     let path = path.to_owned();
     match mismatch {
@@ -447,7 +448,7 @@ fn mismatch_error(path: &Path, mismatch: Mismatch) -> JournalError {
     }
 }
 
-/// Return whether `path` itself, without following links, is of the given type.
+/// Return whether `path` is of the given type. A symbolic link is not followed.
 fn is_of_type(path: &Path, is: impl Fn(&fs::FileType) -> bool) -> Result<bool, JournalError> {
     let found = retry_stale(|| fs::symlink_metadata(path)).map_err(|error| JournalError::Io {
         path: path.to_owned(),

@@ -1,4 +1,4 @@
-//! Measurement of one point of a sweep: replications of its simulation run until the stopping rules are met.
+//! Measurement of one point of a sweep: its simulation is run in several replications until the stopping rules are met.
 
 mod replication_run;
 
@@ -18,19 +18,17 @@ use isthmus_statistics::{Error, Judgement, SaturationTest, Verdict, more_work};
 use isthmus_units::Time;
 use rayon::prelude::*;
 
-/// Minimum factor by which a run grows from one interim evaluation (judgement of the results so far) to the
-/// next.
+/// Minimum factor by which a run grows from one interim evaluation of its results to the next.
 const LENGTHEN_MIN: f64 = 1.5;
-/// Maximum factor by which a run grows from one interim evaluation to the next, if it grows faster than
-/// necessary so that the last evaluation is at the maximum run length.
+/// Maximum factor by which a run may grow from one interim evaluation to the next, if the remaining evaluations could
+/// otherwise not reach the maximum run length.
 const LENGTHEN_MAX: f64 = 5.0;
-/// Growth of the backlog per offered demand above which the machine serves less than half of the offered
-/// load.
+/// If the backlog grows by more than this share of the offered demands, the machine serves less than half of the
+/// offered load.
 const HOPELESS_GROWTH: f64 = 0.5;
-/// Half-width of the confidence intervals, relative to the means, at which a `--quick` run of fixed length
-/// may end.
+/// Largest relative half-width of the confidence intervals with which a `--quick` run of fixed length may end early.
 const QUICK_WIDTH: f64 = 0.3;
-/// Number of demands that must be offered in a flow before its backlog is tested for saturation.
+/// Minimum number of demands that must be offered in a flow before a test of its backlog can show saturation.
 const DEMANDS_MIN: u64 = 200;
 
 /// Result of the simulation of one point: its finished replications, and the verdict on saturation.
@@ -39,15 +37,15 @@ pub(crate) struct Measurement {
     pub replications: Vec<Finished>,
     /// Verdict on saturation, with its evidence.
     pub judged: Judged,
-    /// Whether the stopping rules of the scenario were met.
+    /// Whether the stopping rules of the scenario were met when the measurement ended.
     pub converged: bool,
     /// Reason why the measurement ended before its stopping rules were met, if it did.
     pub ended_by: Option<EndedBy>,
 }
 
 impl Measurement {
-    /// Return the collapse (the machine stops delivering messages) in the first replication that collapsed,
-    /// with the number of replications that collapsed.
+    /// Return the collapse of the first replication in which the machine stopped delivering messages, with the number
+    /// of such replications. Return `None` if there is none.
     pub fn collapse(&self) -> Option<Collapse> {
         let mut collapses = (self.replications.iter()).filter_map(|r| r.collapse.as_ref());
         let first = collapses.next()?.clone();
@@ -66,8 +64,8 @@ impl Measurement {
     }
 }
 
-/// Simulate and measure the point `subject` with the master seed `seed`. `test` decides the verdict on
-/// saturation. The means must reach the precision of the stopping rules only if `precise`.
+/// Simulate the point `subject` and measure it; `seed` is the master seed of the run. `test` decides the verdict on
+/// saturation. The run goes on until the means have the precision of the stopping rules only if `precise`.
 pub(crate) fn run(
     subject: &dyn Subject,
     seed: u64,
@@ -118,18 +116,18 @@ pub(crate) fn run(
     }
 }
 
-/// Parameters of the measurement of one point.
+/// Parameters of the measurement of one point: its simulation, the rules for it, and its limits.
 struct PointMeasurement<'a> {
     subject: &'a dyn Subject,
     seed: u64,
     rules: &'a Rules,
-    /// Test that decides the verdict on saturation.
+    /// Statistical test that decides whether the point is saturated.
     test: &'a SaturationTest,
-    /// Whether the point must run until its means have the required precision.
+    /// Whether the point must run until the means of its measures have the required precision.
     precise: bool,
-    /// Number of cycles that a run must last before its verdict counts.
+    /// Minimum number of cycles of a run whose verdict on saturation counts.
     cycles_min: Cycles,
-    /// Number of waiting demands at which a replication ends.
+    /// Limit on waiting demands; a replication that reaches it ends.
     backlog: BacklogLimit,
     shared: Shared<'a>,
 }
@@ -140,14 +138,14 @@ impl PointMeasurement<'_> {
         Replication::new(self.subject, (self.seed, number), self.backlog, self.shared)
     }
 
-    /// Return the numbers of all replications of the point, as a parallel iterator.
+    /// Return the numbers of all replications of the point, for work on them in parallel.
     fn numbers(&self) -> impl IndexedParallelIterator<Item = u64> {
         (0..self.rules.stop.replications)
             .into_par_iter()
             .map(u64::from)
     }
 
-    /// Return the number of whole cycles in `time`, at least one.
+    /// Return `time` in cycles, rounded to a whole number, at least 1.
     fn cycles(&self, time: Time) -> Cycles {
         let cycles = time.us() / self.subject.cycle_us();
         (cycles.round() as Cycles).max(1)
@@ -165,7 +163,7 @@ impl PointMeasurement<'_> {
         }
     }
 
-    /// Measure a point without random numbers, by a single replication of `messages` messages.
+    /// Measure a point whose simulation uses no random numbers, by a single replication of `messages` messages.
     fn run_exact(&self, messages: u64) -> Result<Measurement, Halt> {
         let mut replication = self.replication(0)?;
         replication.mark();
@@ -189,8 +187,7 @@ impl PointMeasurement<'_> {
         })
     }
 
-    /// Run replications of fixed length. If several lengths are possible, stop at the first one at which the
-    /// results suffice.
+    /// Run replications of fixed length. If there are several lengths, run them in turn until the results suffice.
     fn run_fixed(
         &self,
         lengths: impl ExactSizeIterator<Item = Length>,
@@ -205,8 +202,8 @@ impl PointMeasurement<'_> {
         }
     }
 
-    /// Run replications to the first of these lengths, then to longer ones, until the verdict and all means
-    /// are known.
+    /// Run all replications to the first of `lengths`, then to longer ones, until the verdict and all means are known
+    /// or the last length is reached.
     fn run_lengthening(&self, lengths: &[Length]) -> Result<Measurement, Halt> {
         let mut replications: Vec<Replication> = self
             .numbers()
@@ -227,8 +224,8 @@ impl PointMeasurement<'_> {
         Ok(self.measurement_of(replications.collect()))
     }
 
-    /// Return whether a longer run of these replications would add nothing: the verdict and all means are
-    /// known, or the point ends because of a collapse or the backlog.
+    /// Return whether a longer run of these replications would change nothing: the verdict and all means are known, or
+    /// the point ends early because of a collapse or its backlog.
     fn is_known(&self, replications: &[Replication]) -> bool {
         let recorders: Vec<&Recorders> = replications.iter().map(Replication::recorders).collect();
         if recorders.iter().any(|one| one.is_overfull())
@@ -272,7 +269,7 @@ impl PointMeasurement<'_> {
         let together: Result<Vec<Finished>, Halt> =
             self.numbers().with_max_len(1).map(whole).collect();
         let replications = match together {
-            // If one replication per thread does not fit into memory, run them one after another.
+            // Not enough memory for one replication per thread: run all replications again, one after another.
             Err(Halt::Memory) => (0..u64::from(self.rules.stop.replications))
                 .map(whole)
                 .collect::<Result<_, _>>()?,
@@ -281,8 +278,7 @@ impl PointMeasurement<'_> {
         Ok(self.measurement_of(replications))
     }
 
-    /// Return the measurement, with its verdict on saturation, from these finished replications of fixed
-    /// length.
+    /// Combine finished replications of fixed length to the measurement of the point, with its verdict on saturation.
     fn measurement_of(&self, replications: Vec<Finished>) -> Measurement {
         let recorders: Vec<&Recorders> = replications.iter().map(|r| &r.recorders).collect();
         let mut judged = judge(self.subject, &recorders, self.test);
@@ -303,13 +299,13 @@ impl PointMeasurement<'_> {
         }
     }
 
-    /// Return the number of cycles that a run should last before its verdict counts.
+    /// Return the minimum number of cycles that a run must last before its verdict on saturation counts.
     fn cycles_wanted(&self) -> Cycles {
         self.cycles_min.max(self.subject.cycles_wanted())
     }
 
-    /// Return the reason why the measurement of the point ends early, if too many demands wait in a
-    /// replication. `overfull` has an entry for each replication.
+    /// Return the reason why the measurement of the point ends early: too many demands wait in a replication. Return
+    /// `None` if it does not. `overfull` has an entry for each replication.
     fn ended_by(&self, overfull: impl IntoIterator<Item = bool>) -> Option<EndedBy> {
         let by = if self.backlog.by_memory {
             EndedBy::Memory
@@ -319,10 +315,10 @@ impl PointMeasurement<'_> {
         overfull.into_iter().any(|overfull| overfull).then_some(by)
     }
 
-    /// Return the verdict on saturation of a point at which too many demands wait. `long_enough` says whether
-    /// the minimum time of a run has passed. Before that time, a backlog may only be filling delays. It means
-    /// saturation if it is larger than the demands that fit into the delays, and grows by more than half of
-    /// the offered load.
+    /// Return the verdict on saturation of a point at which too many demands wait. `long_enough` says whether the
+    /// minimum time of a run has passed. Before that time, demands may wait only because they are under way. They show
+    /// saturation if more wait than fit into the delays of the machine, and their number grows by more than half of the
+    /// offered load.
     fn verdict_of_overfull(&self, judged: &Judged, long_enough: bool) -> Verdict {
         let growth = judged
             .judgement
@@ -359,7 +355,7 @@ impl PointMeasurement<'_> {
             let collapsed = replications.iter().any(ReplicationRun::has_collapsed);
             let (converged, wanted) = match judged.verdict {
                 _ if collapsed || ended_by.is_some() => (false, Wanted::default()),
-                // Latencies of a saturated run depend on its length, so a longer run adds no knowledge.
+                // Do not lengthen a saturated run: its latencies grow with its length, so they would mean no more.
                 Verdict::Saturated => (false, Wanted::default()),
                 _ => self.progress_of(&recorders, &judged),
             };
@@ -382,9 +378,9 @@ impl PointMeasurement<'_> {
         }
     }
 
-    /// Run a replication of length `length` to the earliest time at which measuring may begin. MSER-5 finds
-    /// the end of the warm-up for each measure afterwards; the use of channels is counted after the first
-    /// quarter of the run up to the first interim evaluation.
+    /// Run a replication up to the start of its measurement, as `stop.warmup` defines it. For MSER-5, this is the end
+    /// of the first quarter of the run up to the first interim evaluation; from then on, the use of channels is
+    /// counted. MSER-5 finds the end of the warm-up for each measure afterwards.
     fn warm_up(&self, replication: &mut Replication, length: Length) -> Result<(), Halt> {
         let progress = self.shared.progress;
         let at_least = |messages, demands, cycles| Length::AtLeast {
@@ -397,7 +393,7 @@ impl PointMeasurement<'_> {
             (Warmup::None, _) => replication.mark(),
             (Warmup::Fixed { messages }, Length::Until(end)) => {
                 replication.run_to(Length::Within { messages, end }, progress)?;
-                // A network that has collapsed delivers nothing more, however long it runs.
+                // Do not report a network that has collapsed: it delivers nothing more, however long it runs.
                 if replication.cycles() >= end && !replication.has_collapsed() {
                     return Err(Halt::AllWarmUp { messages });
                 }
@@ -476,18 +472,18 @@ impl PointMeasurement<'_> {
     }
 }
 
-/// Factors by which to lengthen a run whose results do not suffice; a factor is `None` if that result
-/// suffices.
+/// Factors by which to lengthen a run for two results, each `None` if this result suffices already.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Wanted {
-    /// Factor by which to lengthen the run until the means have the required precision.
+    /// Factor by which a run must become longer so that the means have the required precision; `None` if it need not.
     measures: Option<f64>,
-    /// Factor by which to lengthen the run until the verdict on saturation is decided.
+    /// Factor by which a run must become longer so that the verdict on saturation can be decided; `None` if it need
+    /// not.
     verdict: Option<f64>,
 }
 
-/// Return the minimum factor by which a run of `reached` messages grows up to the next interim evaluation.
-/// With it, the remaining evaluations can still reach `max` messages, as no step may exceed [`LENGTHEN_MAX`].
+/// Return the minimum factor by which a run of `reached` messages must grow before its next interim evaluation, so that
+/// the remaining evaluations can still reach `max` messages. No step may exceed [`LENGTHEN_MAX`].
 fn least_step(reached: u64, max: u64, looks_left: u32) -> f64 {
     let left = max as f64 / reached.max(1) as f64;
     let steps_after = i32::try_from(looks_left.saturating_sub(1)).unwrap_or(i32::MAX);
@@ -498,10 +494,9 @@ fn least_step(reached: u64, max: u64, looks_left: u32) -> f64 {
 #[derive(Debug, Clone)]
 pub(crate) struct Judged {
     pub verdict: Verdict,
-    /// Number of the flow (group of demands) that decides the verdict on saturation.
+    /// Number of the flow (group of demands) whose test decided the verdict on saturation.
     pub flow: usize,
-    /// Result of the test for saturation on the flow that decides the verdict; `None` if it had too few
-    /// demands.
+    /// Result of the test for saturation of the flow that decided the verdict; `None` if it had too few demands.
     pub judgement: Option<Judgement>,
     /// Whether the run served all demands of the flows without a steady state, whose demands arrive only
     /// once. `None` if no such flow exists or another flow is saturated.
@@ -509,7 +504,8 @@ pub(crate) struct Judged {
 }
 
 impl Judged {
-    /// Return the severity of the verdict for sorting: first the verdict, then the growth of the backlog.
+    /// Return a rank for sorting, in which the most severe verdict is the highest. Equal verdicts rank by the growth of
+    /// the backlog.
     fn rank(&self) -> (u8, f64) {
         let severity = match self.verdict {
             Verdict::Stable => 0,
@@ -519,15 +515,15 @@ impl Judged {
         (severity, self.growth())
     }
 
-    /// Return the growth of the backlog per offered demand; 0 if there were too few demands for the test.
+    /// Return by how much the backlog grows per offered demand; 0 if there were too few demands for the test.
     pub fn growth(&self) -> f64 {
         self.judgement.map_or(0.0, |j| j.growth.mean)
     }
 }
 
-/// Return the verdict on saturation of a point: saturated if one flow of demands is, stable if all flows are.
-/// Several flows share the error rate, because each can be wrong about saturation. Flows with a single period
-/// in the run are not tested; they count by whether that period was served.
+/// Return the verdict on saturation of a point: saturated if one flow of demands is, stable if all flows are. The error
+/// rate of the test is divided among the flows. A flow with a single period in the run is not tested; its verdict is
+/// whether that period was served.
 fn judge(subject: &dyn Subject, replications: &[&Recorders], test: &SaturationTest) -> Judged {
     let offered = |flow: usize| -> u64 {
         let counts = replications.iter().map(|recorders| &recorders.flows[flow]);

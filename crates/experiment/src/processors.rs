@@ -10,8 +10,8 @@ pub fn processors() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// Return the number of threads of a run for which `wanted` were requested. 0 means one per processor. The
-/// number is at most that of the processors, because more threads would only use memory.
+/// Return the number of threads of a run: `wanted`, or one per processor if `wanted` is 0. It is at most the number of
+/// processors, because more threads would only use memory.
 pub(crate) fn threads(wanted: usize) -> usize {
     match wanted {
         0 => processors(),
@@ -23,6 +23,7 @@ pub(crate) fn threads(wanted: usize) -> usize {
 mod tests {
     use super::{processors, threads};
 
+    /// Checks that a run has at least one thread and at most one per processor, for any requested number.
     #[test]
     fn a_run_has_at_least_one_thread_and_at_most_one_per_processor() {
         assert!(processors() >= 1);

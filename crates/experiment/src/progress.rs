@@ -12,14 +12,14 @@ pub struct Progress {
     started: AtomicBool,
     /// Number of finished points and searches.
     done: AtomicU64,
-    /// Number of all points and searches.
+    /// Number of all points and searches of the run.
     total: AtomicU64,
     /// Number of points and searches that other processes compute now.
     elsewhere: AtomicU64,
-    /// Whether a caller has cancelled the run.
+    /// Whether a caller has requested that the run stop.
     cancelled: AtomicBool,
-    /// Whether all running work should end, because the run is cancelled or has failed. This flag is separate
-    /// from the counts because every event reads it.
+    /// Whether all work of the run should stop, because the run is cancelled or has failed. It is a flag of its own,
+    /// apart from the counts, because it is read at every event.
     stop: Arc<AtomicBool>,
 }
 
@@ -29,12 +29,12 @@ impl Progress {
         self.messages.load(Ordering::Relaxed)
     }
 
-    /// Return whether the first point or search has started. Its machine is built by that time.
+    /// Return whether the first point or search has started, which implies that its machine has been built.
     pub fn has_started(&self) -> bool {
         self.started.load(Ordering::Relaxed)
     }
 
-    /// Return the number of finished points and searches, and their total number.
+    /// Return the number of finished points and searches, and the number of all of them.
     pub fn jobs(&self) -> (u64, u64) {
         (
             self.done.load(Ordering::Relaxed),
@@ -42,7 +42,7 @@ impl Progress {
         )
     }
 
-    /// Return the number of points and searches that other processes compute now.
+    /// Return the number of points and searches that other processes are computing.
     pub fn elsewhere(&self) -> u64 {
         self.elsewhere.load(Ordering::Relaxed)
     }
@@ -58,22 +58,22 @@ impl Progress {
         self.cancelled.load(Ordering::Relaxed)
     }
 
-    /// Request the end of all running work, because the run can no longer succeed.
+    /// Request that all work of the run stop, because the run can no longer succeed.
     pub(crate) fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Return whether all running work should end.
+    /// Return whether all work of the run should stop.
     pub(crate) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Return the flag behind [`Progress::is_stopped`], for code that reads it at every event.
+    /// Return the flag whose value [`Progress::is_stopped`] returns, for code that reads it at every event.
     pub(crate) fn stop_flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.stop)
     }
 
-    /// Add `count` to the number of delivered messages.
+    /// Add `count` to the number of messages delivered so far in the run.
     pub(crate) fn add_messages(&self, count: u64) {
         self.messages.fetch_add(count, Ordering::Relaxed);
     }
@@ -88,13 +88,13 @@ impl Progress {
         self.total.store(total, Ordering::Relaxed);
     }
 
-    /// Set the number of points and searches that other processes compute now.
+    /// Set the number of points and searches that other processes are computing.
     pub(crate) fn set_elsewhere(&self, count: u64) {
         self.elsewhere.store(count, Ordering::Relaxed);
     }
 
-    /// Subtract one from the points and searches that other processes compute, because one is finished or
-    /// this process computes it.
+    /// Subtract one from the number of points and searches that other processes compute: it is finished, or this
+    /// process computes it.
     pub(crate) fn drop_elsewhere(&self) {
         self.elsewhere.fetch_sub(1, Ordering::Relaxed);
     }
@@ -104,7 +104,7 @@ impl Progress {
         self.done.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Record that all points and searches are finished.
+    /// Record that all points and searches of the run are finished.
     pub(crate) fn set_all_done(&self) {
         let total = self.total.load(Ordering::Relaxed);
         self.done.store(total, Ordering::Relaxed);

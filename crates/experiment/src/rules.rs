@@ -1,37 +1,38 @@
-//! Rules that decide how a point is measured and when its runs stop.
+//! Rules that decide how long the runs of a point are, and when they stop.
 
 use isthmus_scenario::{Measure, Stop, StopRule, Verdict, Warmup};
 use isthmus_statistics::{SaturationTest, WarmUp};
 use isthmus_units::Time;
 
-/// Maximum number of interim evaluations (judgements of the results so far) at one point, each after a longer
-/// run. Together they have the accepted error rate of a verdict.
+/// Maximum number of looks at one point: interim evaluations of its results, each after a longer run. All of them
+/// together have the accepted error rate of a verdict.
 const LOOKS: u32 = 8;
 
-/// Rules of the scenario, or of its `--quick` form, that decide how a point is measured.
+/// Rules that decide how a point is measured: those of the scenario, or the shorter ones of `--quick`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Rules {
     /// Stopping rules of the scenario.
     pub stop: Stop,
-    /// Quantities that the scenario requests to measure.
+    /// Quantities that the scenario requests, and how they are reported.
     pub measure: Measure,
-    /// Parameters of the test for saturation.
+    /// Parameters of the test that decides whether a point is saturated.
     pub verdict: Verdict,
     /// Minimum number of periods of a periodic process, such as a checkpoint, in a run with a fixed number of
     /// messages.
     pub periods_min: u64,
-    /// Factor by which a search multiplies the message limit of a run, if it cannot narrow the saturation
-    /// load enough with the normal limit.
+    /// Factor by which the message limit of a run grows if a search cannot find the saturation load precisely enough
+    /// with the normal limit.
     pub patience: u64,
     /// Factor by which the message limit of a run is multiplied for the verdict on a point, if the verdict is
     /// undecided at the limit for the measures.
     pub decisive: u64,
-    /// Original length, in messages or in ps, of a run of fixed length that `--quick` has shortened.
+    /// Original length, in messages or in ps, of a run of fixed length that `--quick` has shortened; `None` for other
+    /// runs.
     pub in_full: Option<u64>,
 }
 
-/// Maximum number of interim evaluations of a run of fixed length that `--quick` has shortened. The last one
-/// is at the original length.
+/// Maximum number of interim evaluations of a run of fixed length that `--quick` has shortened. The last evaluation
+/// takes place at the original length.
 const QUICK_LOOKS: u32 = 4;
 
 /// Value of [`Rules::patience`], the factor by which a search lengthens undecided runs, without `--quick`.
@@ -77,8 +78,8 @@ impl Rules {
         self
     }
 
-    /// Return the rules for the loads at which a search has no verdict yet: runs may be longer by the factor
-    /// `patience`. Return `None` if runs have a fixed length.
+    /// Return the rules for a search whose verdict at a load is still open: runs may be longer by the factor
+    /// `patience`. Return `None` if runs may not be lengthened.
     pub fn patient(&self) -> Option<Self> {
         let mut longer = self.clone();
         match &mut longer.stop.rule {
@@ -90,14 +91,14 @@ impl Rules {
         }
     }
 
-    /// Return the message limit for the verdict on a point whose message limit for measures is `max`.
+    /// Return the maximum number of messages of a run whose verdict on saturation is still open. `max` is the maximum
+    /// for the precision of the measures.
     pub fn messages_of_verdict(&self, max: u64) -> u64 {
         max.saturating_mul(self.decisive)
     }
 
-    /// Return the length of the run at each interim evaluation of its results, if its fixed length is
-    /// `first`. It is only that length, or a geometric series up to the original length if `--quick` has
-    /// shortened the run.
+    /// Return the lengths at which the results of a run of fixed length `first` are evaluated. This is only `first`
+    /// itself, unless `--quick` has shortened the run: then a geometric series leads to the original length.
     pub fn lengths(&self, first: u64) -> Vec<u64> {
         let (looks, longer) = match self.in_full {
             Some(full) if full > first => (QUICK_LOOKS, full as f64 / first as f64),
@@ -110,7 +111,7 @@ impl Rules {
         (0..looks).map(length).collect()
     }
 
-    /// Return the maximum number of interim evaluations of the results of a point.
+    /// Return the maximum number of looks at a point: interim evaluations that decide whether its simulation stops.
     pub fn looks(&self) -> u32 {
         match self.stop.rule {
             StopRule::Fixed { messages } => self.lengths(messages).len() as u32,
@@ -119,8 +120,8 @@ impl Rules {
         }
     }
 
-    /// Return the names of the measures in the stopping rule, and the half-width that their confidence
-    /// intervals must have, relative to the mean. There are no names for runs of fixed length.
+    /// Return the names of the measures in the stopping rule, and the half-width relative to the mean that their
+    /// confidence intervals must reach. For runs of fixed length, there are no names and the half-width is infinite.
     pub fn targets(&self) -> (&[String], f64) {
         match &self.stop.rule {
             StopRule::Fixed { .. } | StopRule::FixedTime { .. } => (&[], f64::INFINITY),
@@ -128,7 +129,7 @@ impl Rules {
         }
     }
 
-    /// Return the statistical test that decides the verdict on a point.
+    /// Return the statistical test for the verdict on saturation of a point.
     pub fn test(&self) -> SaturationTest {
         SaturationTest {
             threshold: self.verdict.growth,
@@ -161,11 +162,12 @@ fn shortened(time: Time, period: Time) -> Time {
 mod tests {
     use super::*;
 
+    /// Checks that a run that `--quick` shortens keeps five periods of the workload, or its whole time if that is less.
     #[test]
     fn a_shortened_run_has_five_periods_or_all_if_there_are_fewer() {
         let ms = |ms: u64| Time::from_us(1_000 * ms);
         assert_eq!(shortened(ms(100), Time::ZERO), ms(10));
-        // A tenth of 100 ms is only one period of 10 ms, but the minimum is five periods.
+        // A tenth of 100 ms has only one period of 10 ms. The result is the minimum of five periods.
         assert_eq!(shortened(ms(100), ms(10)), ms(50));
         assert_eq!(shortened(ms(2_510), ms(10)), ms(260));
         assert_eq!(shortened(ms(30), ms(10)), ms(30));

@@ -1,4 +1,4 @@
-//! Use of the parts of a machine, such as links and disks, and the part that limits the machine.
+//! How much the parts of a machine, such as links and disks, are used, and which part limits the machine.
 
 use crate::overlay::Overlay;
 use crate::result::{Bottleneck, ChannelUse};
@@ -12,16 +12,16 @@ const BOTTLENECK_OCCUPANCY_MIN: f64 = 0.9;
 pub struct Uses {
     /// One row for the mean of each kind of part, then, if requested, one row for each part.
     pub rows: Vec<ChannelUse>,
-    /// The part that limits the machine.
+    /// The part whose capacity limits the machine; `None` if nothing was used.
     pub bottleneck: Option<Bottleneck>,
 }
 
 /// Use of one part of a machine, such as a link or a disk, over all replications.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Part {
-    /// Kind of the part, as in [`ChannelUse::kind`].
+    /// Kind of the part in words, as in [`ChannelUse::kind`].
     pub kind: String,
-    /// Number of the node where the part is; for a link, of the node where the link begins.
+    /// Number of the node at which the part is. If the part is a link, this is the node at its start.
     pub from: u32,
     /// Number of the node where the part ends, if it connects two nodes.
     pub to: Option<u32>,
@@ -36,7 +36,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// Return the row of the result that describes the use of this part.
+    /// Return the row of the result that describes this part: its kind, its ends and its utilisation.
     fn row(&self) -> ChannelUse {
         ChannelUse {
             kind: self.kind.clone(),
@@ -56,8 +56,8 @@ impl Part {
         self.from == node || self.to == Some(node)
     }
 
-    /// Return the description of this part as the bottleneck of the machine. `holder` is the unit of data
-    /// that occupies it, such as `packet`; `server` is the number of its I/O server, if any.
+    /// Describe this part as the bottleneck of the machine. `holder` names the unit of data that occupies it, such as
+    /// `packet`; `server` is the number of its I/O server, if it belongs to one.
     pub fn bottleneck(&self, holder: &str, server: Option<u32>) -> Bottleneck {
         Bottleneck {
             kind: self.kind.clone(),
@@ -72,7 +72,7 @@ impl Part {
     }
 }
 
-/// Return the mean time for which one message occupies one of these parts, in us.
+/// Return the mean time for which a message occupies one of these parts, in us; `None` without messages.
 fn mean_held<'a>(parts: impl IntoIterator<Item = &'a Part>) -> Option<f64> {
     let held = parts.into_iter().map(|part| part.held);
     let (time, times) = held.flatten().fold((0.0, 0.0), |sum, (time, times)| {
@@ -81,8 +81,8 @@ fn mean_held<'a>(parts: impl IntoIterator<Item = &'a Part>) -> Option<f64> {
     (times > 0.0).then(|| time / times)
 }
 
-/// Return the bottleneck: among the parts that are occupied for about the longest time, the one that carries
-/// most. The other parts are occupied by messages that wait for it.
+/// Return the bottleneck; `None` if no part is used. Among the parts whose occupancy is about the highest, it is the
+/// one that carries most. The other parts are occupied by messages that wait for it.
 pub fn find_bottleneck<'a>(parts: impl IntoIterator<Item = &'a Part> + Clone) -> Option<&'a Part> {
     let busiest = parts.clone().into_iter().map(|part| part.busy);
     let least = BOTTLENECK_OCCUPANCY_MIN * busiest.fold(0.0, f64::max);
@@ -138,7 +138,7 @@ pub fn rows(parts: &[Part], overlay: &Overlay, listed: bool) -> Vec<ChannelUse> 
 mod tests {
     use super::*;
 
-    /// Return a part that 20 messages occupied for 100 us times `busy`.
+    /// Return a part of a machine at node `from`, which 20 messages occupied for `busy` times 100 us in total.
     fn part(kind: &str, from: u32, utilisation: f64, busy: f64) -> Part {
         Part {
             kind: kind.to_owned(),
@@ -151,9 +151,12 @@ mod tests {
         }
     }
 
+    /// Checks that the bottleneck is the part that carries most among the parts that are occupied for about the longest
+    /// time.
     #[test]
     fn the_busiest_part_is_the_bottleneck() {
-        // The link is the bottleneck: messages that wait for it occupy the injection channel all the time.
+        // The expected bottleneck is the link. The injection channel is occupied longer, but by messages that wait for
+        // the link.
         let parts = [
             part("inject", 0, 0.2, 0.99),
             part("link", 0, 0.95, 0.97),
@@ -171,6 +174,7 @@ mod tests {
         assert_eq!(find_bottleneck(&[part("link", 0, 0.0, 0.0)]), None);
     }
 
+    /// Checks that the rows contain the mean and the highest use of each kind of part.
     #[test]
     fn each_kind_of_part_has_a_row_with_its_mean_and_highest_use() {
         let parts = [
@@ -183,7 +187,8 @@ mod tests {
         let a = &rows[0];
         assert!((a.utilisation - 0.3).abs() < 1e-12 && (a.busy - 0.6).abs() < 1e-12);
         assert_eq!((a.highest, a.busiest), (Some(0.4), Some(0.8)));
-        // The two parts of kind `a` were occupied for 40 and 80 us, each by 20 messages: 3 us per message.
+        // Each of the two parts of kind `a` was occupied by 20 messages, for 40 and 80 us in total. This makes 3 us per
+        // message.
         assert_eq!(a.held_us, Some(3.0));
     }
 }

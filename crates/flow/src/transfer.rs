@@ -1,4 +1,4 @@
-//! Transfers, and reports on them.
+//! Transfers of bytes over links, and the reports of the engine on them.
 
 use crate::rate::Rate;
 use isthmus_kernel::Cycles;
@@ -11,7 +11,7 @@ pub struct Transfer<'a, T> {
     /// The links of the path, in any order, none twice. Without links, only the maximum rate limits
     /// the transfer.
     pub path: &'a [u32],
-    /// Ticks from the begin of the transfer until its bytes start to move.
+    /// Ticks from the start of the transfer until its bytes start to move.
     pub latency: Cycles,
     /// The maximum rate of the transfer, if there is one.
     pub rate_max: Option<Rate>,
@@ -21,7 +21,7 @@ pub struct Transfer<'a, T> {
     pub tag: T,
 }
 
-/// Report on a transfer that has ended.
+/// A transfer that has ended, as the engine reports it to the handler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delivered<T> {
     /// Number of the transfer. Transfers are numbered in the order in which they begin.
@@ -34,11 +34,11 @@ pub struct Delivered<T> {
     pub generated: Cycles,
     /// Time at which the transfer started to move, after its latency.
     pub moved: Cycles,
-    /// The tick by which all bytes had moved, which is the time of this report.
+    /// The tick by which all bytes of the transfer had moved; it is also the time of this report.
     pub arrived: Cycles,
 }
 
-/// A transfer that moves at present, and its rate.
+/// A transfer that is in progress, with its present rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moving<'e, T> {
     /// Number of the transfer. Transfers are numbered in the order in which they begin.
@@ -48,6 +48,6 @@ pub struct Moving<'e, T> {
     /// The rate of the transfer, including the reservation. `None`: the transfer waits, because its
     /// links have no capacity left.
     pub rate: Option<Rate>,
-    /// The links of the path of the transfer.
+    /// Numbers of the links that the transfer crosses.
     pub path: &'e [u32],
 }

@@ -15,25 +15,26 @@ use std::time::Duration;
 const ADUS: u64 = 6;
 /// Size of an application data unit (ADU) of the stream in bytes.
 const ADU: u64 = 5000;
-/// Size of a transfer unit (TU) of the stream in bytes.
+/// Size of a transfer unit (TU) of the stream under test in bytes.
 const TU: u64 = 2000;
 /// Receive window of the connection in bytes.
 const WINDOW: u64 = 16 << 10;
 /// The link of the rank that sends, and the link of the rank that receives.
 const LINKS: [LinkId; 2] = [LinkId(1), LinkId(2)];
 
-/// A rank's end of a link, which sends or receives over sockets that are cut and replaced.
+/// A rank's end of a link, whose sockets are cut and replaced during the test.
 struct Rank {
     link: LinkId,
     kept: Unconfirmed,
     socket: Option<End>,
     nth: u32,
     received: u64,
-    /// Whether the rank's last request to reconnect claimed fewer bytes than the rank has received.
+    /// Whether the rank's last request to reconnect stated fewer bytes than the rank had received.
     underreported: bool,
 }
 
-/// The tested driver (a stream manager with its sockets), both ranks, and the state of the transfer.
+/// The state of the fuzz test: the driver (a stream manager with its sockets), a sending and a receiving rank, and the
+/// progress of the transfer.
 struct World {
     driver: Driver,
     ranks: [Rank; 2],
@@ -45,20 +46,20 @@ struct World {
     /// The application data unit (ADU), and the byte in it, that the receiving rank expects next.
     next: (u64, u64),
     ended: bool,
-    /// Replaced sockets of links, which the ranks still write to.
+    /// Sockets of links that were replaced by newer ones, to which the ranks still write.
     old: Vec<End>,
     /// Whether a wrong request has made the link lose data.
     lost: bool,
 }
 
-/// Returns the data format of a stream over one link.
+/// Returns the data format of a stream that uses one link.
 fn format(link: LinkId) -> Format {
     let mut format = Format::fixed(ADU, TU, &[link]);
     format.packet_bytes = TU;
     format
 }
 
-/// Returns the frames of all application data units (ADUs), as the sending rank writes them.
+/// Returns the bytes that the sending rank must write: the frames of all application data units (ADUs).
 fn script(stream: StreamId) -> Vec<u8> {
     let format = format(LINKS[0]);
     let mut all = Vec::new();
@@ -75,7 +76,7 @@ fn script(stream: StreamId) -> Vec<u8> {
 }
 
 impl World {
-    /// Creates the driver, both links and a stream in each direction.
+    /// Creates the state before the first action: the driver, both links, and a stream in each direction.
     fn new() -> Self {
         let (mut driver, app) = driver();
         let (one, two) = UnixStream::pair().expect("a pair of sockets");
@@ -118,7 +119,8 @@ impl World {
         }
     }
 
-    /// Reconnects a link with correct numbers. With `with_socket`, the link also gets its socket.
+    /// Reconnects the link of rank number `at` with correct numbers. With `with_socket`, the link also gets its new
+    /// socket.
     fn renew(&mut self, at: usize, with_socket: bool) {
         let rank = &mut self.ranks[at];
         rank.nth += 1;
@@ -144,12 +146,13 @@ impl World {
         rank.socket = Some(end);
     }
 
-    /// Sends a random request to reconnect a link, and checks that only a possible one is accepted.
+    /// Sends the driver a random request to reconnect the link of rank number `at`, which is wrong in some respect.
+    /// Checks that it is accepted only if its numbers are possible.
     fn odd(&mut self, at: usize, draw: &mut Draw) {
         let rank = &self.ranks[at];
         let (nth, received) = (draw.number() as u32 >> 8, draw.number());
-        // A number of bytes below `received` would repeat bytes, and a greater one would lose
-        // bytes.
+        // Do nothing if the random number is the correct one, as the request must be wrong. (With a lower number bytes
+        // would be repeated, with a higher one bytes would be lost.)
         if received == rank.received {
             return;
         }
@@ -160,8 +163,7 @@ impl World {
                     at == 1,
                     "nothing was written to the first rank but byte 0 is next"
                 );
-                // The rank reconnects later with the correct number, which remains possible after a
-                // lower one.
+                // Remember the wrong number as used. The rank reconnects later with a correct, higher one.
                 self.ranks[at].nth = nth;
                 self.ranks[at].underreported = true;
                 self.lost |= received > self.ranks[at].received;
@@ -182,7 +184,7 @@ impl World {
         rank.kept.mark_written(socket.write_some(&pending));
     }
 
-    /// Makes the receiving rank read its socket, and checks the frames.
+    /// Makes the receiving rank read the available bytes of its socket, and checks the frames in them.
     fn read(&mut self) {
         let rank = &mut self.ranks[1];
         let Some(socket) = &mut rank.socket else {
@@ -213,7 +215,8 @@ impl World {
         }
     }
 
-    /// Performs a random action of a rank or the network.
+    /// Performs the random action that `draw` selects: a rank writes, reads or reconnects, or the network cuts a
+    /// socket.
     fn act(&mut self, draw: &mut Draw) {
         let (what, at) = (draw.byte() % 20, draw.below(2));
         match what {
@@ -245,12 +248,12 @@ impl World {
     }
 }
 
-/// Returns one end of a pair of sockets, whose other end is closed.
+/// Returns a Unix socket whose peer socket is already closed.
 fn pair() -> UnixStream {
     UnixStream::pair().expect("a pair of sockets").0
 }
 
-/// Runs ranks and sockets with the random actions that `data` selects.
+/// Runs two ranks and the sockets of their links, with the actions that the random bytes `data` select.
 pub fn lasting(data: &[u8]) {
     let mut draw = Draw::new(data);
     let mut world = World::new();
@@ -267,7 +270,7 @@ pub fn lasting(data: &[u8]) {
         turn(&mut world.driver, 8);
         return;
     }
-    // After any cuts, all data must arrive at the end, once and in order.
+    // Reconnect both ranks. All data must now arrive, once and in order, even after cuts.
     world.old.clear();
     for at in 0..2 {
         world.renew(at, true);
@@ -278,7 +281,8 @@ pub fn lasting(data: &[u8]) {
         world.read();
         let [sends, receives] = &mut world.ranks;
         let reached = sends.kept.highest_written();
-        // The driver would confirm all bytes that it has read.
+        // Stop when no byte waits to be written, the sender accepts the confirmation of all written bytes, and the
+        // stream has ended.
         if !sends.kept.is_pending() && sends.kept.confirm(reached).is_ok() && world.ended {
             break;
         }

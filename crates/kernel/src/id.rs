@@ -1,4 +1,4 @@
-//! Typed numbers (ids) of entities such as lanes, and tables indexed by them.
+//! Typed numbers (ids) of entities such as lanes, and tables that are indexed by them.
 
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
@@ -12,10 +12,10 @@ pub trait Id: Copy {
     /// Return the id with this number.
     fn new(number: u32) -> Self;
 
-    /// Return the number of the entity.
+    /// Return the number that this id contains.
     fn number(self) -> u32;
 
-    /// Return the number of the entity as an index of an array.
+    /// Return the number of this id, for use as an index of an array.
     #[inline]
     fn index(self) -> usize {
         self.number() as usize
@@ -47,11 +47,13 @@ macro_rules! id {
         impl $crate::Id for $Name {
             const NONE: Self = Self(u32::MAX);
 
+            /// Return the id with this number.
             #[inline]
             fn new(number: u32) -> Self {
                 Self(number)
             }
 
+            /// Return the number from which the id was made.
             #[inline]
             fn number(self) -> u32 {
                 self.0
@@ -80,7 +82,7 @@ pub struct Table<I, V> {
 }
 
 impl<I: Id, V> Table<I, V> {
-    /// Return a table with `count` entries, all equal to `value`.
+    /// Return a table of `count` values, each a copy of `value`.
     pub fn of(count: usize, value: V) -> Self
     where
         V: Clone,
@@ -107,7 +109,7 @@ impl<I: Id, V> Table<I, V> {
         &self.values
     }
 
-    /// Return all values for changes, ordered by the ids of their entities.
+    /// Return all values of the table, which the caller may change, in the order of their ids.
     #[inline]
     pub fn values_mut(&mut self) -> &mut [V] {
         &mut self.values
@@ -115,6 +117,7 @@ impl<I: Id, V> Table<I, V> {
 }
 
 impl<I, V> From<Vec<V>> for Table<I, V> {
+    /// Convert values into a table in which the value at position n belongs to id n.
     fn from(values: Vec<V>) -> Self {
         Self {
             values,
@@ -124,14 +127,17 @@ impl<I, V> From<Vec<V>> for Table<I, V> {
 }
 
 impl<I, V> FromIterator<V> for Table<I, V> {
+    /// Collect values into a table in which the value at position n belongs to id n.
     fn from_iter<T: IntoIterator<Item = V>>(values: T) -> Self {
         Self::from(Vec::from_iter(values))
     }
 }
 
 impl<I: Id, V> Index<I> for Table<I, V> {
+    /// Type of the entries.
     type Output = V;
 
+    /// Return the value of the entity `id`.
     #[inline]
     fn index(&self, id: I) -> &V {
         &self.values[id.index()]
@@ -139,6 +145,7 @@ impl<I: Id, V> Index<I> for Table<I, V> {
 }
 
 impl<I: Id, V> IndexMut<I> for Table<I, V> {
+    /// Return the value of the entity `id`, which the caller may change.
     #[inline]
     fn index_mut(&mut self, id: I) -> &mut V {
         &mut self.values[id.index()]

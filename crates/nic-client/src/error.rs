@@ -1,4 +1,5 @@
-//! Errors of the client. Each is one line with the problem, its location and the remedy.
+//! Errors of a client of the daemon. Each is a line of text: the problem, where it occurred, and
+//! the remedy.
 
 use isthmus_nic_protocol::{Refusal, RefusalKind};
 use isthmus_wire::Expired;
@@ -13,7 +14,7 @@ pub enum Error {
     /// The daemon cannot be reached at this address, for this reason.
     #[error("no daemon can be reached at {0}: {1}")]
     Unreachable(String, String),
-    /// The daemon refused the request.
+    /// The daemon refused the request; [`Refusal`] has the reason.
     #[error("{}", .0.text)]
     Refused(Refusal),
     /// The daemon is gone, or the session was closed: the address, and the reason.
@@ -22,10 +23,10 @@ pub enum Error {
     /// The session belongs to the parent process, which has this process ID.
     #[error("this session is of process {0}; in a child use join(address, ticket)")]
     OtherProcess(u32),
-    /// The timeout has passed: the operation, and the reason why it waits.
+    /// The timeout has passed; the text names the operation, and the reason why it waits.
     #[error("{0}")]
     TimedOut(String),
-    /// The caller interrupted the wait.
+    /// The caller has interrupted the wait, for example by Ctrl-C.
     #[error("interrupted")]
     Interrupted,
     /// A link cannot be used: its number, and the reason.
@@ -43,11 +44,11 @@ pub enum Error {
     Garbled(String),
 }
 
-/// A value, or an error of the client.
+/// Result of a call of the client.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// Return whether the daemon refused the request for a reason of this kind.
+    /// Return whether the daemon refused the request, and its reason is of this kind.
     #[must_use]
     pub fn is_refused(&self, kind: RefusalKind) -> bool {
         matches!(self, Self::Refused(refusal) if refusal.kind == kind)
@@ -65,7 +66,8 @@ impl From<isthmus_wire::Error> for Error {
 }
 
 impl From<Expired> for Error {
-    /// Convert the end of a wait: the timeout has passed, or the caller interrupted it.
+    /// Convert the reason for the end of a wait: the timeout has passed, or the caller has
+    /// interrupted it.
     fn from(expired: Expired) -> Self {
         match expired {
             Expired::TimedOut => Self::TimedOut(String::new()),
@@ -74,7 +76,8 @@ impl From<Expired> for Error {
     }
 }
 
-/// Add the description of the operation to a timeout error that has no description.
+/// Convert an error to one of the client. If it is a timeout without a description, add that of the
+/// operation, which `what` returns.
 pub(crate) fn describe(error: impl Into<Error>, what: impl FnOnce() -> String) -> Error {
     match error.into() {
         Error::TimedOut(said) if said.is_empty() => Error::TimedOut(what()),

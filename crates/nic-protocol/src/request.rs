@@ -1,4 +1,4 @@
-//! Requests of clients to the daemon.
+//! Requests that clients send to the daemon.
 
 pub use isthmus_stream::checksum::Checksum;
 pub use isthmus_stream::{Direction, Protocol};
@@ -15,14 +15,15 @@ pub struct RequestLine {
     pub request: Request,
 }
 
-/// Settings of a lasting link, which survives the loss of its socket.
+/// Settings of a lasting link, which continues to exist when its socket is lost.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lasting {
     /// The number of the session of the requesting process, from
     /// [`Answer::Welcome`](crate::Answer).
     pub session: u32,
-    /// A secret of 16 to 64 characters that the rank chooses. A client that sends it owns the link.
+    /// A secret of 16 to 64 characters that the rank chooses. The daemon treats a client that sends
+    /// this key as the owner of the link.
     pub key: String,
     /// Time for which the link may be without a socket, in nanoseconds; None selects the daemon's
     /// maximum.
@@ -41,7 +42,7 @@ pub struct Lasting {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Request {
-    /// Create an application. The first request of a session.
+    /// Create an application. This is the first request that a client sends in a session.
     Hello {
         /// The [`VERSION`](crate::VERSION) of the protocol that the client uses.
         version: u32,
@@ -59,7 +60,8 @@ pub enum Request {
         #[serde(default)]
         watch: bool,
     },
-    /// Join an existing application as a further process. The first request of a session.
+    /// Join an existing application as a further process. This is the first request that the
+    /// process sends in its session.
     Join {
         /// The [`VERSION`](crate::VERSION) of the protocol that the client uses.
         version: u32,
@@ -244,15 +246,15 @@ pub struct Format {
 pub enum Other {
     /// The number of an earlier stream.
     Stream(u32),
-    /// The index of a stream in the same submission.
+    /// The stream with this index in the list of streams that the same request submits.
     Here(usize),
 }
 
-/// The specification of a stream to register (paper, 5.2 and 5.3).
+/// The specification that a client submits for a stream (paper, 5.2 and 5.3).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// The number of the stream's connection.
+    /// The number of the connection over which the stream runs.
     pub connection: u32,
     /// The direction of the stream's data.
     pub direction: Direction,
@@ -271,7 +273,7 @@ pub struct Spec {
     /// Streams that must be done before this one starts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<Other>,
-    /// Streams that proceed in lock step with this one.
+    /// Streams that proceed in lock step with this one: none is ahead of the others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub in_step_with: Vec<Other>,
     /// Whether an application data unit (ADU) counts as finished for the streams in lock step when
@@ -312,7 +314,7 @@ pub enum Pixel {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Geometry {
-    /// Number of pixels in a line.
+    /// Number of pixels in a line of the frame.
     pub width: u32,
     /// Number of lines in a frame.
     pub height: u32,

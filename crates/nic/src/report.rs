@@ -9,21 +9,20 @@ use isthmus_stream::{
 };
 use isthmus_stream_net::{Driver, Event as NetEvent};
 
-/// Size in bytes of the part of an overview that is reserved for everything except streams and
+/// Bytes of an overview line (the daemon's status) that are reserved for everything but streams and
 /// connections.
 const OVERVIEW_RESERVE: usize = 128 << 10;
 
 impl State {
-    /// Return the application's own number of a link, for messages. The driver has another number
-    /// for it.
+    /// Return the number that the application itself uses for a link, for messages to it. The
+    /// driver's number `link` is another one.
     fn own_number(&self, link: LinkId) -> LinkId {
         self.links
             .get(&link)
             .map_or(link, |(_, number)| LinkId(*number))
     }
 
-    /// Return the text that describes why a stream waits, with the application's own numbers of
-    /// links.
+    /// Return a text on why a stream waits, in which links have the application's own numbers.
     fn describe_wait(&self, wait: Wait) -> String {
         if let Wait::NotOpen(id) = wait
             && let Some(waits) = self.accepting.get(&id)
@@ -59,12 +58,10 @@ impl State {
         own_number.to_string()
     }
 
-    /// Return the text that describes why a stream failed, with the application's own numbers of
-    /// links.
+    /// Return a text on why a stream failed, in which links have the application's own numbers.
     fn describe_reason(&self, reason: &Reason) -> String {
         match reason {
-            // Leave out the number of the link: the link is gone, and another one may have its
-            // number now.
+            // Omit the number of a link that no longer exists: another link may have it now.
             Reason::RankLost(link) if !self.links.contains_key(link) => {
                 "a rank is gone, and its link with it".into()
             }
@@ -149,8 +146,9 @@ pub(crate) fn connection(
     })
 }
 
-/// Return the status of all streams, connections and links of the applications that `of` selects.
-/// Entries that do not fit in a line are left out: ended streams first, the oldest of them first.
+/// Return the status of all streams, connections and links of the applications that `of` selects,
+/// for one line of the protocol. If the line would be too long, ended streams are left out, the
+/// oldest first, and then other entries.
 pub(crate) fn overview(
     hub: &Hub,
     state: &State,
@@ -221,13 +219,14 @@ pub(crate) fn overview(
     overview
 }
 
-/// Return the size in bytes of an item in the JSON line of an overview, the daemon's status.
+/// Return the number of bytes that an item takes in the JSON line of an overview (the daemon's
+/// status).
 fn size<T: serde::Serialize>(event: &T) -> usize {
     protocol::write(event).map_or(usize::MAX, |entry| entry.len())
 }
 
-/// Convert an event of the driver for clients. Returns the event and the application that it
-/// concerns; None for events that no client needs.
+/// Convert an event of the driver to a notice for clients, with the application that it concerns.
+/// Returns None for events of which clients are not notified.
 pub(crate) fn event(
     state: &State,
     driver: &Driver,
@@ -301,7 +300,8 @@ pub(crate) fn event(
     }
 }
 
-/// Convert an event of the manager for clients.
+/// Convert an event of the stream manager to a notice for clients, with the application that
+/// receives it. Return `None` if clients are not notified of the event.
 fn of_manager(state: &State, driver: &Driver, event: &Event) -> Option<(AppId, Notice)> {
     let app = match event {
         Event::Opened(connection)

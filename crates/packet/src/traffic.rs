@@ -3,7 +3,7 @@
 use crate::engine::{Lanes, Step};
 use isthmus_kernel::Cycles;
 
-/// The direction of a message's data.
+/// The direction in which a message moves data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// From the node that sends the message to the other node.
@@ -20,7 +20,7 @@ pub struct Message<T> {
     pub from: u32,
     /// The node to which the message or the request of the read is sent.
     pub to: u32,
-    /// Number of bytes of data. A message of 0 bytes is one packet without payload.
+    /// Number of data bytes. A message of 0 bytes is sent as one packet without data.
     pub bytes: u64,
     /// The direction of the data: a write or a read.
     pub kind: Kind,
@@ -30,20 +30,20 @@ pub struct Message<T> {
     pub tag: T,
 }
 
-/// Report to the handler on a message whose data has arrived completely.
+/// A message whose data has arrived completely, as the engine reports it to the handler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delivery<T> {
     /// The message that has arrived.
     pub message: Message<T>,
-    /// The time of generation for which the message was offered.
+    /// The time at which the message was to be generated, as the handler offered it.
     pub generated: Cycles,
     /// The time at which the first packet started on the link of `from`; for a read, the first
     /// packet is the request.
     pub injected: Cycles,
     /// The time at which the last byte arrived, which is the time of this report.
     pub arrived: Cycles,
-    /// The time at which node `from` knows of the delivery. For a write, all packets have been
-    /// acknowledged by then.
+    /// The time at which node `from` learns of the delivery. For a write, this is when all packets
+    /// have been acknowledged.
     pub completed: Cycles,
     /// Number of packets that carried the data.
     pub packets: u64,
@@ -58,10 +58,10 @@ pub struct Lane {
     pub channel: u32,
 }
 
-/// Report to the handler on a packet that has arrived at its destination.
+/// A packet that has arrived at its destination, as the engine reports it to the handler.
 #[derive(Debug, Clone, Copy)]
 pub struct PacketSeen<'a, T> {
-    /// The data that the handler attached to the packet's message.
+    /// The data that the handler has attached to the packet's message.
     pub tag: T,
     /// The node that sent the packet.
     pub from: u32,
@@ -77,7 +77,7 @@ pub struct PacketSeen<'a, T> {
     pub injected: Cycles,
     /// The time at which the tail of the packet arrived, which is the time of this report.
     pub arrived: Cycles,
-    /// The lanes (virtual channels) of the packet's route.
+    /// The lanes (virtual channels of links) that the packet has crossed.
     pub(crate) path: &'a [Step],
     pub(crate) lanes: Lanes,
 }
@@ -101,7 +101,7 @@ pub struct Offers<T> {
 }
 
 impl<T> Default for Offers<T> {
-    /// Creates an empty collection.
+    /// Creates a collection without messages and reminders.
     fn default() -> Self {
         Self {
             messages: Vec::new(),
@@ -111,7 +111,8 @@ impl<T> Default for Offers<T> {
 }
 
 impl<T> Offers<T> {
-    /// Schedules a message of any node for generation at `time`, now or later.
+    /// Schedules the generation of a message, at any node, at `time`, which must not be in the
+    /// past.
     #[inline]
     pub fn offer(&mut self, time: Cycles, message: Message<T>) {
         self.messages.push((time, message));
@@ -131,8 +132,8 @@ pub trait Handler {
     /// The type of the data that the handler attaches to messages and reminders.
     type Tag: Copy;
 
-    /// Handles the generation of a message. A handler can offer the next message of the node here.
-    /// Does nothing by default.
+    /// Receives the report that a message was generated, in reply to which a handler can offer the
+    /// next message of the node. Does nothing by default.
     #[inline]
     fn generated(
         &mut self,
@@ -142,8 +143,8 @@ pub trait Handler {
     ) {
     }
 
-    /// Handles the arrival of the request of a read at `message.to`. Returns the time at which the
-    /// data is ready to be sent, now or later. Now by default.
+    /// Handles the arrival of a read's request at node `message.to`. Returns the time at which the
+    /// data can be sent: `time` by default, or a later one.
     #[inline]
     fn requested(&mut self, time: Cycles, _message: &Message<Self::Tag>) -> Cycles {
         time

@@ -12,8 +12,8 @@ impl Section {
             .collect()
     }
 
-    /// Cut a range of elements out of the section, and append it to `pieces` as smaller sections.
-    /// Packed one after another, these equal that range of the message. `slowest_first` lists the
+    /// Cut a range of the section's elements out as smaller sections, and append these to `pieces`.
+    /// Packed one after another, they equal that range of the message. `slowest_first` lists the
     /// dimensions in the order of the message.
     fn piece(&self, range: Range<u64>, slowest_first: &[usize], pieces: &mut Vec<Self>) {
         let extents = self.extents();
@@ -74,7 +74,8 @@ pub fn piece_size(sections: &[Section], most: u64, first_is_fastest: bool) -> u6
     }
 }
 
-/// Return the numbers of the dimensions of a section, the slowest in the message first.
+/// Return the dimension numbers of a section, in the order from the one whose index changes slowest
+/// in the message to the fastest.
 fn slowest_first(section: &Section, first_is_fastest: bool) -> Vec<usize> {
     let dims = 0..section.dims.len();
     if first_is_fastest {
@@ -97,7 +98,7 @@ pub fn boxes_of_range(sizes: &[u64], range: Range<u64>) -> Vec<Vec<Range<u64>>> 
     found
 }
 
-/// Call `emit` with each box into which [`boxes_of_range`] divides a range, except empty ones.
+/// Call `emit` with each non-empty box of those into which [`boxes_of_range`] divides `range`.
 fn each_box(
     sizes: &[u64],
     range: Range<u64>,
@@ -144,9 +145,9 @@ fn select(families: &[Family], range: &Range<u64>) -> Vec<Family> {
     found
 }
 
-/// Append to `found` the indices of a family whose positions in the family are in `range`: indices
-/// of a partial group, of whole groups, and of another partial group. A partial group is divided
-/// into runs in the same way.
+/// Append to `found` those indices of a family whose positions in the family are in `range`. If the
+/// range starts or ends within a group of the family, that part of the group becomes a family of
+/// its own.
 fn select_in_family(family: &Family, range: Range<u64>, found: &mut Vec<Family>) {
     let group = family.len * family.inner.count;
     cut_evenly(range, group, |number, covered| {
@@ -181,25 +182,25 @@ fn select_in_family(family: &Family, range: Range<u64>, found: &mut Vec<Family>)
     });
 }
 
-/// Difference between an index of a run and the next one, in the array and in the memory of both
-/// ranks.
+/// Distance from an index to the next one if all indices are contiguous: 1 in the array and in the
+/// memory of both ranks.
 const ONE_INDEX: At = At {
     index: 1,
     from: 1,
     to: 1,
 };
 
-/// The intervals, in a sequence of equal intervals, that a range covers.
+/// The equal intervals that a range covers: several as a whole, or one in part.
 enum Covered {
-    /// The range covers this number of consecutive intervals completely.
+    /// This number of consecutive intervals, which the range covers completely.
     Whole(u64),
-    /// The range covers only these positions of a single interval.
+    /// Some positions of a single interval, which are all that the range covers.
     Part(Range<u64>),
 }
 
-/// Divide a range by the intervals of length `len` from 0 on. Call `emit` once for the whole
-/// intervals in the range, and once for each interval that is partly in it, with the number of the
-/// first interval.
+/// Divide a range at the multiples of `len` into intervals. Call `emit` once for all intervals that
+/// are wholly in the range, and once for each that is partly in it, with the number of the first
+/// interval.
 fn cut_evenly(range: Range<u64>, len: u64, mut emit: impl FnMut(u64, Covered)) {
     let (low, high) = (range.start / len, range.end / len);
     let (head, tail) = (range.start % len, range.end % len);
@@ -218,7 +219,7 @@ fn cut_evenly(range: Range<u64>, len: u64, mut emit: impl FnMut(u64, Covered)) {
     }
 }
 
-/// Create a repetition of `count` times with the distance `by`.
+/// Return the repetition of a step `by`, `count` times. A single step has no distance.
 fn steps(count: u64, by: At) -> Steps {
     match count {
         1 => Steps::ONCE,
@@ -226,7 +227,8 @@ fn steps(count: u64, by: At) -> Steps {
     }
 }
 
-/// Return the index and positions after `times` steps of `by`.
+/// Return the position (an index, and its places in the memory of both ranks) after `times` steps
+/// of `by` from `at`.
 fn advance(at: At, by: At, times: u64) -> At {
     At {
         index: at.index + by.index * times,

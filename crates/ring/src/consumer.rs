@@ -19,15 +19,16 @@ use std::time::Instant;
 /// [`Consumer::mark_ready`] for the readable ones.
 #[derive(Debug)]
 pub struct Consumer {
-    /// None only while the end is passed to another process or dropped.
+    /// The reader, dropped claims, socket and memory of this end. None only while the end is handed
+    /// to another process or dropped.
     parts: Option<Parts>,
 }
 
-/// The reader, dropped claims, socket and memory of a consumer.
+/// The contents of an open consumer: the reader, the dropped claims, the socket and the memory.
 #[derive(Debug)]
 struct Parts {
     reader: Reader<Arc<Mapping>>,
-    /// The pieces of the ring whose claims were dropped.
+    /// The pieces of the ring whose claims were dropped, but which are not released yet.
     back: Arc<DroppedClaims>,
     line: Line,
     memory: OwnedFd,
@@ -54,15 +55,16 @@ impl Consumer {
         Ok(Self { parts })
     }
 
-    /// Converts this end to handles, with which it is passed to another process. Data that is
-    /// unread or claimed stays in the ring.
+    /// Converts this end of the ring to handles, through which another process can take it over.
+    /// Data that is unread or claimed stays in the ring.
     pub fn into_handles(mut self) -> Handles {
         let parts = self.parts.take().expect("only dropped ends have no parts");
         parts.reader.mark_awake();
         Handles::new(parts.memory, parts.line.into_socket())
     }
 
-    /// Returns the parts of the consumer, which exist until the end is passed on or dropped.
+    /// Returns the parts of the consumer, which exist until the consumer is dropped or passed to
+    /// another process.
     fn parts(&mut self) -> &mut Parts {
         self.parts
             .as_mut()
@@ -93,8 +95,8 @@ impl Consumer {
         Ok((!over).then_some(there))
     }
 
-    /// Returns whether no more data will arrive than the last check found: the producer has closed
-    /// or is gone.
+    /// Returns whether the producer has closed the ring or is gone, so that no more data will
+    /// arrive than the last check found.
     pub fn is_over(&mut self) -> bool {
         let parts = self.parts();
         parts.reader.ended() || parts.line.gone()
@@ -148,8 +150,8 @@ impl Consumer {
         while read < bytes.len() {
             let rest = bytes.len() - read;
             let wanted = (rest.min(STEP) as u64).min(half);
-            // A consumer that must sleep waits for more bytes, so that it is not woken for each
-            // piece.
+            // The more bytes a sleeping consumer waits for, the less often it is woken: wait for
+            // all the rest, but at most half of the ring.
             let worth = (rest as u64).min(half);
             let there = parts.wait(wanted, worth, deadline);
             let there = there.map_err(|error| error.after(read))?;
@@ -222,8 +224,8 @@ impl Consumer {
         Ok(!parts.line.gone() && parts.reader.sleep(len)?)
     }
 
-    /// Handles a readable descriptor: consumes the wake-up, and checks whether the producer is
-    /// gone.
+    /// Must be called when the descriptor is readable: consumes the wake-up, and checks whether the
+    /// producer is gone.
     ///
     /// # Errors
     /// [`Error::System`].
@@ -241,7 +243,8 @@ impl Consumer {
 }
 
 impl Parts {
-    /// Releases the next `len` bytes of the ring to the producer, after the claims before them.
+    /// Releases the next `len` bytes of the ring to the producer, or later, when all claims before
+    /// them are dropped.
     fn release(&mut self, len: usize) {
         if len == 0 {
             return;
@@ -252,14 +255,15 @@ impl Parts {
             }
             return;
         }
-        // Claims before these bytes still exist, and the head of the ring must not pass claimed
-        // bytes.
+        // Keep these bytes in the ring until all earlier claims are dropped: the head of the ring
+        // must not pass claimed bytes.
         self.back.put(self.reader.cursor(), len as u64);
         self.reader.hold(len);
         self.settle();
     }
 
-    /// Releases the bytes at the head of the ring that no claim holds.
+    /// Releases to the producer the bytes at the head of the ring that have been read and are not
+    /// claimed.
     fn settle(&mut self) {
         if self.reader.held() == 0 {
             return;
@@ -270,10 +274,12 @@ impl Parts {
         }
     }
 
-    /// Returns the number of readable bytes. Fails if there are none and no producer is left.
+    /// Loads the producer's position, and returns the number of readable bytes. Fails if there are
+    /// none and no producer is left.
     fn refresh(&mut self) -> Result<u64, Error> {
         self.settle();
-        // Check for the end of the producer before its position is loaded, which is then final.
+        // Check whether the producer is gone before its position is loaded: then this position is
+        // the final one.
         let gone = self.line.gone();
         let there = self.reader.refresh()?;
         if there == 0 && gone && !self.reader.ended() {
@@ -315,7 +321,7 @@ impl Parts {
                 self.reader.mark_awake();
                 in_time?
             } else {
-                // Usually data is available now, but a misbehaving producer may cause wake-ups
+                // Check the deadline here, too: a misbehaving producer may cause endless wake-ups
                 // without data.
                 Instant::now() < deadline
             };
@@ -333,7 +339,7 @@ impl AsFd for Consumer {
 }
 
 impl Drop for Consumer {
-    /// Closes the reading end.
+    /// Closes the reading end, so that the producer gets an error on its next write.
     fn drop(&mut self) {
         if let Some(parts) = &mut self.parts
             && parts.reader.close()

@@ -28,8 +28,8 @@ pub enum FlowControl {
     GoBits,
 }
 
-/// Event from which the delay of a packet's change from one ring to another counts (rule 8 of the
-/// crate).
+/// Event from which the delay of a packet's change from one ring to another is counted (rule 8 of
+/// this crate).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum ChangeFrom {
@@ -50,7 +50,7 @@ pub struct Rules {
     /// Number of cycles of a packet's change to another ring: from the event `change_from` to the
     /// earliest cycle in which the header may leave on the next ring.
     pub ring_change: Cycles,
-    /// Event from which the delay of a packet's change to another ring counts.
+    /// The moment from which the delay of a packet's change to another ring counts.
     pub change_from: ChangeFrom,
     /// Maximum length of a send packet in symbols, without the idle after it. A bypass FIFO has
     /// room for a send of this length and the idle.

@@ -17,7 +17,7 @@ pub struct ReplicationMeans {
     pub means: Vec<f64>,
     /// Number of observations discarded in each replication.
     pub discarded: Vec<u64>,
-    /// Number of observations used in each replication.
+    /// Number of observations after the warm-up, in each replication.
     pub used: Vec<u64>,
     /// Means of equal sections of the replications, one replication after the other, or `None` if
     /// the sections do not pass the test of independence; see [`estimate`](Self::estimate).
@@ -25,14 +25,16 @@ pub struct ReplicationMeans {
     /// Whether the end of the warm-up was found. If not, half of each run is discarded, and the
     /// runs should be lengthened.
     pub warm_up_detected: bool,
-    /// Factor by which the means may scatter upwards more than they show. It is 1 if the runs are
-    /// long relative to the correlation time of their observations. It is infinite if the runs are
-    /// too short to tell, or if the end of the warm-up was not found. See [`Estimate::positive`].
+    /// Factor by which the upper arm of the confidence interval of the mean is lengthened, see
+    /// [`Estimate::positive`]. It is 1 if the runs are long relative to the correlation time of
+    /// their observations. It is infinite if the runs are too short to decide that, or if the end
+    /// of the warm-up was not found.
     pub stretch: f64,
 }
 
 impl ReplicationMeans {
-    /// Apply the warm-up rule to the replications of one measure.
+    /// Remove the warm-up of each replication of one measure by the rule `warm_up`, and compute the
+    /// means of the rest.
     ///
     /// # Errors
     /// [`Error::NothingAfterWarmUp`] if a replication is left empty, otherwise as
@@ -123,19 +125,19 @@ pub struct Summary {
     /// Mean of the measure with its interval over replications, in the unit of the observations,
     /// which cannot be negative: see [`Estimate::positive`].
     pub mean: Estimate,
-    /// Means and numbers of discarded observations by replication.
+    /// The mean and the number of discarded observations of each replication.
     pub replications: ReplicationMeans,
     /// The requested percentiles, in the order of the request.
     pub percentiles: Vec<PercentileEstimate>,
-    /// Distribution of the observations after the warm-up, of all replications together.
+    /// Distribution of all observations after the warm-up, over all replications.
     pub histogram: Histogram,
 }
 
 impl Summary {
-    /// Summarise the replications of one measure, which must be in a fixed order. Their means may
-    /// scatter upwards by `least_stretch` times as much as they show, or by more if the
-    /// replications turn out to be short. `least_stretch` is 1 for a known steady state. If it is
-    /// larger and the end of the warm-up was not detected, percentiles have no upper end.
+    /// Summarise the replications of one measure, which must be in a fixed order. `least_stretch` is
+    /// the least factor by which the upper arms of intervals are lengthened; the factor is larger if
+    /// the replications turn out to be short. `least_stretch` is 1 for a known steady state. If it
+    /// is larger and the end of the warm-up was not detected, percentiles have no upper end.
     ///
     /// # Errors
     /// Those of [`ReplicationMeans::new`], [`Estimate::from_samples`] and [`percentile_estimates`].
@@ -162,8 +164,7 @@ impl Summary {
         let steady = least_stretch <= 1.0;
         let mut percentiles = percentile_estimates(&histograms, percentiles, confidence, steady)?;
         if !steady && !means.warm_up_detected {
-            // Remove the upper ends: without a steady state, the distribution may still move
-            // upwards.
+            // Without a steady state, larger values may still follow: percentiles get no upper end.
             for percentile in &mut percentiles {
                 percentile.remove_upper_end();
             }
@@ -181,7 +182,8 @@ impl Summary {
 mod tests {
     use super::*;
 
-    /// Record 50 observations of 1000, then `level` and `level + 10` alternately.
+    /// Return a recorder of `count` observations: 50 of 1000, then `level` and `level + 10`
+    /// alternately.
     fn with_transient(count: u64, level: u64) -> Recorder {
         let mut recorder = Recorder::new();
         (0..count).for_each(|i| {
@@ -204,9 +206,8 @@ mod tests {
         assert!(summary.replications.warm_up_detected);
     }
 
-    /// Checks that percentiles have no upper end if the measure increases until the end of the run.
-    /// The values grow until the end, so no steady state shows. The upper end of a percentile
-    /// depends on whether a steady state is known to exist.
+    /// Checks that percentiles have no upper end if the values of a measure grow until the end of
+    /// the run: no steady state is visible. If a steady state is known to exist, they have one.
     #[test]
     fn percentiles_of_a_growing_run_have_no_upper_end() {
         let growing = |from: u64| {
@@ -223,7 +224,8 @@ mod tests {
         assert_eq!(unknown.percentiles[0].low, steady.percentiles[0].low);
     }
 
-    /// Checks that with a marked warm-up, exactly the observations before the mark are discarded.
+    /// Checks that if the end of the warm-up was marked, exactly the observations before the mark
+    /// are discarded.
     #[test]
     fn marked_replications_are_cut_exactly() {
         let mut recorder = with_transient(53, 20);
@@ -242,8 +244,8 @@ mod tests {
         assert_eq!(summary.histogram.count(), 2);
     }
 
-    /// Checks that the error for a replication without observations, or with NaN, names the
-    /// replication or observation.
+    /// Checks that an error about a replication without observations, or about a NaN, names the
+    /// replication or the observation.
     #[test]
     fn errors_name_the_invalid_replication() {
         let mut replications = [with_transient(100, 20), with_transient(60, 20)];

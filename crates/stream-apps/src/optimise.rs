@@ -21,24 +21,23 @@ use std::time::{Duration, Instant};
 
 /// Number of quadrants, each with one forwarder and one link.
 pub const QUADRANTS: u32 = 4;
-/// Number of bytes of a striping unit, which a forwarder sends at a time.
+/// Number of bytes of a striping unit, which a forwarding rank sends as a whole.
 pub const SU_BYTES: u64 = 16 << 10;
 /// Number of bytes of a sample.
 pub const SAMPLE_BYTES: u64 = 4;
-/// Number of samples of a striping unit.
+/// Number of samples in a striping unit.
 const SU_SAMPLES: u64 = SU_BYTES / SAMPLE_BYTES;
-/// Number of samples of a transfer unit, which has one striping unit for each quadrant.
+/// Number of samples in a transfer unit, which consists of one striping unit for each quadrant.
 const TU_SAMPLES: u64 = SU_SAMPLES * QUADRANTS as u64;
-/// Ratio of all samples to those that the sink computes again. The checksum of each packet covers
-/// all samples.
+/// The sink computes one of this number of samples again, to check it. Checksums of packets cover all samples.
 pub const CHECKED_OF: u64 = 61;
 /// Maximum number of computing ranks in a quadrant.
 const NODES_MOST: u32 = 256;
-/// Minimum duration of a run.
+/// Minimum duration of a run of the application.
 const TIME_LEAST: Duration = Duration::from_millis(1);
-/// Size in bytes of a link: a ring buffer in shared memory between a rank and the interface.
+/// Size in bytes of each link of the run: a ring buffer in shared memory between a rank and the interface.
 const RING_BYTES: u64 = 256 << 10;
-/// Interval between checks whether the run has been cancelled.
+/// Interval at which the ranks check whether the run has been cancelled.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// The parameters of a run of the process optimisation.
@@ -52,7 +51,7 @@ pub struct Spec {
     pub time: Duration,
 }
 
-/// The results of a run of the process optimisation.
+/// The measured results of a run of the chemical process optimisation.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Report {
     /// Number of samples that the sink received.
@@ -61,9 +60,9 @@ pub struct Report {
     pub checked: u64,
     /// Nanoseconds from the start until the confirmation of the last sample.
     pub ns: u64,
-    /// Fractions of the time of computing ranks: computing, waiting for their forwarder.
+    /// Fractions of the time for which the computing ranks compute, and for which they wait for their forwarder.
     pub nodes: [f64; 2],
-    /// Fractions of the time of forwarders: waiting for samples, sending or waiting for the
+    /// Fractions of the time for which the forwarding ranks wait for samples, and for which they send or wait for the
     /// interface.
     pub forwarders: [f64; 2],
 }
@@ -93,8 +92,8 @@ impl Spec {
     }
 }
 
-/// Return the yield of the plant in the conditions of a sample: the fraction of the input that
-/// reacts.
+/// Return sample number `number`: the yield of the plant in random conditions, which is the
+/// fraction of the input that reacts.
 ///
 /// The plant is a stirred tank with an exothermic reaction of first order. With conversion `x`, the
 /// temperature rises by `b x`, and `x = d (1 - x) exp(b x / (1 + b x / g))`. The solution is by
@@ -102,7 +101,7 @@ impl Spec {
 #[must_use]
 pub fn sample(number: u64) -> f32 {
     let mut state = number;
-    // Draw a random number from 0 to 1 by SplitMix64, one for each of three conditions.
+    // Return the next random number from 0 to 1, by SplitMix64. The three conditions of a sample use one each.
     let mut draw = || {
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = state;
@@ -126,14 +125,14 @@ pub fn sample(number: u64) -> f32 {
     x as f32
 }
 
-/// Return the samples of a quadrant's striping unit in a transfer unit, as bytes.
+/// Return, as bytes, the samples of one striping unit: that of `quadrant` in transfer unit number `tu`.
 fn samples(tu: u64, quadrant: u32) -> Vec<u8> {
     let first = tu * TU_SAMPLES + u64::from(quadrant) * SU_SAMPLES;
     let each = (first..first + SU_SAMPLES).flat_map(|number| sample(number).to_le_bytes());
     each.collect()
 }
 
-/// Verifier at the sink, which computes some of the samples again.
+/// Verifier of the received samples at the sink: it computes some of them again.
 #[derive(Debug, Default)]
 struct SampleVerifier {
     samples: u64,
@@ -141,7 +140,7 @@ struct SampleVerifier {
 }
 
 impl Verifier for SampleVerifier {
-    /// Compute some samples of a packet again and compare them with the received ones.
+    /// Compute some of the received samples again. Return an error text if one differs from what was received.
     fn verify(&mut self, header: &Header, data: &[u8]) -> Result<(), String> {
         let first = header.adu * TU_SAMPLES + header.offset / SAMPLE_BYTES;
         let (all, rest) = data.as_chunks::<{ SAMPLE_BYTES as usize }>();
@@ -162,7 +161,7 @@ impl Verifier for SampleVerifier {
     }
 }
 
-/// State that the threads of all ranks share.
+/// State that the threads of all ranks of a run share.
 #[derive(Debug, Default)]
 struct Shared {
     tus: Numbers,
@@ -201,7 +200,7 @@ pub fn run(spec: &Spec, over: &dyn Fn() -> bool) -> Result<Report, Error> {
     });
     let ns = u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX);
     let failed = ranks.failure();
-    // Stopping the manager closes its connections and links, which ends the sink and the ranks.
+    // Stop the manager: this closes its connections and links, so that the sink and the ranks end, too.
     interface.stop()?;
     let joined = ranks.join();
     if let Some(why) = failed {
@@ -223,7 +222,7 @@ pub fn run(spec: &Spec, over: &dyn Fn() -> bool) -> Result<Report, Error> {
     })
 }
 
-/// Return the format of the stream: a transfer unit has one striping unit for each quadrant.
+/// Return the format of the application's stream: each transfer unit has one striping unit for each quadrant.
 fn format() -> Format {
     let links: Vec<LinkId> = (0..QUADRANTS as u16).map(LinkId).collect();
     let tu = SU_BYTES * u64::from(QUADRANTS);
@@ -233,7 +232,7 @@ fn format() -> Format {
     }
 }
 
-/// Open a connection to the sink and register the stream.
+/// Open a connection to the sink and submit the stream that it carries. Return the number of the stream.
 fn submit(interface: &Interface) -> Result<StreamId, Error> {
     let app = interface.app;
     let spec = ConnectionSpec::new("raw:given:sink", Protocol::Stream, 0);
@@ -246,7 +245,7 @@ fn submit(interface: &Interface) -> Result<StreamId, Error> {
     Ok(streams[0])
 }
 
-/// Start the computing ranks and the forwarder of a quadrant.
+/// Start the threads of a quadrant: its computing ranks, and the rank that forwards their units.
 fn start(
     ranks: &mut Ranks,
     spec: &Spec,
@@ -272,8 +271,8 @@ fn start(
     })
 }
 
-/// Compute the striping unit (SU) of this quadrant for every `step`-th transfer unit (TU). Each
-/// takes the time `su_time` if that is set.
+/// Compute the striping unit (SU) of this quadrant for every `step`-th transfer unit (TU) from number `first` on, and
+/// pass it to the forwarding rank. If `su_time` is set, a unit takes at least that time.
 fn compute(
     (quadrant, first, step): (u32, u64, u64),
     su_time: Option<Duration>,
@@ -286,7 +285,7 @@ fn compute(
         let made = shared.nodes.time(0, || {
             let made = samples(tu, quadrant);
             if let Some(time) = su_time {
-                // Limit the rate of a rank: one that is late does not compute faster afterwards.
+                // Set the time of the next unit: a rank that is late does not compute faster afterwards.
                 due = (due + time).max(Instant::now());
                 std::thread::sleep(due.saturating_duration_since(Instant::now()));
             }
@@ -298,7 +297,7 @@ fn compute(
     Ok(())
 }
 
-/// Receive a striping unit from each computing rank in turn, and send it to the interface.
+/// Receive striping units from the computing ranks of a quadrant in turn, and send each to the network interface.
 fn forward(
     (mut sender, stream): (Sender, StreamId),
     quadrant: u32,
@@ -337,7 +336,7 @@ mod tests {
         let mut all: Vec<f32> = (0..1000).map(sample).collect();
         assert!(all.iter().all(|x| (0.0..=1.0).contains(x)));
         all.sort_by(f32::total_cmp);
-        // The yields differ widely over the samples.
+        // The yields must differ widely: 80% of the samples span more than 0.2.
         assert!(all[900] - all[100] > 0.2, "{} to {}", all[100], all[900]);
     }
 
@@ -351,7 +350,7 @@ mod tests {
         verifier.verify(&header, &good).unwrap();
         assert_eq!(verifier.samples, SU_SAMPLES);
         assert!(verifier.checked >= SU_SAMPLES / CHECKED_OF);
-        // At another position in the stream, the same bytes are wrong samples.
+        // Move the data in the stream: samples depend on their position, so the same bytes are now wrong.
         header.offset = 2 * SU_BYTES;
         let why = verifier.verify(&header, &good).unwrap_err();
         assert!(why.contains("came as"), "{why}");

@@ -6,8 +6,8 @@ use crate::link::{Input, LinkEvent, Output};
 use isthmus_stream::{Direction, LinkId, StreamId};
 
 impl Driver {
-    /// Handles the loss of the other end of a link, which the driver noticed while `reading` or
-    /// writing.
+    /// Handles the loss of the other end of a link. `why` is the reason, and `reading` is whether
+    /// the driver noticed the loss by reading rather than writing.
     pub(crate) fn link_gone(&mut self, id: LinkId, why: &str, reading: bool) {
         if self.on_socket_cut(id, why) {
             return;
@@ -21,8 +21,8 @@ impl Driver {
             incarnation: link.incarnation,
             reason: why.to_owned(),
         };
-        // If the rank closed its ring after it wrote everything, no data is lost. The other
-        // direction is another ring.
+        // A rank loses no data if it closes its ring after it has written everything. Then end only
+        // the input: the other direction is another ring.
         let rings = link.input.as_ref().is_some_and(Input::is_ring);
         let receive = |of: &StreamId| self.streams[of].direction == Direction::Receive;
         if reading && (users.is_empty() || rings && users.iter().all(receive)) {
@@ -34,7 +34,7 @@ impl Driver {
                 link.output = None;
             }
             match &mut link.output {
-                // Make a later check determine whether the ranks left the other ring too.
+                // Let a later check find out whether the ranks have left the other ring, too.
                 Some(output) => output.peer_active = true,
                 None => self.events.push_back(event),
             }
@@ -48,8 +48,9 @@ impl Driver {
         self.rank_lost(id);
     }
 
-    /// Checks whether the ranks have left a link that has only a ring towards them. A failing write
-    /// would not detect it if no write is due, so the check runs after activity of the ranks.
+    /// Checks whether the ranks have left a link that has only a ring towards them; if so, ends the
+    /// link and returns true. A failing write would not detect it if no write is due, so the check
+    /// runs after activity of the ranks.
     pub(crate) fn check_ranks(&mut self, id: LinkId) -> bool {
         let link = self.links.get_mut(&id).filter(|link| link.input.is_none());
         let output = link.and_then(|link| link.output.as_mut());
@@ -61,14 +62,14 @@ impl Driver {
         true
     }
 
-    /// Returns whether a link has neither ends nor streams.
+    /// Returns whether a link is unused: no rank is attached to it, and no stream uses it.
     #[must_use]
     pub fn is_idle(&self, id: LinkId) -> bool {
         let named = || self.streams.values().any(|state| state.links.contains(&id));
         !self.is_attached(id) && !named()
     }
 
-    /// Returns the streams that still need the ranks at the other end of a link.
+    /// Returns the streams that still need a link, and the ranks at its other end.
     fn users(&self, id: LinkId) -> Vec<StreamId> {
         let users = self.streams.iter().filter(|(stream, state)| {
             let progress = self
@@ -80,13 +81,13 @@ impl Driver {
         users.map(|(stream, _)| *stream).collect()
     }
 
-    /// Handles the loss of a link's ranks: streams that need them fail, and the link can be
-    /// attached again.
+    /// Handles the loss of the ranks at the other end of a link: streams that need them fail.
+    /// Afterwards other ranks can attach to the link.
     pub(crate) fn rank_lost(&mut self, id: LinkId) {
         let now = self.now();
         let users = self.users(id);
-        // Report a cut of the link, and below that it is restored: this ends every operation that
-        // is under way on it.
+        // Report that the link is cut, and below that it is restored: this ends every operation in
+        // progress on it.
         self.cut(id, None);
         for stream in users {
             self.manager.handle_rank_lost(now, stream, id);
@@ -97,8 +98,8 @@ impl Driver {
         }
     }
 
-    /// Fails a stream that ranks should receive but also send on this link. Nothing would ever read
-    /// the sent data, and it would block all data behind it on the link.
+    /// Fails a stream on whose link ranks send data although they should receive. Nothing would
+    /// ever read this data, and it would block all data behind it on the link.
     fn refuse_sent(&mut self, id: LinkId, stream: StreamId) {
         let state = self.streams.get(&stream);
         if state.is_none_or(|state| state.direction == Direction::Transmit) {
@@ -113,8 +114,8 @@ impl Driver {
         self.handle_link_events(id, vec![event], true);
     }
 
-    /// Handles the events of a link. `reading` says whether they come from the half that ranks
-    /// write.
+    /// Handles the events of a link. If `reading` is true, they come from its input half, which
+    /// ranks write; otherwise from its output half.
     pub(crate) fn handle_link_events(&mut self, id: LinkId, events: Vec<LinkEvent>, reading: bool) {
         for event in events {
             let now = self.round_at;
@@ -124,7 +125,7 @@ impl Driver {
                     self.manager.handle_completed(now, order, 0);
                 }
                 LinkEvent::Offered(stream, bytes) => {
-                    // Ignore an error: the stream may have ended since.
+                    // Ignore an error, which means that the stream has ended in the meantime.
                     let _ = self.manager.handle_offered(now, stream, id, bytes);
                     self.refuse_sent(id, stream);
                 }
@@ -140,7 +141,8 @@ impl Driver {
                 }
                 LinkEvent::Gone(why) => self.link_gone(id, &why, reading),
                 LinkEvent::Garbled(why) => {
-                    // Do not wait for another socket, because it would not repair invalid data.
+                    // End the link for good instead of waiting for another socket: a new socket
+                    // does not repair invalid data.
                     self.end_resumption(id);
                     self.link_gone(id, &why, reading);
                 }

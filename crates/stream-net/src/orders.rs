@@ -1,5 +1,5 @@
-//! Carries out the stream manager's orders (tasks such as fetching, storing or sending data) and
-//! handles its events.
+//! Carries out the orders of the stream manager, such as to fetch, store or send data, and handles
+//! its events.
 
 use crate::destination::Destination;
 use crate::driver::Driver;
@@ -17,17 +17,17 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Time within which a closed connection must send its remaining data and its peer must close it.
+/// Time that a closed connection has to send its remaining data, and its peer to close it, too.
 const LINGER: Duration = Duration::from_secs(5);
 
 impl Driver {
-    /// Carries out all orders of the manager and reports its events. Returns whether there were
-    /// any.
+    /// Carries out all orders of the manager, and queues its events for the caller. Returns false
+    /// if there were neither.
     pub(crate) fn carry_out(&mut self) -> bool {
         let mut any = false;
         loop {
-            // Handle events first: the end of a stream must be known before its connection is
-            // closed.
+            // Handle events of the manager before its orders: the end of a stream must be known
+            // before its connection is closed.
             while let Some(event) = self.manager.poll_event() {
                 any = true;
                 self.pass_on(event);
@@ -40,8 +40,8 @@ impl Driver {
         }
     }
 
-    /// Updates the driver's state for an event of the stream manager, and queues the event for the
-    /// caller.
+    /// Applies an event of the stream manager to the driver's own state, and queues the event for
+    /// the caller.
     fn pass_on(&mut self, event: isthmus_stream::Event) {
         match &event {
             isthmus_stream::Event::AduMoved { stream, .. } => {
@@ -65,7 +65,8 @@ impl Driver {
         self.events.push_back(Event::Stream(event));
     }
 
-    /// Releases the driver's state of a stream that has ended.
+    /// Removes the driver's state of a stream that has ended. A sending stream that did not end
+    /// well marks its connection as failed.
     fn ended(&mut self, stream: StreamId, end: &End) {
         let Some(state) = self.streams.remove(&stream) else {
             return;
@@ -95,8 +96,8 @@ impl Driver {
         }
     }
 
-    /// Begins to carry out an order of the manager. Completes it if no link or connection is
-    /// involved.
+    /// Starts to carry out order number `id` of the manager, which is to do `work`. Work without a
+    /// link or a connection is completed at once.
     fn begin(&mut self, Order { id, work }: Order) {
         match work {
             Work::Connect {
@@ -126,7 +127,8 @@ impl Driver {
                     buffer,
                 });
             }
-            // Nothing to prepare: the header is made when it is sent, with the newest values.
+            // Do nothing for this order: the header is made later, when it is sent, with the newest
+            // values.
             Work::Prepare { .. } => {}
             Work::Store {
                 stream,
@@ -155,7 +157,7 @@ impl Driver {
                         file.send(id, packet, self.memory.take_block(packet))
                     }
                     Some(Transport::Datagrams(datagrams)) => datagrams.send(id, packet, &header),
-                    // Drop the packet: its connection is gone.
+                    // Drop the packet, because its connection no longer exists.
                     _ => {}
                 }
             }
@@ -164,7 +166,8 @@ impl Driver {
                 match self.transports.get_mut(&connection) {
                     Some(Transport::Framed(framed)) => framed.control(&header),
                     Some(Transport::Datagrams(datagrams)) => datagrams.control(&header),
-                    // Drop the header: files and connections of plain bytes carry none.
+                    // Do nothing with the packet header: files and connections of plain bytes carry
+                    // no headers.
                     _ => {}
                 }
             }
@@ -204,7 +207,8 @@ impl Driver {
         }
     }
 
-    /// Records the link on which an order to fetch or deliver a striping unit runs.
+    /// Records the link over which an order to fetch or deliver a striping unit runs, and the
+    /// transfer unit of the order.
     fn note_order_link(&mut self, order: OrderId, stream: StreamId, tu: &Tu, link: LinkId) {
         self.order_links.insert(order, link);
         if let Some(state) = self.streams.get_mut(&stream) {
@@ -212,7 +216,8 @@ impl Driver {
         }
     }
 
-    /// Moves the data of a packet from its buffer to network memory, and returns its checksum.
+    /// Moves `bytes` bytes of a packet from offset `at` of a buffer to network memory. Returns the
+    /// checksum of the data.
     fn store(
         &mut self,
         stream: StreamId,
@@ -255,7 +260,8 @@ impl Driver {
         sum.word()
     }
 
-    /// Moves a part of a received packet to a buffer, with or without copying.
+    /// Moves `bytes` bytes of a received packet, from offset `from` on, to offset `to` of a buffer.
+    /// A whole packet is moved without copying.
     fn load(&mut self, packet: PacketId, from: usize, buffer: BufferId, to: usize, bytes: usize) {
         if from == 0 && to == 0 && self.memory.packet(packet).len() == bytes {
             self.figures.handed_back += 1;
@@ -266,7 +272,7 @@ impl Driver {
         self.memory.copy_in(packet, from, buffer, to, bytes);
     }
 
-    /// Cancels an order that is not completed yet, if it can still be cancelled.
+    /// Cancels an order to the driver if it is neither completed nor too far to be cancelled.
     fn withdraw(&mut self, order: OrderId) {
         let link = self
             .order_links
@@ -294,7 +300,8 @@ impl Driver {
         }
     }
 
-    /// Parses the destination `words` of a connection and starts to connect to it.
+    /// Starts to connect connection `id` to the destination `words`, such as a file or a TCP
+    /// address. Returns an error text if that is impossible.
     fn connect(&mut self, id: ConnectionId, words: &str) -> Result<(), String> {
         let said = |error: crate::Error| error.to_string();
         let refused = |to: &dyn Display, error: &io::Error| format!("connecting to {to}: {error}");
@@ -358,7 +365,8 @@ impl Driver {
         Ok(())
     }
 
-    /// Connects to the socket that was provided under this name, or waits until it is provided.
+    /// Uses the socket that was provided under this name for connection `id`, or waits until it is
+    /// provided.
     fn use_provided(&mut self, id: ConnectionId, name: String, socket_use: SocketUse) {
         self.transports
             .insert(id, Transport::AwaitingSocket(name.clone(), socket_use));
@@ -367,19 +375,22 @@ impl Driver {
         }
     }
 
-    /// Returns the socket use "packets", with the connection's checksum.
+    /// Returns the socket use `Framed`, which carries packets, with the checksum of connection
+    /// `id`.
     fn packets(&self, id: ConnectionId) -> SocketUse {
         SocketUse::Framed(self.checksum_of(id))
     }
 
-    /// Returns the socket use "plain bytes", with the connection's channel number if it receives.
+    /// Returns the socket use `Plain` (bytes without packet headers), with the connection's channel
+    /// number if it receives.
     fn plain_bytes(&self, id: ConnectionId) -> SocketUse {
         let window = self.connections.get(&id).and_then(|one| one.plain_window);
         let window = window.filter(|(_, bytes)| *bytes > 0);
         SocketUse::Plain(window.map(|(channel, _)| channel))
     }
 
-    /// Reports to the caller that a file could not be created, or was not completed.
+    /// Reports to the caller of the driver that the file of a connection was not created or not
+    /// completed. `why` is the reason.
     pub(crate) fn not_kept(&mut self, connection: ConnectionId, path: &Path, why: &str) {
         self.events.push_back(Event::NotKept {
             connection,
@@ -388,7 +399,7 @@ impl Driver {
         });
     }
 
-    /// Drops a connection that the manager no longer needs.
+    /// Removes a connection that the stream manager no longer needs, and closes its transport.
     fn disconnect(&mut self, id: ConnectionId) {
         let spec = self.connections.remove(&id);
         self.pending_screens.remove(&id);
@@ -406,12 +417,11 @@ impl Driver {
                 });
                 self.ending_files.push((id, file));
             }
-            // Only close the writing side: the system still sends the data that was already
-            // written.
+            // Close only the writing side: the system still sends the data that was written before.
             Some(Transport::Plain(plain)) => plain.socket.finish(),
             Some(Transport::Datagrams(mut datagrams)) => {
-                // The peer waits for this header before it closes its side. If the header is lost,
-                // the peer times out.
+                // Send the last header, after which the peer closes its side. Ignore an error: if
+                // the header is lost, the peer times out.
                 let _ = datagrams.write(&self.memory, &mut Vec::new());
             }
             _ => {}

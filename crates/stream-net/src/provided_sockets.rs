@@ -1,4 +1,4 @@
-//! Sockets that applications provide for connections, by name.
+//! Stores the sockets that applications provide for their connections, by name.
 
 use crate::driver::Driver;
 use crate::transport::{Datagrams, SocketUse, Transport};
@@ -25,7 +25,7 @@ impl Driver {
         self.connected(id, socket.into(), socket_use);
     }
 
-    /// Provides a connected UDP socket for the connection whose destination has this name.
+    /// Provides a connected UDP socket to the connection whose destination names it `name`.
     pub fn provide_datagrams(&mut self, name: &str, socket: UdpSocket) {
         let waits = self.transports.iter().find(|(_, one)| match one {
             Transport::AwaitingDatagrams(wanted) => wanted == name,
@@ -37,7 +37,8 @@ impl Driver {
         }
     }
 
-    /// Makes this UDP transport the transport of a connection, and reports the connection as open.
+    /// Uses this UDP transport for connection `id`, and reports to the stream manager that the
+    /// connection is open.
     pub(crate) fn datagrams(&mut self, id: ConnectionId, datagrams: Datagrams) {
         self.transports
             .insert(id, Transport::Datagrams(Box::new(datagrams)));
@@ -52,7 +53,8 @@ impl Driver {
             .map_or(Checksum::None, |one| one.checksum)
     }
 
-    /// Makes a connected socket the transport of a connection, and reports the connection as open.
+    /// Uses a connected socket as the transport of connection `id`, and reports to the stream
+    /// manager that the connection is open.
     pub(crate) fn connected(&mut self, id: ConnectionId, socket: Socket, socket_use: SocketUse) {
         self.transports
             .insert(id, Transport::connected(socket, socket_use));

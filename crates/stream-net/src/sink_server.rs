@@ -16,14 +16,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Maximum number of connections that have sent no packet. When a new one arrives, the oldest is
-/// closed.
+/// Maximum number of accepted connections that have sent no packet. When a further one arrives, the
+/// oldest is closed.
 const IDLE_MAX: usize = 64;
 
-/// Interval at which the server checks connections of which the first header is incomplete.
+/// Interval at which the server checks accepted connections whose first header is incomplete.
 const TICK: Duration = Duration::from_millis(50);
 
-/// A server that listens on a TCP port, and receives from senders with a sink.
+/// A server that accepts senders on a TCP port. A sink receives and checks the packets of each.
 #[derive(Debug)]
 pub struct SinkServer {
     listener: TcpListener,
@@ -31,7 +31,7 @@ pub struct SinkServer {
     idle: Mutex<IdleConnections>,
 }
 
-/// A sender that is being served on its own thread.
+/// The session of a sender: a thread receives its data.
 #[derive(Debug)]
 pub struct SinkSession {
     socket: TcpStream,
@@ -72,10 +72,10 @@ impl SinkServer {
         self.idle().strays
     }
 
-    /// Returns the connections that have sent no packet, locked.
+    /// Locks and returns the list of accepted connections that have sent no packet.
     fn idle(&self) -> MutexGuard<'_, IdleConnections> {
-        // Ignore a poisoned lock: each operation on the list is a single step, so a panic leaves it
-        // consistent.
+        // Ignore that another thread panicked with the lock held: each operation on the list is a
+        // single step, so the list is consistent.
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -101,7 +101,7 @@ impl SinkServer {
             idle.wait(&self.listener, remaining);
         };
         socket.set_nonblocking(false).map_err(refused)?;
-        // Ignore an error: without this option, packets are only slower.
+        // Ignore an error: without this option, small packets only arrive later.
         let _ = socket.set_nodelay(true);
         let mut reader = socket.try_clone().map_err(refused)?;
         let out = out.map(|path| Out::Path(path.to_owned()));
@@ -119,7 +119,7 @@ impl SinkServer {
     }
 }
 
-/// Connections that have not sent the header of a packet.
+/// Accepted connections that have not sent the header of a packet yet.
 #[derive(Debug, Default)]
 struct IdleConnections {
     there: Vec<(TcpStream, SocketAddr)>,
@@ -127,7 +127,8 @@ struct IdleConnections {
 }
 
 impl IdleConnections {
-    /// Accepts all connections that wait at the listening socket.
+    /// Accepts all connections that wait at the listening socket. If too many are idle, the oldest
+    /// one is closed.
     fn accept(&mut self, listener: &TcpListener) -> std::io::Result<()> {
         loop {
             let (socket, peer) = match listener.accept() {
@@ -144,8 +145,8 @@ impl IdleConnections {
         }
     }
 
-    /// Returns the first connection that has sent the header of a packet. The header stays in its
-    /// socket.
+    /// Removes the first connection that has sent the header of a packet, and returns it. The
+    /// header can still be read from its socket. None if there is no such connection.
     fn sender(&mut self) -> Option<(TcpStream, SocketAddr)> {
         let mut at = 0;
         while at < self.there.len() {
@@ -165,15 +166,16 @@ impl IdleConnections {
         None
     }
 
-    /// Waits for a connection or for the first bytes of one, at most [`TICK`], because a poll
-    /// cannot wait for the rest of a header.
+    /// Waits for a connection, or for the first bytes on an accepted one, for at most [`TICK`]. The
+    /// limit is needed because a poll cannot wait for the rest of a header.
     fn wait(&self, listener: &TcpListener, remaining: Duration) {
         let mut fds = vec![PollFd::new(listener, PollFlags::IN)];
         let silent = self.there.iter().filter(|(socket, _)| {
             matches!(socket.peek(&mut [0]), Err(error) if error.kind() == ErrorKind::WouldBlock)
         });
         fds.extend(silent.map(|(socket, _)| PollFd::new(socket, PollFlags::IN)));
-        // Ignore the result, even an interrupt: the caller checks all connections again.
+        // Ignore the result of the wait, even an interrupt: the caller checks all connections again
+        // in any case.
         let _ = poll(
             &mut fds,
             Timespec::try_from(remaining.min(TICK)).ok().as_ref(),
@@ -181,7 +183,8 @@ impl IdleConnections {
     }
 }
 
-/// The output file for the correct data of a sender, created when the first data arrives.
+/// The output file for the correct data of a sender: its path until the first data arrives, then
+/// the open file.
 #[derive(Debug)]
 enum Out {
     /// The path of a file that is created when the first data arrives.
@@ -200,14 +203,16 @@ impl Out {
             return Ok(());
         };
         file.write_all(data).map_err(|error| {
-            // Remove unconfirmed data. Ignore a second error, because the first one is returned.
+            // Remove the data that was written only in part. Ignore a second error, because the
+            // first one is returned.
             let _ = file.set_len(before);
             Error::system("writing what came", error)
         })
     }
 }
 
-/// Receives packets of one sender until it leaves or the file cannot be written.
+/// Receives packets of one sender, and writes their data to `out` if given, until the sender leaves
+/// or the file cannot be written. Returns the counters.
 fn receive(
     sink: &Sink,
     socket: &mut TcpStream,
@@ -256,7 +261,8 @@ impl SinkSession {
     /// Invalid data, with its position; an error of the socket or of the file.
     pub fn end(self) -> Result<Counts> {
         if !self.thread.is_finished() {
-            // Ignore an error: the connection may be closed already.
+            // Ignore an error, as the connection may be closed already; the thread ends in either
+            // case.
             let _ = self.socket.shutdown(Shutdown::Both);
         }
         self.thread.join().unwrap_or(Err(Error::Ended))

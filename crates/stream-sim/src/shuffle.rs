@@ -1,5 +1,5 @@
-//! Messages between the cells of a row that combine small blocks into large ones, by a plan of the
-//! crate `redistribute`.
+//! Messages between the cells of a row, by which small blocks are combined into large ones. The
+//! crate `redistribute` plans them.
 
 use crate::error::Error;
 use crate::spec::{Machine, Work};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// A message from one cell of a row to another cell, with blocks of one transfer unit (TU).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message {
-    /// Column of the cell that receives the message.
+    /// Column of the cell to which the message is sent.
     pub to: u32,
     /// Number of bytes in the message.
     pub bytes: u64,
@@ -61,8 +61,8 @@ pub fn messages(machine: &Machine, work: &Work) -> Result<Vec<Vec<Message>>, Err
     Ok(all.collect())
 }
 
-/// Return the number of contiguous blocks in the message from one column to another. `held` is the
-/// number of bytes of a transfer unit in each cell.
+/// Return the number of blocks, contiguous in the memory of both cells, of the message from one
+/// column to another. `held` is the number of bytes of a transfer unit in each cell.
 fn blocks(plan: &Plan, from: u32, to: u32, held: u64) -> u64 {
     let extents = [held];
     let side = Side::Array(&extents, Order::C);

@@ -1,8 +1,8 @@
-//! The links of the machine, numbered from 0, and the routes over them.
+//! Numbers all links of the machine from 0, and computes the routes over them.
 //!
 //! Cell (x, y) has the number y * columns + x. First come the links of each cell to the next cell
 //! in both directions of both dimensions. Then come the links to the interface, the memory bus of
-//! the interface, and the processor of each cell. A processor is a link for the bytes that it
+//! the interface, and the processor of each cell, which counts as a link for the bytes that it
 //! moves.
 
 use crate::duration::SECOND_NS;
@@ -10,8 +10,8 @@ use crate::error::Error;
 use crate::spec::{Machine, Routing};
 use isthmus_flow::Rate;
 
-/// Convert bytes per second to a rate of the flow engine. `field` names the scenario field in an
-/// error.
+/// Convert bytes per second to a rate of the flow engine. An error names the scenario field
+/// `field`.
 pub(crate) fn rate(field: &'static str, bytes_per_s: u64) -> Result<Rate, Error> {
     Rate::new(bytes_per_s, SECOND_NS).map_err(|_| {
         let problem = format!("{bytes_per_s} B/s is too slow to be counted");
@@ -24,15 +24,16 @@ pub(crate) fn rate(field: &'static str, bytes_per_s: u64) -> Result<Rate, Error>
 pub enum LinkKind {
     /// Link of the torus: the cell from which it leads, and the cell to which it leads.
     Torus(u32, u32),
-    /// Link from this cell to the interface.
+    /// The link from this cell to the network interface.
     Interface(u32),
-    /// Memory bus of the interface.
+    /// The memory bus of the network interface.
     Bus,
-    /// Processor of this cell, as a link for the bytes that it moves.
+    /// The processor of the cell with this number, which counts as a link for the bytes that it moves.
     Processor(u32),
 }
 
-/// Shape of the machine, from which the numbers of links and the routes follow.
+/// Size and routing of a simulated torus of cells with links to a network interface. They determine
+/// the number of links and the routes.
 #[derive(Debug, Clone)]
 pub(crate) struct Torus {
     rows: u32,
@@ -42,7 +43,7 @@ pub(crate) struct Torus {
 }
 
 impl Torus {
-    /// Return the shape of a machine.
+    /// Return size and routing of the torus in `machine`.
     pub fn new(machine: &Machine) -> Self {
         Self {
             rows: machine.rows,
@@ -57,27 +58,28 @@ impl Torus {
         self.rows * self.columns
     }
 
-    /// Return the number of the cell in column `x` of row `y`.
+    /// Return the number of the cell in column `x` and row `y`.
     pub fn cell(&self, x: u32, y: u32) -> u32 {
         y * self.columns + x
     }
 
-    /// Return the column of the cell from which a link to the interface leads.
+    /// Return the column of the cell from which link number `link` to the network interface leads.
     pub fn column_of(&self, link: u32) -> u32 {
         link * (self.columns / self.links)
     }
 
-    /// Return the number of a link to the interface among all links.
+    /// Return the number of link number `link` to the network interface among all links of the
+    /// machine.
     fn interface(&self, link: u32) -> u32 {
         4 * self.cells() + link
     }
 
-    /// Return the number of the memory bus among all links.
+    /// Return the number of the link that stands for the memory bus of the network interface.
     fn bus(&self) -> u32 {
         self.interface(self.links)
     }
 
-    /// Return the number of the processor of a cell among all links.
+    /// Return the number of the link that stands for the processor of this cell.
     fn processor(&self, cell: u32) -> u32 {
         self.bus() + 1 + cell
     }
@@ -108,7 +110,8 @@ impl Torus {
             .collect()
     }
 
-    /// Return the capacity of each link, in the order of their numbers.
+    /// Return the capacity of each link in the order of link numbers. It includes the bus and the
+    /// processors, which count as links.
     pub fn capacities(&self, machine: &Machine) -> Result<Vec<Rate>, Error> {
         let link = rate("machine.bandwidth", machine.link_bytes_per_s)?;
         let interface = &machine.interface;
@@ -128,8 +131,8 @@ impl Torus {
             .collect())
     }
 
-    /// Append the route along a row to `path`: the shorter direction, or to the right if both are
-    /// equally long.
+    /// Append to `path` the links of row `y` from column `from` to column `to`, in the shorter
+    /// direction. If both directions are equally long, the route leads to the right.
     fn along_row(&self, y: u32, from: u32, to: u32, path: &mut Vec<u32>) {
         let right = (to + self.columns - from) % self.columns;
         let mut x = from;
@@ -141,8 +144,8 @@ impl Torus {
         }
     }
 
-    /// Append the route along a column to `path`: the shorter direction, or towards row 0 within
-    /// the column if both are equally long.
+    /// Append to `path` the links of column `x` from row `from` to row `to`, in the shorter
+    /// direction. If both directions are equally long, the route leads towards row 0.
     fn along_column(&self, x: u32, from: u32, to: u32, path: &mut Vec<u32>) {
         let down = (to + self.rows - from) % self.rows;
         let mut y = from;
@@ -154,7 +157,8 @@ impl Torus {
         }
     }
 
-    /// Return the route from a cell over a link to the interface and its memory bus.
+    /// Return the links of the route from cell (x, y) over link `link` to the network interface,
+    /// and through its memory bus.
     pub fn to_interface(&self, x: u32, y: u32, link: u32) -> Vec<u32> {
         let (mut path, at) = (Vec::new(), self.column_of(link));
         match self.routing {
@@ -171,8 +175,8 @@ impl Torus {
         path
     }
 
-    /// Return the route from a cell to another cell of its row. With `by_processors`, it includes
-    /// the processors of all cells on the route.
+    /// Return the links of the route from a cell to another cell of its row. If `by_processors`,
+    /// the route includes the processors of all cells on it.
     pub fn in_row(&self, y: u32, from: u32, to: u32, by_processors: bool) -> Vec<u32> {
         let mut path = Vec::new();
         self.along_row(y, from, to, &mut path);
@@ -189,7 +193,8 @@ impl Torus {
 mod tests {
     use super::*;
 
-    /// Checks that a machine with too slow links causes an error with a hint for the correction.
+    /// Checks that a bandwidth that is too low for the engine is refused, and that the lowest and
+    /// the highest possible one are not.
     #[test]
     fn too_slow_links_cause_an_error_with_a_hint() {
         assert!(rate("machine.bandwidth", 59).is_err());
@@ -197,7 +202,7 @@ mod tests {
         assert!(rate("machine.bandwidth", u64::MAX).is_ok());
     }
 
-    /// Return a torus on which data for the interface cross the dimensions in this order.
+    /// Return a torus of 8 x 8 cells with 4 links to the network interface and this routing.
     fn torus(routing: Routing) -> Torus {
         Torus {
             rows: 8,
@@ -207,14 +212,14 @@ mod tests {
         }
     }
 
-    /// Return the kind of each link of a path.
+    /// Return the kinds of the links of a path, in the order of the path.
     fn ends(torus: &Torus, path: &[u32]) -> Vec<LinkKind> {
         let kinds = torus.kinds();
         path.iter().map(|&link| kinds[link as usize]).collect()
     }
 
-    /// Checks the order of dimensions on a route from column 3 of row 2: up two rows, and one
-    /// column to the left, where link 1 is.
+    /// Checks that a route from column 3 of row 2 crosses the dimensions in the right order: two
+    /// rows up, and one column to the left, to link 1.
     #[test]
     fn routes_follow_the_order_of_dimensions() {
         let first = torus(Routing::ColumnFirst);
@@ -244,7 +249,8 @@ mod tests {
         assert_eq!(torus.in_row(3, 1, 5, false).len(), 4);
     }
 
-    /// Checks that a route of two links includes the processors of three cells.
+    /// Checks that a route includes, beside its two links, the processors of the three cells at
+    /// their ends.
     #[test]
     fn routes_include_the_processor_of_every_cell() {
         let torus = torus(Routing::ColumnFirst);

@@ -1,4 +1,5 @@
-//! Numbers that identify the manager's applications, connections, streams and orders, and its time.
+//! Types of the numbers that identify applications, connections, streams and orders, and of points
+//! in time.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -19,7 +20,7 @@ macro_rules! id {
 }
 
 id! {
-    /// An application that shares the manager with others.
+    /// Number of an application that shares the manager with others.
     AppId(u32)
 }
 id! {
@@ -27,7 +28,7 @@ id! {
     ConnectionId(u32)
 }
 id! {
-    /// A stream: one data transfer over a connection, numbered in the order of registration.
+    /// Number of a stream (one data transfer over a connection), in the order of registration.
     StreamId(u32)
 }
 id! {
@@ -40,11 +41,11 @@ id! {
     BufferId(u32)
 }
 id! {
-    /// A slot in network memory for one packet. Numbers are reused after `Free`.
+    /// Number of a packet's slot in network memory. Numbers are reused after `Free`.
     PacketId(u32)
 }
 id! {
-    /// An order of the manager to the driver. Numbers are never reused.
+    /// Number of an order that the manager gives to the driver. Numbers are never reused.
     OrderId(u64)
 }
 

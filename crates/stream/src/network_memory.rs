@@ -8,7 +8,7 @@ use crate::wire::Header;
 use std::collections::BTreeSet;
 use std::collections::btree_map::{BTreeMap, Entry};
 
-/// The descriptor of a packet in network memory.
+/// The descriptor of a packet in network memory: its state without its data.
 #[derive(Clone, Debug)]
 pub(crate) struct Packet {
     pub direction: Direction,
@@ -18,22 +18,24 @@ pub(crate) struct Packet {
     pub header: Header,
     /// Whether all data of the packet is in network memory.
     pub whole: bool,
-    /// Number of orders under way, to send or to load the packet, that use its memory.
+    /// Number of orders in progress, to send or to load the packet, that use its memory.
     pub users: u32,
-    /// Whether the packet is freed as soon as `users` is 0.
+    /// Whether the packet is to be freed as soon as no order uses its memory (`users` is 0).
     pub leaving: bool,
-    /// Transmit: number of times that the packet was sent. `sent_at` is the time of the last one.
+    /// For a sent packet: number of its transmissions so far; `sent_at` is the time of the latest
+    /// one.
     pub tries: u32,
     pub sent_at: Instant,
-    /// Transmit: number of the packet's last transmission, counted over all transmissions of the
+    /// For a sent packet: number of its latest transmission, counted over all transmissions of the
     /// connection.
     pub number: u64,
-    /// Transmit: number of the first transmission of the packet that an acknowledgement can be for.
-    /// An acknowledgement of the packet proves that this transmission or a later one arrived.
+    /// For a sent packet: number of the earliest of its transmissions that an acknowledgement can
+    /// refer to. An acknowledgement of the packet proves that this transmission or a later one
+    /// arrived.
     pub proves: u64,
 }
 
-/// The descriptors and the usage of network memory, in both directions.
+/// The packets in network memory, and the bytes in use, in both directions.
 #[derive(Debug, Default)]
 pub(crate) struct NetworkMemory {
     total: u64,
@@ -82,7 +84,8 @@ impl NetworkMemory {
         held.copied().unwrap_or(0)
     }
 
-    /// Returns all connections with data in network memory, each with its bytes.
+    /// Returns all connections with data in network memory in this direction, and the number of
+    /// bytes of each.
     pub fn holders(&self, direction: Direction) -> Vec<(ConnectionId, u64)> {
         let all = self.by_connection[direction.index()].iter();
         all.map(|(connection, bytes)| (*connection, *bytes))
@@ -108,8 +111,8 @@ impl NetworkMemory {
         PacketId((self.places.len() - 1) as u32)
     }
 
-    /// Frees the bytes of a packet in network memory. Its slot is reused only after `vacate`. None
-    /// if the packet was freed before.
+    /// Frees the memory of a packet and returns the packet; None if it was freed before. Its number
+    /// is reused only after `vacate`.
     pub fn free_bytes(&mut self, id: PacketId) -> Option<Packet> {
         let packet = self.places.get_mut(id.0 as usize)?.take()?;
         let (direction, bytes) = (packet.direction.index(), u64::from(packet.header.bytes));
@@ -119,18 +122,18 @@ impl NetworkMemory {
         Some(packet)
     }
 
-    /// Makes a slot of network memory available for reuse. The driver must know that the slot is
-    /// free, because an offered packet uses its slot at once.
+    /// Makes slot number `id` of network memory available for reuse. The driver must no longer use
+    /// it, because the next packet may occupy it at once.
     pub fn vacate(&mut self, id: PacketId) {
         self.free.insert(id.0);
     }
 
-    /// Returns the descriptor of a packet, if its slot is in use.
+    /// Returns the descriptor of a packet; None if its slot is free.
     pub fn get(&self, id: PacketId) -> Option<&Packet> {
         self.places.get(id.0 as usize)?.as_ref()
     }
 
-    /// Returns a mutable reference to the descriptor of a packet, if its slot is in use.
+    /// Returns the descriptor of a packet, which the caller may change; None if its slot is free.
     pub fn get_mut(&mut self, id: PacketId) -> Option<&mut Packet> {
         self.places.get_mut(id.0 as usize)?.as_mut()
     }
@@ -142,8 +145,8 @@ impl NetworkMemory {
     }
 }
 
-/// Subtracts freed bytes from the total that `who` (a connection or application) holds, and removes
-/// the total if it becomes 0.
+/// Subtracts the freed bytes from the total of `who` (a connection or an application). Removes the
+/// entry if the total becomes 0.
 fn subtract_freed<K: Ord>(held: &mut BTreeMap<K, u64>, who: K, bytes: u64) {
     if let Entry::Occupied(mut held) = held.entry(who) {
         *held.get_mut() -= bytes;

@@ -1,12 +1,12 @@
-//! Broadcast trees, from one node to all nodes, in as few steps as the network allows.
+//! Builds broadcast trees, which lead from one node to all nodes, in as few steps as the network allows.
 
 use thiserror::Error;
 
 use crate::matching::Matching;
 use crate::{CubeFaults, Hop, IncompleteHypercube, distance};
 
-/// Maximum number of node visits in the search for the best dimension order of a broadcast in a
-/// cube with faults.
+/// Limit on the work for a broadcast in a cube with faults: the number of node visits while the best order of
+/// dimensions is searched.
 const WORK_MAX: u64 = 1 << 24;
 
 /// Reason why a node cannot be the root of a broadcast.
@@ -48,7 +48,8 @@ pub struct BroadcastTree {
     /// tree.
     received: Vec<Option<u32>>,
     children: Vec<u32>,
-    /// Index of each node's first child in `children`, and the length of `children` at the end.
+    /// Index of each node's first child in `children`. The last entry is the length of `children`, the end of the last
+    /// node's children.
     first_child: Vec<usize>,
 }
 
@@ -78,7 +79,7 @@ impl BroadcastTree {
         Ok(tree)
     }
 
-    /// Build the broadcast tree of `cube` in which the message travels as listed in `sends`.
+    /// Build the tree of a broadcast in `cube` from node `root`, given the list of all of its sends.
     fn from_sends(cube: IncompleteHypercube, root: u32, sends: &[Send]) -> Self {
         let node_count = cube.node_count() as usize;
         let mut received = vec![None; node_count];
@@ -109,12 +110,12 @@ impl BroadcastTree {
         }
     }
 
-    /// Return the root of the tree, which sends the message first.
+    /// Return the number of the root, the node that sends the message first.
     pub fn root(&self) -> u32 {
         self.root
     }
 
-    /// Return the number of steps until all nodes of the tree have the message.
+    /// Return the number of steps after which all nodes of the tree have the message.
     pub fn step_count(&self) -> u32 {
         self.step_count
     }
@@ -126,8 +127,8 @@ impl BroadcastTree {
         self.lower_bound
     }
 
-    /// Return the step after which `node` has the message: 0 for the root, `None` if it never
-    /// receives it.
+    /// Return the number of the step in which `node` receives the message: 0 for the root, `None` if it never receives
+    /// it.
     ///
     /// # Panics
     /// If `node` is no node of the cube.
@@ -189,8 +190,8 @@ fn binomial(cube: IncompleteHypercube, root: u32) -> Vec<Send> {
     sends
 }
 
-/// Append to `sends` a broadcast from `root` along a binomial tree in its complete subcube, which
-/// spans the low `dimension` address bits. The first message is sent in step `first_step`.
+/// Append to `sends` the sends of a broadcast from `root` to the subcube of nodes that differ from it only in the low
+/// `dimension` address bits; all of these nodes exist. The first message is sent in step `first_step`.
 fn complete_subcube(dimension: u32, root: u32, first_step: u32, sends: &mut Vec<Send>) {
     for turn in 0..dimension {
         let along = dimension - 1 - turn;
@@ -205,7 +206,7 @@ fn complete_subcube(dimension: u32, root: u32, first_step: u32, sends: &mut Vec<
     }
 }
 
-/// Return the sends of the fastest broadcast found in a cube with faults.
+/// Return the sends of the broadcast with the fewest steps of those that were tried, in a cube with faults.
 fn around_faults(faults: &CubeFaults, root: u32) -> Vec<Send> {
     let dimension = faults.cube().dimension();
     let one_try = u64::from(faults.cube().node_count()) * u64::from(dimension);
@@ -216,9 +217,9 @@ fn around_faults(faults: &CubeFaults, root: u32) -> Vec<Send> {
         .unwrap_or_default()
 }
 
-/// Return the sends of a broadcast in which each step is a maximum matching of nodes with the
-/// message and neighbours without it. Step 1 prefers the dimension that is `first` below the highest;
-/// each later step prefers the next lower dimension.
+/// Return the sends of a broadcast in which as many nodes as possible send in each step: nodes with the message are
+/// matched with neighbours without it. Step 1 prefers the dimension that is `first` below the highest; each later step
+/// prefers the next lower dimension.
 fn matching_sends(faults: &CubeFaults, root: u32, first: u32) -> Vec<Send> {
     let cube = faults.cube();
     let dimension = cube.dimension();
@@ -265,12 +266,12 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::HashSet;
 
-    /// Return the number of nodes of the tree.
+    /// Return the number of nodes in the tree, which receive the message.
     fn reached_count(tree: &BroadcastTree) -> u32 {
         tree.received.iter().flatten().count() as u32
     }
 
-    /// Return the number of nodes that have the message after each step.
+    /// Return how many nodes have the message after each step of the broadcast, from step 0 on.
     fn reached_by_step(tree: &BroadcastTree) -> Vec<usize> {
         let reached = |by| {
             tree.received
@@ -282,8 +283,8 @@ mod tests {
         steps.map(|step| reached(step).count()).collect()
     }
 
-    /// Check that every node of the tree except the root has a parent that had the message in an
-    /// earlier step and sends it to one neighbour per step, over a working link.
+    /// Check a broadcast tree: every node except the root has a parent that had the message in an earlier step. The
+    /// parent sends it to one neighbour per step, over a working link.
     fn check(faults: &CubeFaults, tree: &BroadcastTree) {
         assert_eq!(tree.step(tree.root()), Some(0));
         let mut children = HashSet::new();
@@ -346,10 +347,10 @@ mod tests {
         assert_eq!(tree.step(7), Some(3));
     }
 
-    /// Checks that the lower bound on the steps includes the distance of the farthest node.
+    /// Checks that the lower bound on the number of steps is at least the distance from the root to the farthest node.
     #[test]
     fn a_long_path_bounds_the_steps_too() {
-        // Faults cut the 3-cube into a path of five nodes and a separate link.
+        // The faults divide the 3-cube into a path of five nodes and a separate link; node 7 has failed.
         let links = [(0, 2), (0, 4), (1, 5), (3, 7), (4, 6)];
         let faults = CubeFaults::new(Hypercube::new(3).unwrap(), &[7], &links).unwrap();
         let path = [0, 1, 3, 2, 6];
@@ -361,7 +362,7 @@ mod tests {
         assert_eq!(reached_by_step(&tree), [1, 2, 3, 4, 5]);
     }
 
-    /// Checks that one failed node or link in a 5-cube lengthens a broadcast by at most one step.
+    /// Checks that with one failed node or link, a broadcast in a 5-cube takes at most one more step.
     #[test]
     fn one_fault_costs_at_most_one_step() {
         let cube = Hypercube::new(5).unwrap();
@@ -379,7 +380,7 @@ mod tests {
         }
     }
 
-    /// Checks that a failed root and a missing root are refused.
+    /// Checks that a broadcast from a failed or a missing node is refused.
     #[test]
     fn a_root_that_cannot_send_is_refused() {
         let faults = CubeFaults::new(Hypercube::new(3).unwrap(), &[5], &[]).unwrap();

@@ -1,4 +1,5 @@
-//! TLS 1.3 for servers, which have a certificate, and for clients, which trust certificates.
+//! TLS 1.3 for servers, which show a certificate, and for clients, which trust certificates of a
+//! file.
 
 use crate::error::{Error, Result};
 use crate::socket::{Moved, Socket};
@@ -20,7 +21,7 @@ use std::sync::Arc;
 /// Maximum number of bytes that a TLS connection stores before they are encrypted and written.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// Return the provider of cryptographic algorithms for TLS.
+/// Return the cryptographic algorithms that TLS uses here: those of the library `ring`.
 fn provider() -> Arc<CryptoProvider> {
     Arc::new(rustls::crypto::ring::default_provider())
 }
@@ -46,8 +47,8 @@ impl Certificate {
     /// refuse.
     pub fn load(&self) -> Result<ServerTls> {
         let refuse = |path: &Path, why: String| Error::Config(format!("{}: {why}", path.display()));
-        // Refuse files that are not regular: opening a FIFO would block until a process writes to
-        // it.
+        // Refuse files that are not regular: for example, opening a FIFO would block until a
+        // process writes to it.
         for path in [&self.chain, &self.key] {
             let found = std::fs::metadata(path);
             let found = found.map_err(|error| refuse(path, error.to_string()))?;
@@ -89,7 +90,8 @@ fn check_end_entity(chain: &[CertificateDer<'_>]) -> std::result::Result<(), Str
         return Ok(());
     };
     let mut roots = RootCertStore::empty();
-    // Ignore a failure: if this certificate cannot be a root, the check below still runs.
+    // Ignore the error if this certificate cannot be a root: the check below is about the first
+    // certificate.
     let _ = roots.add(last.clone().into_owned());
     let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider()).build();
     let name = ServerName::try_from("localhost");
@@ -146,8 +148,8 @@ impl Trust {
         Ok(Self(Arc::new(config)))
     }
 
-    /// Create the TLS state of the client for a connection to a server, which must have a
-    /// certificate for this host.
+    /// Create the TLS state of the client for a connection to server `host`. The server must have a
+    /// certificate for this name or address.
     pub(crate) fn connect(&self, host: &str) -> std::result::Result<Tls, String> {
         // Remove the brackets and the interface of an IPv6 address, which certificates do not
         // contain.
@@ -171,11 +173,11 @@ impl fmt::Debug for Trust {
 #[derive(Debug)]
 pub(crate) struct Tls(Box<Connection>);
 
-/// Adapter of a socket to `Read` and `Write`, through which the library rustls reads and writes it.
+/// Lets the library rustls (TLS) read and write a socket through the traits `Read` and `Write`.
 struct Blocks<'a>(&'a Socket);
 
-/// Convert the result of a socket read or write to that of `Read` or `Write`: no bytes now is
-/// `WouldBlock`, the end is 0.
+/// Convert the result of an operation on a socket to that of the traits `Read` and `Write`: the
+/// error `WouldBlock` if no bytes can be moved now, and 0 at the end of the stream.
 fn or_would_block(moved: Moved) -> io::Result<usize> {
     match moved {
         Moved::Some(bytes) => Ok(bytes),
@@ -231,8 +233,8 @@ impl Tls {
                 Ok(0) => return Ok(Moved::End),
                 Ok(read) => return Ok(Moved::Some(read)),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                // Treat a missing TLS closure as the end: the protocols above TLS detect a message
-                // that was cut short.
+                // Treat a connection that ends without the TLS closure message as ended. The
+                // protocols above TLS detect a message that was cut short.
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                     return Ok(Moved::End);
                 }
@@ -244,7 +246,8 @@ impl Tls {
                 Err(error) => return Err(error),
             }
             let state = self.0.process_new_packets();
-            // Flush even after an error, to continue the handshake or to send the peer an alert.
+            // Write the output of TLS even after an error: it continues the handshake, or contains
+            // an alert for the peer.
             let flushed = self.flush(socket);
             if let Err(error) = state {
                 return Err(io::Error::new(io::ErrorKind::InvalidData, explain(&error)));
@@ -253,7 +256,8 @@ impl Tls {
         }
     }
 
-    /// Encrypt as many bytes as fit, and write them to the socket.
+    /// Encrypt as many of `bytes` as TLS accepts, and write as much as the socket accepts. Return
+    /// how many bytes were accepted.
     pub fn write(&mut self, socket: &Socket, bytes: &[u8]) -> io::Result<Moved> {
         self.flush(socket)?;
         match self.0.writer().write(bytes)? {
@@ -265,7 +269,7 @@ impl Tls {
         }
     }
 
-    /// Write encrypted bytes until the socket accepts no more.
+    /// Write encrypted bytes to the socket until none are left, or the socket accepts no more.
     pub fn flush(&mut self, socket: &Socket) -> io::Result<()> {
         while self.0.wants_write() {
             match self.0.write_tls(&mut Blocks(socket)) {
@@ -277,15 +281,16 @@ impl Tls {
         Ok(())
     }
 
-    /// Announce to the peer that no more bytes will be written.
+    /// Send the TLS message that no more bytes follow.
     pub fn close(&mut self, socket: &Socket) {
         self.0.send_close_notify();
-        // Ignore a failure: a peer that is gone does not need the announcement.
+        // Ignore an error: a peer that is gone does not need to know that no more bytes follow.
         let _ = self.flush(socket);
     }
 }
 
-/// Describe an error of rustls in a message, with the fix if rustls only names the problem.
+/// Return the text of an error message for an error of rustls (TLS), with advice if rustls only
+/// names the problem.
 fn explain(error: &rustls::Error) -> String {
     let text = error.to_string();
     let wrong = match error {
@@ -317,8 +322,8 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    /// Checks that a certificate which clients would refuse is not loaded, and that the error says
-    /// how to fix it.
+    /// Checks that a certificate that clients would refuse is not loaded either, and that the error
+    /// describes how to fix it.
     #[test]
     fn an_unusable_certificate_is_refused_with_the_fix() {
         let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../nic/tests/fixtures");

@@ -1,4 +1,4 @@
-//! Arrival times of the demands of one PE.
+//! Times at which one PE (processing element) requests messages.
 
 use crate::gaps::Gaps;
 use crate::spec::Arrival;
@@ -46,8 +46,8 @@ impl Arrivals {
                 burst_messages,
                 burst_gap,
             } => {
-                // A burst of B messages (B geometric with mean b) has B - 1 inner gaps and one silence, so (b - 1) gap
-                // + silence = b mean.
+                // A burst of B messages (B geometric with mean b) has B - 1 inner gaps and one silence. Choose the mean
+                // silence for the required mean: (b - 1) gap + silence = b mean.
                 let (mean, gap) = (clock.cycles_exact(mean), clock.cycles_exact(burst_gap));
                 Kind::Bursty {
                     gap,
@@ -63,13 +63,13 @@ impl Arrivals {
         Self { kind }
     }
 
-    /// Return whether the next demand waits for the completion of an earlier one.
+    /// Return whether arrivals are a closed loop: the next demand follows the completion of an earlier one.
     pub fn is_closed(&self) -> bool {
         matches!(self.kind, Kind::Closed { .. })
     }
 
-    /// Return the number of initial demands of a processing element (PE): all outstanding ones in a closed loop, else
-    /// one.
+    /// Return how many demands a processing element (PE) issues first: the maximum number of outstanding ones in a
+    /// closed loop, else one.
     pub fn initial(&self) -> u32 {
         match self.kind {
             Kind::Closed { outstanding, .. } => outstanding,
@@ -77,7 +77,7 @@ impl Arrivals {
         }
     }
 
-    /// Draw the number of cycles from the start of the run to the first demand of a processing element (PE).
+    /// Return a random time in cycles from the start of the run to the first demand of a processing element (PE).
     pub fn first(&self, gap: &mut Gap, stream: &mut Stream) -> Cycles {
         match self.kind {
             Kind::Open { mean, gaps } => gaps.first(mean, gap, stream),
@@ -87,8 +87,8 @@ impl Arrivals {
         }
     }
 
-    /// Draw the number of cycles from one demand to the next (open loop), or from a completion to the
-    /// next demand (closed loop).
+    /// Return a random number of cycles: from one demand to the next in an open loop, or from a completion to the next
+    /// demand in a closed loop.
     #[inline]
     pub fn next(&self, gap: &mut Gap, stream: &mut Stream) -> Cycles {
         match self.kind {
@@ -120,7 +120,7 @@ mod tests {
         Clock::new(Bytes::new(1), Bandwidth::from_mb_per_s(20)).unwrap()
     }
 
-    /// Return `n` random gaps of an arrival process, in cycles.
+    /// Return `n` random gaps between arrivals of a process, in cycles.
     fn gaps(arrival: Arrival, n: u32) -> Vec<f64> {
         let arrivals = Arrivals::new(arrival, clock());
         let (mut gap, mut stream) = (Gap::default(), Streams::new(3, 0).stream("pe", 1));

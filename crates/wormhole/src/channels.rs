@@ -1,23 +1,23 @@
-//! Channels, their lanes, and the queues of waiting worms.
+//! State of the channels of the network: their lanes, and the queues of worms that wait for them.
 
 use isthmus_kernel::{Cycles, Id, Table, id};
 use std::iter;
 use std::ops::Range;
 
-/// Number of a channel, dense from 0. The network description defines it, and the counters are indexed by it.
+/// Number of a channel; channels are numbered from 0 without gaps by the network description.
 pub type ChannelId = u32;
 
 id! {
-    /// Number of a lane, dense over all channels.
+    /// Number of a lane; lanes are numbered without gaps over all channels.
     pub(crate) struct LaneId;
     /// Number of the slot of a worm (a message in the network) in the engine.
     pub(crate) struct WormId;
 }
 
-/// Release time of a lane that a worm occupies until an unknown time.
+/// Release time that stands for "unknown", of a lane that a worm occupies.
 pub(crate) const HELD: Cycles = Cycles::MAX;
 /// Release time of a lane that a worm occupies until an unknown time, while another worm waits for
-/// the channel: the queue must be woken when the release time becomes known.
+/// the channel. When the release time becomes known, the queue of the channel must be woken.
 const WANTED: Cycles = Cycles::MAX - 1;
 
 /// Queue of the worms that wait for one channel, linked through the worms.
@@ -30,7 +30,7 @@ struct Queue {
 }
 
 impl Queue {
-    /// Queue without worms and without a scheduled wake-up.
+    /// A queue in which no worm waits, and for which no wake-up is scheduled.
     const EMPTY: Self = Self {
         head: WormId::NONE,
         tail: WormId::NONE,
@@ -41,14 +41,14 @@ impl Queue {
 /// State of all channels of the network: their lanes, queues and counters.
 #[derive(Debug, Clone)]
 pub struct Channels {
-    /// First cycle in which each lane can be granted again. The first lane of channel c is lane c,
-    /// so a channel with one lane needs one look-up. The further lanes of all channels have the
-    /// numbers after these.
+    /// First cycle in which each lane can be granted again. Lane c is the first lane of channel c,
+    /// so that a channel with one lane needs one look-up. The further lanes of all channels follow.
     release: Table<LaneId, Cycles>,
-    /// The further lanes of channel c are those from `further[c]` to before `further[c + 1]`.
+    /// The lanes of channel c after its first one are numbered from `further[c]` to before
+    /// `further[c + 1]`.
     further: Vec<LaneId>,
     queues: Vec<Queue>,
-    /// Flits and messages that each channel has carried; empty if not counted.
+    /// Flits and messages that each channel has carried; empty if they are not counted.
     carried: Vec<Carried>,
     /// For each lane, the sum of all known release times minus the sum of all grant times: the
     /// cycles for which worms occupy the lane, future ones included. The value wraps while a
@@ -56,12 +56,12 @@ pub struct Channels {
     held: Table<LaneId, u64>,
 }
 
-/// Load that a channel has carried since [`Channels::count`].
+/// Amount that a channel has carried since the call of [`Channels::count`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Carried {
     /// Number of flits. All flits of a message count when the channel is granted to the message.
     pub flits: u64,
-    /// Number of messages to which the channel was granted.
+    /// Number of messages to which a lane of the channel was granted.
     pub messages: u64,
 }
 
@@ -96,8 +96,8 @@ impl Channels {
         }
     }
 
-    /// Start to count the load and the occupied time of each channel at cycle `now`, which must not
-    /// be before the engine's time.
+    /// Start to count the load of each channel and the time for which it is occupied, at cycle
+    /// `now`. The engine's time must not be after `now`.
     pub fn count(&mut self, now: Cycles) {
         self.carried = vec![Carried::default(); self.len()];
         let left = |&release: &Cycles| match release {
@@ -107,7 +107,8 @@ impl Channels {
         self.held = self.release.values().iter().map(left).collect();
     }
 
-    /// Return the load of each channel since [`Channels::count`]; empty if that was never called.
+    /// Return the load that each channel has carried since the call of [`Channels::count`]; empty
+    /// without such a call.
     pub fn carried(&self) -> &[Carried] {
         &self.carried
     }
@@ -144,7 +145,7 @@ impl Channels {
         1 + self.further_lanes(channel).len() as u32
     }
 
-    /// Return the numbers of all lanes of a channel except the first.
+    /// Return the range of the numbers of a channel's lanes after the first one.
     #[inline]
     fn further_lanes(&self, channel: ChannelId) -> Range<usize> {
         let channel = channel as usize;
@@ -159,16 +160,16 @@ impl Channels {
         iter::once(LaneId::new(channel)).chain(further)
     }
 
-    /// Return the first cycle in which the first lane of `channel` can be granted again, as far as
-    /// known.
+    /// Return the cycle in which the first lane of `channel` can be granted again; a special value
+    /// stands for "unknown".
     #[inline]
     pub(crate) fn peek(&self, channel: ChannelId) -> Cycles {
         self.release[LaneId::new(channel)]
     }
 
-    /// Grant a free lane of `channel` at `time` to a worm of `length` flits. Return `None` if no
-    /// lane is free. The lane can be granted again at `release`, unless [`Channels::hold`]
-    /// withdraws that time.
+    /// Grant a free lane of `channel` at `time` to a worm of `length` flits; return `None` if no
+    /// lane is free. The lane is free again at `release`, unless [`Channels::hold`] withdraws that
+    /// time.
     #[inline]
     pub(crate) fn request(
         &mut self,
@@ -194,7 +195,8 @@ impl Channels {
         Some(lane)
     }
 
-    /// Grant a free lane of `channel` except its first lane, if one is free.
+    /// Grant a free lane of `channel` other than its first one and return it; return `None` if
+    /// there is none.
     fn request_further(
         &mut self,
         channel: ChannelId,
@@ -208,8 +210,9 @@ impl Channels {
         Some(LaneId::new((further.start + offset) as u32))
     }
 
-    /// Queue `worm` for `channel` after a refused request. `link` sets the successor of a worm in
-    /// the queue. Return the time of a wake-up if the caller must schedule one.
+    /// Add `worm` to the end of the queue of `channel`, because its request was refused. `link`
+    /// makes it the successor of the last worm. Return the time of a wake-up if the caller must
+    /// schedule one.
     pub(crate) fn enqueue(
         &mut self,
         channel: ChannelId,
@@ -227,19 +230,20 @@ impl Channels {
         self.watch(channel)
     }
 
-    /// Return the first worm in the queue of `channel`.
+    /// Return the first worm in the queue of `channel`; `None` if the queue is empty.
     pub(crate) fn waiting(&self, channel: ChannelId) -> Option<WormId> {
         let head = self.queues[channel as usize].head;
         (head != WormId::NONE).then_some(head)
     }
 
-    /// Remove the first worm from the queue of `channel`; the successor of that worm is `next`.
+    /// Remove the first worm from the queue of `channel`. `next` is the worm after it, which
+    /// becomes the first.
     pub(crate) fn dequeue(&mut self, channel: ChannelId, next: WormId) {
         self.queues[channel as usize].head = next;
     }
 
-    /// Request a wake-up for the time at which a lane of `channel` becomes free, since a worm waits
-    /// for it. Return the time of a wake-up if the caller must schedule one.
+    /// Request a wake-up of `channel`, for which a worm waits, at the time when one of its lanes
+    /// becomes free. Return the time if the caller must schedule the wake-up.
     pub(crate) fn watch(&mut self, channel: ChannelId) -> Option<Cycles> {
         let mut earliest = HELD;
         for lane in self.lanes_of(channel) {
@@ -253,7 +257,8 @@ impl Channels {
         self.wake_at(channel, earliest)
     }
 
-    /// Record that the wake-up of `channel` at `time` has occurred.
+    /// Clear the scheduled wake-up of `channel` if it is the one at `time`, which has just
+    /// occurred.
     pub(crate) fn woken(&mut self, channel: ChannelId, time: Cycles) {
         let queue = &mut self.queues[channel as usize];
         if queue.wake == time {
@@ -261,8 +266,8 @@ impl Channels {
         }
     }
 
-    /// Return `time` if the caller must schedule a wake-up of `channel` then, because no earlier
-    /// one is scheduled.
+    /// Schedule a wake-up of `channel` at `time` and return `time`; return `None` if an earlier one
+    /// is scheduled already.
     fn wake_at(&mut self, channel: ChannelId, time: Cycles) -> Option<Cycles> {
         let queue = &mut self.queues[channel as usize];
         if time < queue.wake {
@@ -273,8 +278,7 @@ impl Channels {
         }
     }
 
-    /// Withdraw the release time of `lane` that was passed to [`Channels::request`]; it becomes
-    /// unknown.
+    /// Replace the release time of `lane` that was passed to [`Channels::request`] by "unknown".
     ///
     /// A worm that waits for the channel still wakes up at the withdrawn time, finds the lane busy
     /// and requests another wake-up.
@@ -286,8 +290,8 @@ impl Channels {
         }
     }
 
-    /// Set the first cycle in which `lane` can be granted again. If a worm waits for the channel,
-    /// return the channel and the time of a wake-up, which the caller must schedule.
+    /// Set the first cycle in which `lane` can be granted again. If a worm waits for the channel of
+    /// the lane, return the channel and the time at which the caller must schedule its wake-up.
     #[inline]
     pub(crate) fn release_at(&mut self, lane: LaneId, time: Cycles) -> Option<(ChannelId, Cycles)> {
         let wanted = self.release[lane] == WANTED;
@@ -303,8 +307,8 @@ impl Channels {
         }
     }
 
-    /// Return the channel of `lane` and the time of a wake-up, if a worm waits for the channel and
-    /// the caller must schedule the wake-up.
+    /// Return the channel of `lane` and the time at which the caller must schedule a wake-up of it.
+    /// Return `None` if no worm waits for the channel, or if an earlier wake-up is scheduled.
     #[cold]
     fn wanted_release(&mut self, lane: LaneId, time: Cycles) -> Option<(ChannelId, Cycles)> {
         let channel = self.channel_of(lane);
@@ -314,7 +318,7 @@ impl Channels {
         self.wake_at(channel, time).map(|at| (channel, at))
     }
 
-    /// Return the channel to which a lane belongs.
+    /// Return the number of the channel to which a lane belongs.
     fn channel_of(&self, lane: LaneId) -> ChannelId {
         if lane.index() < self.len() {
             return lane.number();

@@ -1,4 +1,4 @@
-//! Requests of message heads for channels, in the present cycle and in the next one.
+//! Requests of heads of messages for channels, for the present cycle and for the next one.
 
 use crate::channels::{ChannelId, WormId};
 
@@ -11,42 +11,42 @@ pub(crate) struct Request {
     pub channel: ChannelId,
 }
 
-/// The requests of the present cycle and of the next one.
-///
-/// The requests need little sorting: heads move on in the order in which they are served, and new
-/// messages have the highest numbers. Only worms that wake up come in any order.
+/// The requests for channels in the present cycle and in the next one. They need little sorting:
+/// heads move on in the order in which they are served, and new messages have the highest numbers.
+/// Only worms that wake up come in any order.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Requests {
     /// Requests of the present cycle. The first `served` of them have been served.
     present: Vec<Request>,
     /// Number of requests of the present cycle that have been served.
     served: usize,
-    /// Requests of the next cycle from heads that were served in this cycle, in order.
+    /// Requests for the next cycle from heads that were served in the present cycle, in the order
+    /// of their messages.
     next: Vec<Request>,
-    /// Requests of the next cycle from worms that woke up in this cycle, in any order.
+    /// Requests for the next cycle, in any order, of worms that woke up in the present cycle.
     woken: Vec<Request>,
 }
 
 impl Requests {
-    /// Return whether a request of the present cycle is not served yet.
+    /// Return whether any request of the present cycle still has to be served.
     #[inline]
     pub fn is_due(&self) -> bool {
         self.served < self.present.len()
     }
 
-    /// Return whether the next cycle has a request.
+    /// Return whether any request is queued for the next cycle.
     #[inline]
     pub fn is_next(&self) -> bool {
         !(self.next.is_empty() && self.woken.is_empty())
     }
 
-    /// Add the request of a new message to the present cycle.
+    /// Queue the request of a new message; it is served in the present cycle.
     #[inline]
     pub fn start(&mut self, request: Request) {
         self.present.push(request);
     }
 
-    /// Add the next request of a head that was just served, for the next cycle.
+    /// Queue the next request of a head that was just served; it is served in the next cycle.
     #[inline]
     pub fn continue_next(&mut self, request: Request) {
         debug_assert!(
@@ -57,7 +57,8 @@ impl Requests {
         self.next.push(request);
     }
 
-    /// Add the next request of a worm that just woke up, for the next cycle.
+    /// Queue the request of a worm (a message in the network) that has just woken up. It is served
+    /// in the next cycle.
     #[inline]
     pub fn wake(&mut self, request: Request) {
         self.woken.push(request);
@@ -76,7 +77,7 @@ impl Requests {
         request
     }
 
-    /// Make the requests of the next cycle the present ones. There may be none.
+    /// Start the next cycle: its requests become the present ones. There may be none.
     #[inline]
     pub fn next_cycle(&mut self) {
         debug_assert!(!self.is_due());
@@ -89,8 +90,8 @@ impl Requests {
         }
     }
 
-    /// Merge `woken` and `next` into `present`. Each step selects its element without a branch,
-    /// because the processor cannot predict from which list it comes.
+    /// Merge the sorted `woken` and `next` into `present`. Each step selects its element without a
+    /// branch, because the processor cannot predict from which list the element comes.
     fn merge_woken(&mut self) {
         self.woken.sort_unstable_by_key(|request| request.number);
         let (mut next, mut woken) = (0, 0);
@@ -117,7 +118,7 @@ mod tests {
     use super::*;
     use isthmus_kernel::Id;
 
-    /// Return a request of the message with this number.
+    /// Return a request for the tests, by the message with this number.
     fn request(number: u64) -> Request {
         Request {
             number,

@@ -10,26 +10,27 @@ from isthmus.results.series import Series, View
 from isthmus.wording import number
 
 FULL = 0.9
-"""Fraction of the time for which a part of the machine must be busy to count as full."""
+"""A part of the machine counts as full if it is busy for at least this fraction of the time."""
 ALIKE = 0.9
-"""All parts of a type (such as all disks) count as the bottleneck together if their mean busy
-fraction is at least this share of that of the busiest part.
+"""All parts of a type (such as all disks) are named together as the bottleneck if their mean
+busy fraction is at least this share of that of the busiest part.
 """
 
 
 @dataclass(frozen=True)
 class Reason:
-    """The bottleneck of one series, which explains why the series saturates."""
+    """The bottleneck of one series in words: the reason why the series saturates."""
 
     point: PointResult = field(repr=False)
     limit: Bottleneck = field(repr=False)
     part: str
-    """Name of the part of the machine: ``the disks``, ``the disk of I/O node 3``,
-    ``the buffers behind the links``.
+    """Name of the part of the machine, as it stands in a sentence: ``the disks``, ``the disk of
+    I/O node 3``, ``the buffers behind the links``.
     """
     busy: str
-    """Busy fraction and holding time: ``98% busy, each held 12.9 ms per request``. For a link with
-    a full buffer, its throughput: ``41% of the bandwidth carried, 42% possible``.
+    """How busy the part is, and how long each use holds it: ``98% busy, each held 12.9 ms per
+    request``. For a link with a full buffer, its throughput instead: ``41% of the bandwidth
+    carried, 42% possible``.
     """
 
     @property
@@ -39,7 +40,7 @@ class Reason:
 
     @property
     def short(self) -> str:
-        """The bottleneck as text for a table cell: ``disks 98%``."""
+        """The bottleneck as a short text for a table cell: ``disks 98%``."""
         return f"{self.part.removeprefix('the ')} {share(self.limit.busy)}"
 
     @property
@@ -74,9 +75,10 @@ def duration(us: float) -> str:
 def limiting_point(
     layout: View, series: Series, shown: PointResult | None = None
 ) -> PointResult | None:
-    """Return the point that shows the bottleneck: the lowest saturated load, else the highest load.
-    If the load is not swept and no point is saturated, return the point `shown`, else the point
-    with the busiest bottleneck.
+    """Return the point of a series that shows the bottleneck: the one with the lowest saturated
+    load, or else with the highest load. If the load is not swept and no point is saturated,
+    return the point `shown`, or else the one with the busiest bottleneck. None if no point has
+    a bottleneck.
     """
     counted = [p for p in series.points if p.bottleneck is not None and not p.collapsed]
     if not counted:
@@ -90,13 +92,13 @@ def limiting_point(
 
 
 def _load(point: PointResult) -> float:
-    """Return the offered load of a point; 0 if it has none."""
+    """Return the offered load of a point, in the unit of its run; 0 if it has none."""
     return point.load or 0.0
 
 
 def reason(layout: View, series: Series, shown: PointResult | None = None) -> Reason | None:
-    """Return the bottleneck of a series whose point `shown` is compared; None if no bottleneck is
-    known.
+    """Return the bottleneck of a series; None if it is unknown. `shown` is the point of the
+    series that is compared with other series.
     """
     point = limiting_point(layout, series, shown)
     if point is None or point.bottleneck is None:
@@ -123,8 +125,8 @@ def _is_plural(part: str) -> bool:
 
 
 def _busy_text(limit: Bottleneck, together: bool) -> str:
-    """Return the utilisation of a bottleneck in words; `together` means that it stands for several
-    parts.
+    """Return in words how busy a bottleneck is. `together` means that it stands for several
+    parts of the machine.
     """
     if limit.let_through is not None:
         most = share(limit.let_through)
@@ -138,8 +140,8 @@ def _busy_text(limit: Bottleneck, together: bool) -> str:
 
 
 def reasons_sentence(found: list[tuple[str, Reason]]) -> str:
-    """Return one sentence on all variants, grouped by bottleneck; variants without a full part are
-    last.
+    """Return one sentence that names the bottlenecks of all variants. Variants with the same
+    one are named together; variants in which no part is full are last.
     """
     if len(found) == 1:
         return found[0][1].words
@@ -148,7 +150,7 @@ def reasons_sentence(found: list[tuple[str, Reason]]) -> str:
         groups.setdefault(each.part if each.full else "", []).append((label, each))
     busiest = {part: max(of, key=lambda one: one[1].limit.busy)[1] for part, of in groups.items()}
     if len(groups) == 1 and len({each.part for _, each in found}) == 1:
-        # A bottleneck that all variants share needs no list of names.
+        # Name no variants: all of them share one bottleneck.
         return f"in every variant {next(iter(busiest.values())).words}"
     rest = groups.pop("", [])
     parts = [f"{_with(of)} {busiest[part].words}" for part, of in groups.items()]
@@ -166,7 +168,9 @@ def reasons_sentence(found: list[tuple[str, Reason]]) -> str:
 
 
 def _with(found: list[tuple[str, Reason]]) -> str:
-    """Return the names of variants that share a bottleneck, in words: ``with a and b``."""
+    """Return the words ``with a and b``: the names of the variants in `found`, which share a
+    bottleneck.
+    """
     from isthmus.answer.sentences import listed
 
     return f"with {listed([label for label, _ in found])}"

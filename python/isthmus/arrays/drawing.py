@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from isthmus.arrays.prediction import Prediction
 
 INDICES_MAX = 1 << 24
-"""Largest extent of an array dimension that is drawn, because drawing time grows with it."""
+"""Largest extent of an array dimension that can be drawn; drawing time grows with it."""
 CELLS_MAX = 1024
-"""Maximum number of elements drawn along a dimension; of more, only every second, third, ... one
-is drawn."""
+"""Maximum number of elements drawn along a dimension. If it has more, only every n-th element
+is drawn.
+"""
 
 
 def draw_layout(layout: Layout, *, ax: Any = None) -> Any:
@@ -112,7 +113,7 @@ def draw_plan(plan: Plan, *, ax: Any = None) -> Any:
 
 
 def draw_redistribution(task: Description) -> Any:
-    """Draw the source layout, the plan and the target layout.
+    """Draw a redistribution as three diagrams: the source layout, the plan and the target layout.
 
     Args:
         task: a redistribution between at most 1,024 ranks on each side.

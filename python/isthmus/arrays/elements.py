@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 DIMENSIONS_MAX = 32
 """Maximum number of dimensions of an array."""
 BYTES_END = 1 << 63
-"""Every array is smaller than this number of bytes."""
+"""Every array must be smaller than this number of bytes."""
 
 
 def array_of(what: str, given: Any) -> NDArray[Any]:
@@ -86,7 +86,8 @@ def type_of(what: str, given: Any) -> np.dtype[Any]:
 
 
 def refuse_type(what: str, dtype: np.dtype[Any]) -> None:
-    """Refuse an element type whose values cannot be copied as a fixed number of bytes.
+    """Check that values of a numpy type can be copied as a fixed number of bytes. `what` is the
+    name of the argument in an error.
 
     Raises:
         IsthmusError: they are Python objects, have no bytes, or are arrays themselves.
@@ -108,7 +109,7 @@ def refuse_type(what: str, dtype: np.dtype[Any]) -> None:
 
 
 def refuse_shape(what: str, shape: Sequence[Any], dtype: np.dtype[Any]) -> None:
-    """Refuse a shape that no numpy array can have.
+    """Check that a numpy array can have this shape. `what` is the name of the argument in an error.
 
     Raises:
         IsthmusError: too many dimensions or bytes, or an extent that is not a whole number.
@@ -120,7 +121,8 @@ def refuse_shape(what: str, shape: Sequence[Any], dtype: np.dtype[Any]) -> None:
         )
     if not all(type(extent) is int and extent >= 0 for extent in shape):
         raise IsthmusError(f"{what}: shape {tuple(shape)}; extents are whole numbers, 0 or more")
-    # Count an extent of 0 as 1: numpy multiplies the other extents and refuses a large product.
+    # Count an extent of 0 as 1, because numpy does so: it refuses a shape whose other extents have
+    # a large product.
     if math.prod(max(extent, 1) for extent in shape) * dtype.itemsize >= BYTES_END:
         raise IsthmusError(
             f"{what}: shape {tuple(shape)} of {dtype}; an array has fewer than 2^63 bytes"
@@ -128,7 +130,9 @@ def refuse_shape(what: str, shape: Sequence[Any], dtype: np.dtype[Any]) -> None:
 
 
 def refuse_order(what: str, order: Any) -> None:
-    """Refuse an order of elements in memory other than ``"C"``, ``"F"`` and None."""
+    """Check that an order of elements in memory is ``"C"``, ``"F"`` or None. `what` is the name
+    of the argument in an error.
+    """
     if order is not None:
         choice(what, order, ("C", "F"))
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Part = NDArray[Any]
 
 SLAB = 1 << 18
-"""Elements that are generated or checked at a time."""
+"""Maximum number of elements that are generated or checked at a time."""
 _FACTOR, _STEP = np.uint64(0xBF58476D1CE4E5B9), 0x9E3779B97F4A7C15
 _SHIFT = np.uint64(29)
 
@@ -37,7 +37,8 @@ def fill(layout: Layout, rank: int, parts: list[Part], order: Literal["C", "F"])
 
 
 def check(layout: Layout, rank: int, parts: list[Part], order: Literal["C", "F"]) -> int:
-    """Check every synthetic element in the arrays of a rank and return their number.
+    """Check that every synthetic element in the arrays of a rank has the right value; return their
+    number.
 
     Raises:
         RunFailedError: an element is wrong; the message names its index and the rank.
@@ -64,9 +65,11 @@ def check(layout: Layout, rank: int, parts: list[Part], order: Literal["C", "F"]
 def _expected_slabs(
     layout: Layout, view: Part, indices: list[NDArray[np.int64]], order: Literal["C", "F"]
 ) -> Iterator[tuple[tuple[slice, ...], Part]]:
-    """Yield the expected synthetic elements of an array, slab by slab in memory order."""
+    """Yield the expected elements of a synthetic array in slabs: the index ranges of each slab,
+    and its elements.
+    """
     shape = layout.shape
-    # The row-major index in the whole array, as a sum over the dimensions.
+    # Contribution of each dimension to the row-major index of an element in the whole array.
     along = [
         index.astype(np.uint64) * np.uint64(math.prod(shape[dim + 1 :]))
         for dim, index in enumerate(indices)
@@ -82,7 +85,9 @@ def _expected_slabs(
 
 
 def _words(places: NDArray[np.uint64], kind: np.dtype[Any]) -> Part:
-    """Return the element of each index: a hash of the index, cut to the bytes of an element."""
+    """Return the synthetic element of each index: a hash of the index, with the size of an
+    element.
+    """
     words = -(-kind.itemsize // 8)
     out = np.empty((*places.shape, words), "<u8")
     for word in range(words):
@@ -94,7 +99,9 @@ def _words(places: NDArray[np.uint64], kind: np.dtype[Any]) -> Part:
 
 
 def _slabs(shape: tuple[int, ...]) -> Iterator[tuple[slice, ...]]:
-    """Cut an array into contiguous slabs of at most `SLAB` elements."""
+    """Yield the index ranges that cut an array of this shape into contiguous slabs of at most
+    `SLAB` elements each.
+    """
     if 0 in shape:
         return
     dim = 0

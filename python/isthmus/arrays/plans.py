@@ -23,12 +23,14 @@ if TYPE_CHECKING:
 THREADS_MAX = 4096
 """Maximum number of threads that move data."""
 LISTED_MAX = 16
-"""Maximum number of ranks of a plan whose text lists their messages one by one."""
+"""If a plan has at most this number of ranks, its text lists their messages one by one."""
 
 
 @dataclass(frozen=True)
 class Message:
-    """Elements that a rank sends to another rank, or keeps if both are the same."""
+    """A message of a plan: elements that one rank sends to another, or keeps if both are the
+    same.
+    """
 
     from_rank: int
     to_rank: int
@@ -43,7 +45,7 @@ class Plan:
     """
 
     def __init__(self, from_: Layout, to: Layout) -> None:
-        """Plan from one layout to another.
+        """Compute the plan of the messages that turn one layout into the other.
 
         Raises:
             IsthmusError: the layouts have different shapes.
@@ -79,7 +81,8 @@ class Plan:
         element: int = 8,
         orders: tuple[str, str] = ("C", "C"),
     ) -> dict[int, int]:
-        """Count the contiguous runs of a message: bytes of a run to number of such runs.
+        """Return the number of contiguous runs of elements in a message, by the length of a run in
+        bytes.
 
         A run is contiguous in the memory of both ranks.
 
@@ -140,7 +143,8 @@ class Plan:
         if kind is None:
             raise IsthmusError("arrays: no rank holds any")
         if out is None:
-            # Elements that no rank holds would stay uninitialised in new target arrays.
+            # Refuse a layout with elements that no rank holds: they would stay uninitialised in new
+            # target arrays.
             self.from_.refuse_missing("out: left out, but of the layout that data come from")
             made = order or self.to.order or ("F" if memory.columns(flat) else "C")
             taken = [self.to.empty(rank, kind, order=made) for rank in self.to.ranks]
@@ -177,7 +181,7 @@ class Plan:
         return f"{self}\npredicted: {listed}"
 
     def __str__(self) -> str:
-        """Return a text of the plan's messages."""
+        """Return a text that describes the messages of the plan."""
         shape = " x ".join(map(str, self.from_.shape))
         senders, receivers = self.from_.ranks, self.to.ranks
         head = f"{shape} elements from {len(senders)} to {len(receivers)} ranks"
@@ -220,7 +224,9 @@ class Plan:
 
 
 def _copy_overlapping(read: list[list[memory.Given]], write: list[list[memory.Given]]) -> None:
-    """Replace source arrays that overlap target arrays by copies."""
+    """Replace each source array that overlaps a target array by a copy, because it would be
+    overwritten.
+    """
     places = [(rank, part) for rank, parts in enumerate(read) for part in range(len(parts))]
     flat = [read[rank][part] for rank, part in places]
     for number in memory.overlapped(flat, [given for parts in write for given in parts]):
@@ -230,7 +236,9 @@ def _copy_overlapping(read: list[list[memory.Given]], write: list[list[memory.Gi
 
 
 def _checked_parts(layout: Layout, held: Sequence[Any], what: str) -> list[list[Part]]:
-    """Return the parts of each rank; refuse shapes that differ from the layout."""
+    """Return the array parts of each rank, after a check that their shapes fit the layout.
+    `what` is the name of the argument in an error.
+    """
     ranks = layout.ranks
     if len(held) != len(ranks):
         raise IsthmusError(f"{what}: of {len(held)} ranks; the layout has {len(ranks)}")

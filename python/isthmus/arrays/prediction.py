@@ -20,9 +20,13 @@ from isthmus.errors import IsthmusError
 from isthmus.wording import number
 
 MESSAGES_MAX = 100_000
-"""Maximum number of messages of a round that are simulated."""
+"""Largest number of messages that are simulated for a prediction; more are extrapolated or
+refused.
+"""
 BYTES_MAX = 1 << 26
-"""Maximum number of simulated bytes of a round, unless the user sets another."""
+"""Largest number of bytes that are simulated for a prediction, unless the user sets another;
+more are extrapolated.
+"""
 
 Verdict = Literal["reshuffle", "direct", "none"]
 
@@ -33,19 +37,23 @@ class Prediction:
 
     ranks: int
     move: Time
-    """Time of the redistribution without the transfer to the I/O servers."""
+    """Predicted time of the redistribution alone, without a transfer to the I/O servers."""
     copy_s: float
-    """Seconds in which the rank with the most data packs and unpacks messages."""
+    """Time in seconds that the rank with the most data needs to pack and unpack its messages."""
     direct: Time | None
-    """Time in which all ranks send their parts to the I/O servers; None without `[io]`."""
+    """Predicted time in which all ranks send their parts of the array directly to the I/O
+    servers; None without the table `[io]` in the file.
+    """
     after: Time | None
-    """Time in which all ranks send their parts to the I/O servers after the redistribution; None
-    without `[io]`.
+    """Predicted time in which all ranks send their parts of the array to the I/O servers after
+    the redistribution; None without the table `[io]` in the file.
     """
 
     @property
     def whole(self) -> Time | None:
-        """Time of the redistribution followed by the transfer to the servers."""
+        """Predicted time of the redistribution followed by the transfer to the I/O servers;
+        None if it is not predicted.
+        """
         if self.after is None:
             return None
         first, then, more = self.move, self.after, self.copy_s
@@ -60,8 +68,9 @@ class Prediction:
 
     @property
     def verdict(self) -> Verdict:
-        """The faster way to the I/O servers: redistribute first, or send parts directly; ``"none"``
-        if the confidence intervals overlap.
+        """The faster method for the transfer to the I/O servers: to redistribute first, or to
+        send parts directly. It is ``"none"`` if the confidence intervals overlap or a time is
+        missing.
         """
         whole, direct = self.whole, self.direct
         if whole is None or direct is None:
@@ -72,7 +81,9 @@ class Prediction:
 
     @property
     def sentence(self) -> str:
-        """One sentence on whether to redistribute first or to send directly to the I/O servers."""
+        """One sentence that advises whether to redistribute first, or to send directly to the
+        I/O servers.
+        """
         whole, direct = self.whole, self.direct
         if whole is None or direct is None:
             return ""
@@ -84,7 +95,7 @@ class Prediction:
 
 
 def predict(task: Description, machine: Machine, *, bytes_max: int = BYTES_MAX) -> Prediction:
-    """Simulate a redistribution as a job on a machine, and return its predicted times.
+    """Simulate a redistribution as a job on a machine; return its predicted times.
 
     Raises:
         IsthmusError: the machine has too few nodes, or no I/O servers where the file has `[io]`.
@@ -106,14 +117,14 @@ def predict(task: Description, machine: Machine, *, bytes_max: int = BYTES_MAX) 
     messages, copied = _messages(task, places)
 
     def moved(share: float) -> list[Message]:
-        """Return the messages with their lengths cut to a share."""
+        """Return the messages, each with its length reduced to this share."""
         return [(a, b, math.ceil(size * share), times) for a, b, size, times in messages]
 
     total = sum(size for _, _, size, _ in messages)
     share = min(1.0, bytes_max / max(total, 1))
 
     def move(part: float) -> Time:
-        """Return the time of the redistribution of this part of the data."""
+        """Return the time of a simulated redistribution of the fraction `part` of the data."""
         return machine.round(moved(part), overhead_s=overhead_s)
 
     rate = task.costs.copy_bytes_per_s
@@ -127,7 +138,8 @@ def predict(task: Description, machine: Machine, *, bytes_max: int = BYTES_MAX) 
 
 
 def _messages(task: Description, places: dict[int, int]) -> tuple[list[Message], int]:
-    """Return the messages of the plan, and the largest number of bytes that a rank copies.
+    """Return the messages of the plan, and the maximum over all ranks of the bytes that a rank
+    copies within its memory.
 
     Raises:
         IsthmusError: there are too many messages to simulate.
@@ -159,7 +171,9 @@ def _messages(task: Description, places: dict[int, int]) -> tuple[list[Message],
 def _time_to_servers(
     task: Description, layout: Layout, machine: Machine, places: dict[int, int], bytes_max: int
 ) -> Time | None:
-    """Return the time of a transfer of the whole array to the I/O servers."""
+    """Return the predicted time of the transfer of the whole array in this layout to the I/O
+    servers; None if the task has no I/O.
+    """
     io = task.io
     if io is None:
         return None
@@ -167,7 +181,9 @@ def _time_to_servers(
     share = min(1.0, bytes_max / task.bytes, MESSAGES_MAX / count)
 
     def send(part: float) -> Time:
-        """Return the time of the transfer of this part of the data to the I/O servers."""
+        """Return the time of a simulated transfer of the fraction `part` of the data to the I/O
+        servers.
+        """
         rows = requests.rows(task, layout, io, places, len(machine.servers), part)
         return machine.round(
             to_servers(rows), overhead_s=task.costs.message_s, outstanding=io.outstanding
@@ -177,13 +193,14 @@ def _time_to_servers(
 
 
 def _extrapolate(time_of: Callable[[float], Time], share: float, messages: int, size: int) -> Time:
-    """Return the time of all messages. If `share` is below 1, extrapolate the time from that
-    fraction of the messages and from half of it.
+    """Return the time of all messages. If `share` is below 1, extrapolate it from the times of
+    this share of the messages and of half of it.
     """
     if share >= 1:
         return time_of(1.0)
     all_of, half = time_of(share), time_of(share / 2)
-    # T(1) = T(s) + (T(s) - T(s/2)) / (s/2) (1 - s); the interval takes the extreme ends.
+    # Extrapolate the time T from the shares s and s/2 of the messages to all of them: T(1) = T(s) +
+    # (T(s) - T(s/2)) / (s/2) (1 - s).
     more = (1 - share) / (share / 2)
     mean = all_of.seconds + (all_of.seconds - half.seconds) * more
     spread = math.hypot(
@@ -198,7 +215,8 @@ def with_blocks(
     blocks: Sequence[int],
     **how: Any,
 ) -> list[tuple[int, Description, Prediction]]:
-    """Predict the times with other block sizes of the source layout, the same along all dimensions.
+    """Predict the times of a redistribution for other block sizes of its source layout. A block
+    size holds for all dimensions.
 
     Raises:
         IsthmusError: the layout has no blocks.

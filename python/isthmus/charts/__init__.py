@@ -17,7 +17,7 @@ from isthmus.results.series import VARIANTS, View
 __all__ = ["Chart", "Key", "Panel", "Spec", "Symbol", "Table", "chart", "charts"]
 
 _CURVES = ("latency", "response", "accepted", "residuals", "percentiles")
-"""Names of the charts with one curve per series, unreadable if there are too many series."""
+"""Names of the charts with a curve for each series. With too many series, they are unreadable."""
 
 
 def _latency(view: View) -> Chart:

@@ -24,7 +24,7 @@ SHAPES = {
     "X": "M-1,-.5L-.5,-1L0,-.5L.5,-1L1,-.5L.5,0L1,.5L.5,1L0,.5L-.5,1L-1,.5L-.5,0Z",
     "p": "M0,-1L.95,-.31L.59,.81L-.59,.81L-.95,-.31Z",
 }
-"""Shapes of Vega for the markers of Matplotlib."""
+"""Vega's names or SVG paths of marker shapes, by the markers' codes in Matplotlib."""
 CROSS = SHAPES["X"]
 PAPER, INK, MUTED = "var(--paper)", "var(--ink)", "var(--muted)"
 ZOOMED = {"expr": "xd != null || yd != null"}
@@ -35,7 +35,7 @@ BOUND_DASH = [10, 4]
 
 
 def colour(number: int) -> str:
-    """Return the colour of a series by its number."""
+    """Return the CSS variable of the page for the colour of series number `number`."""
     return f"var(--s{number})"
 
 
@@ -43,7 +43,9 @@ class Scales:
     """Vega-Lite scales that give each series of a view its colour, marker and dash."""
 
     def __init__(self, view: View, shown: Sequence[Series] | None = None) -> None:
-        """Define the scales for the series of a view, or only for the series in `shown`."""
+        """Define the scales for all series of a view, or only for the series in `shown` if it
+        is given.
+        """
         looks = [(s.label, look(view, s)) for s in (view.series if shown is None else shown)]
         domain = [label for label, _ in looks]
         self.labels = domain
@@ -55,20 +57,24 @@ class Scales:
         }
 
     def paint(self, channel: str = "color") -> Spec:
-        """Return the Vega-Lite encoding that selects a colour, fill or stroke by series."""
+        """Return the Vega-Lite encoding by which each series has its own colour. `channel` is
+        the property of the mark: colour, fill or stroke.
+        """
         return {channel: nominal("variant", self.colour)}
 
     def form(self) -> Spec:
-        """Return the Vega-Lite encoding that selects the marker by series."""
+        """Return the Vega-Lite encoding by which each series has its own marker."""
         return {"shape": nominal("variant", self.shape)}
 
     def line(self) -> Spec:
-        """Return the Vega-Lite encoding that selects the dashes of a line by series."""
+        """Return the Vega-Lite encoding by which the line of each series has its own dashes."""
         return {"strokeDash": nominal("variant", self.dash)}
 
 
 def nominal(field: str, scale: Mapping[str, Any]) -> Spec:
-    """Return the Vega-Lite encoding of a text field by a scale; the page draws the legend."""
+    """Return the Vega-Lite encoding of a text field as categories, with this scale and without a
+    legend of Vega-Lite's.
+    """
     return {"field": field, "type": "nominal", "scale": scale, "legend": None}
 
 
@@ -83,13 +89,15 @@ def axis(
     domain: Sequence[float] | None = None,
     **options: Any,
 ) -> Spec:
-    """Return the encoding of a numeric field along an axis, ``x`` or ``y``, with axis `options`."""
+    """Return the Vega-Lite encoding of a numeric field along an axis, ``x`` or ``y``. `options`
+    are further settings of the axis.
+    """
     scale: Spec = {"domainRaw": {"expr": f"{which}d"}}
     if log:
         scale["type"] = "log"
-        # Add a margin of a few pixels instead of rounding to decades.
+        # Do not extend the axis to whole powers of ten; leave a margin of a few pixels instead.
         scale |= {"nice": False, "padding": 8}
-        # Draw stronger grid lines at decades than in between.
+        # Draw grid lines at powers of ten stronger than the lines between them.
         whole = "abs(log(datum.value) / LN10 - round(log(datum.value) / LN10)) < 1e-6"
         options = {
             "gridOpacity": {"condition": {"test": whole, "value": 1}, "value": 0.35},
@@ -108,13 +116,17 @@ def axis(
 
 
 def rows_axis(field: str, title: str | None = None, **options: Any) -> Spec:
-    """Return the encoding of a text field along the y axis, in the order of the data."""
+    """Return the Vega-Lite encoding of a text field along the y axis: one row for each value,
+    in the order of the data.
+    """
     look_ = {"grid": False, "ticks": False, "domain": False, **options}
     return {"field": field, "type": "nominal", "sort": None, "title": title, "axis": look_}
 
 
 def tip(fields: Sequence[tuple[str, str]]) -> Spec:
-    """Return a tooltip of fields, given as (name, title); absent fields are left out."""
+    """Return the Vega-Lite encoding of a tooltip that lists these fields, given as (name,
+    title).
+    """
     fields_shown = [{"field": f, "title": t, "type": "nominal"} for f, t in fields]
     return {"tooltip": fields_shown}
 

@@ -125,9 +125,11 @@ def command(
 
 
 def _writable(out: Path) -> None:
-    """Refuse a file that cannot be written, before any data arrive, without changing it."""
+    """Raise an error if the output file cannot be written. The check takes place before any
+    data arrives and does not change the file.
+    """
     try:
-        # Check the target of a symbolic link rather than the link.
+        # Check the file to which a symbolic link points, rather than the link.
         place = out.resolve()
         there = place.exists()
         place.open("ab").close()
@@ -141,7 +143,7 @@ def _writable(out: Path) -> None:
 
 
 def _problem(found: dict[str, Any]) -> str | None:
-    """Return the error in a sender's data, or None."""
+    """Return a text that describes the error in a sender's data, or None if there is no error."""
     if "problem" in found:
         return str(found["problem"])
     if not found["cut"]:
@@ -171,7 +173,9 @@ def _received(taking: NicTaking) -> tuple[dict[str, Any], bool]:
 
 
 def _words(found: dict[str, Any]) -> str:
-    """Return a report on a sender as text."""
+    """Return a text that reports what a sender has sent: bytes, time, rate, and streams or the
+    problem.
+    """
     rate = found["bytes"] / max(found["seconds"], 1e-9) / 1e6
     came = (
         f"{found['peer']}: {found['bytes']:,} bytes in {found['seconds']:.3g} s, {rate:,.0f} MB/s"

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from isthmus.vcr import Shown, Vcr
 
 LOOK_S = 0.1
-"""Seconds between checks whether the images are still being played."""
+"""Seconds between checks whether the digital video recorder is still playing."""
 TELL_S = 1.0
-"""Seconds between two lines that report the speed of the running command."""
+"""Seconds between two reports of the speed while the command runs."""
 
 
 @click.command(
@@ -90,7 +90,7 @@ def command(
     try:
         _play(vcr, seconds)
     except KeyboardInterrupt:
-        # Without a duration, Ctrl-C is the normal end.
+        # Treat Ctrl-C as the normal end: without a duration, the command runs until then.
         voice().note("ending")
     shown = vcr.finish()
     if as_json:
@@ -101,7 +101,9 @@ def command(
 
 
 def _play(vcr: Vcr, seconds: float | None) -> None:
-    """Wait until the end of the duration or a failure, and report the speed meanwhile."""
+    """Wait until the images have been played for `seconds`, or until a failure; report the
+    speed meanwhile. Without `seconds`, only a failure ends the wait.
+    """
     begin = reported = time.monotonic()
     before = vcr.shown()
     while vcr.failure() is None:
@@ -123,7 +125,7 @@ def _play(vcr: Vcr, seconds: float | None) -> None:
 
 
 def _print(shown: Shown) -> None:
-    """Print the result in two lines."""
+    """Print the result of the digital video recorder as two lines of text."""
     from isthmus.cli.console import console
     from isthmus.vcr import SCREENS
 

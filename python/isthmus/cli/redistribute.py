@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from isthmus.arrays.descriptions import Description
 
 _LATER = {"run": "redistribute_run", "predict": "redistribute_predict"}
-"""Subcommands whose modules are imported when they are called."""
+"""Subcommands, with the names of their modules. A module is imported only when its subcommand
+is called.
+"""
 
 
 @click.group(
@@ -50,7 +52,8 @@ def command() -> None:
 
 
 def described(file: Path, changes: tuple[str, ...]) -> Description:
-    """Read a redistribution file of the command line, with changes.
+    """Read the file that describes a redistribution, which was named on the command line, and apply
+    the changes to it.
 
     Raises:
         IsthmusError: the file cannot be read or is invalid.

@@ -24,7 +24,9 @@ NO_ANSWER = (
     "is told where {} has a table [io]."  # codespell:ignore told
 )
 OF_MACHINE = ("machine", "workload")
-"""Changes with these key prefixes belong to the machine's scenario."""
+"""Prefixes of keys. Changes of such keys apply to the scenario of the machine, other changes to the
+redistribution.
+"""
 
 
 @click.command(
@@ -92,7 +94,7 @@ def command(
     rest = [word for word in words if word not in machines]
 
     def described(more: Any) -> Description:
-        """Read the redistribution with further changes."""
+        """Read the redistribution file again, with further changes such as another block size."""
         return read(text, name, [*rest, *more])
 
     task = described(())
@@ -120,7 +122,9 @@ def _blocks(
     plot: Path | None,
     as_json: bool,
 ) -> None:
-    """Print the predictions for several block sizes, and draw them if requested."""
+    """Print the predicted times for several block sizes, and draw them to the file `plot` if it
+    is given.
+    """
     from isthmus.arrays.prediction import crossover
 
     if plot is not None:
@@ -154,7 +158,7 @@ def _blocks(
 
 
 def _print(task: Description, machine: Machine, one: Prediction) -> None:
-    """Print the predicted times and the verdict."""
+    """Print the predicted times of a redistribution, and which method is faster."""
     rows = [
         ("machine", f"{machine.file}: {one.ranks} ranks on {len(machine.nodes)} nodes"),
         ("redistribution", _time(one.move)),
@@ -179,7 +183,7 @@ def _print(task: Description, machine: Machine, one: Prediction) -> None:
 
 
 def _times(one: Prediction) -> list[Time]:
-    """Return the times of a prediction, without those that are unknown."""
+    """Return the times of a prediction that are known, in the order of the report."""
     return [each for each in (one.move, one.direct, one.after) if each is not None]
 
 
@@ -192,7 +196,9 @@ def _time(of: Time) -> str:
 
 
 def _accuracy_note(times: list[Time]) -> str:
-    """Return a note on the accuracy of these times."""
+    """Return a note on how the accuracy of these times was determined, and whether they were
+    extrapolated.
+    """
     part = min(of.share for of in times)
     words = "All replications came to the same."
     if not all(of.exact for of in times):
@@ -205,7 +211,9 @@ def _accuracy_note(times: list[Time]) -> str:
 
 
 def _head(task: Description, machine: Machine) -> dict[str, Any]:
-    """Return the fields that the JSON documents of all predictions have in common."""
+    """Return the entries that all JSON documents on predictions have: version, seed, title,
+    machine and size.
+    """
     import isthmus
 
     return {
@@ -220,7 +228,7 @@ def _head(task: Description, machine: Machine) -> dict[str, Any]:
 
 
 def _json(one: Prediction) -> dict[str, Any]:
-    """Return a prediction as JSON values."""
+    """Return a prediction as JSON values, for the option `--json`."""
 
     def time(of: Time | None) -> dict[str, Any] | None:
         """Return a predicted time as JSON values; None if there is no such time."""
@@ -249,7 +257,7 @@ def _json(one: Prediction) -> dict[str, Any]:
 
 
 def _document(answer: dict[str, Any]) -> None:
-    """Print a dictionary as a JSON document."""
+    """Print `answer` as a JSON document to standard output."""
     from isthmus.cli.streams import document
 
     document(json.dumps(answer, ensure_ascii=False))

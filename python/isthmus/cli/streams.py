@@ -53,13 +53,17 @@ class OutputError(Exception):
     """
 
     def __init__(self, error: OSError) -> None:
-        """Use the text of the system's error, and record whether it is a broken pipe."""
+        """Create the error with the system's text, and record whether the cause is a broken
+        pipe.
+        """
         super().__init__(error.strerror or str(error))
         self.broken_pipe = error.errno == errno.EPIPE
 
 
 def settle() -> None:
-    """Replace standard output and error by streams that also work if closed, full or ASCII-only."""
+    """Replace standard output and error by streams that can be written even if the originals
+    are closed, unwritable or limited to ASCII.
+    """
     _fill_descriptors()
     codecs.register_error("isthmus", _replace_by_ascii)
     if sys.stderr is None:
@@ -76,7 +80,7 @@ def settle() -> None:
 
 
 def document(text: str) -> None:
-    """Print JSON or TOML: in UTF-8, with one line end after it."""
+    """Print a JSON or TOML text to standard output, in UTF-8 and with one line end at its end."""
     data = (text.rstrip("\n") + "\n").encode("utf-8", "surrogateescape")
     sys.stdout.flush()
     buffer = getattr(sys.stdout, "buffer", None)
@@ -88,7 +92,9 @@ def document(text: str) -> None:
 
 
 def _fill_descriptors() -> None:
-    """Open closed standard descriptors on the null device, so that no file gets their number."""
+    """Open the null device on standard descriptors (0 to 2) that are closed, so that no other
+    file gets their numbers.
+    """
     for number in range(3):
         try:
             os.fstat(number)
@@ -97,13 +103,15 @@ def _fill_descriptors() -> None:
 
 
 def _text(raw: io.BufferedIOBase, encoding: str = "utf-8", **options: Any) -> io.TextIOWrapper:
-    """Wrap a binary stream in a text stream that replaces characters outside its encoding."""
+    """Wrap a binary stream in a text stream that writes ASCII replacements for characters that
+    the encoding lacks.
+    """
     return io.TextIOWrapper(raw, encoding=encoding, errors="isthmus", **options)  # type: ignore[arg-type, unused-ignore]
 
 
 class _Guarded(io.BufferedIOBase):
-    """A binary stream whose write errors become `OutputError`, so that they differ from errors of
-    other files.
+    """A binary stream whose write errors become `OutputError`: this distinguishes them from
+    errors with other files.
     """
 
     def __init__(self, inner: Any) -> None:
@@ -111,11 +119,11 @@ class _Guarded(io.BufferedIOBase):
         self._inner = inner
 
     def writable(self) -> bool:
-        """Return True: the stream accepts data."""
+        """Return True: the stream can be written to."""
         return True
 
     def write(self, data: Any) -> int:
-        """Write data to the wrapped stream."""
+        """Write data to the wrapped stream, and return the number of bytes written."""
         try:
             return int(self._inner.write(data))
         except OSError as error:
@@ -138,23 +146,27 @@ class _Guarded(io.BufferedIOBase):
 
 
 class _Unwritable(io.BufferedIOBase):
-    """A replacement for a standard stream that was closed before the process started."""
+    """A replacement for a standard stream that was already closed when the process started:
+    every write fails.
+    """
 
     def __init__(self, number: int) -> None:
-        """Store the number of the system error with which each write fails."""
+        """Store the system's error number (errno) with which each write fails."""
         self._number = number
 
     def writable(self) -> bool:
-        """Return True, so that a text stream can be opened on it."""
+        """Return True, as a text stream can only be opened on a stream that is writable."""
         return True
 
     def write(self, data: Any) -> int:
-        """Raise an OSError with the stored number, as the stream is closed."""
+        """Raise an error instead of writing, because the stream is closed."""
         raise OutputError(OSError(self._number, os.strerror(self._number)))
 
 
 def _replace_by_ascii(error: UnicodeError) -> tuple[str, int]:
-    """Error handler: replace characters outside the encoding by ASCII."""
+    """Replace the characters that an encoding lacks by ASCII text, as an error handler for codecs.
+    Return the replacement and the position at which encoding continues.
+    """
     if not isinstance(error, UnicodeEncodeError):
         raise error
     letters = error.object[error.start : error.end]
@@ -162,7 +174,7 @@ def _replace_by_ascii(error: UnicodeError) -> tuple[str, int]:
 
 
 def _ascii(letter: str) -> str:
-    """Return an ASCII replacement for a character."""
+    """Return text in ASCII that replaces a character."""
     if letter in _ASCII:
         return _ASCII[letter]
     plain = unicodedata.normalize("NFKD", letter).encode("ascii", "ignore").decode()

@@ -24,14 +24,18 @@ __all__ = [
 ]
 
 MachineSummary = HypercubeSummary | SciSummary | FatTreeSummary | GraphSummary | InterfaceSummary
-"""Any class of machines in results; a new class must be added here."""
+"""Description of the machine in results: one class for each kind of machine. A new class must
+be added here.
+"""
 
 
 def read_machines(described: list[dict[str, Any]]) -> list[MachineSummary]:
-    """Convert the descriptions of machines that the Rust core returns to objects."""
+    """Convert the descriptions of machines, as the Rust core returns them, to objects."""
     return msgspec.convert(described, list[MachineSummary])
 
 
 def read_fabric(described: dict[str, Any]) -> SciSummary:
-    """Convert the description of an SCI fabric from the Rust core, without `kind`, to an object."""
+    """Convert the description of an SCI fabric, as the Rust core returns it, to an object. The
+    description has no entry `kind`.
+    """
     return msgspec.convert(described, SciSummary)

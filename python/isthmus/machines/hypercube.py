@@ -82,7 +82,9 @@ class HypercubeSummary(Machine, frozen=True, tag="hypercube"):
     io_to_pe (n)."""
     cycle_us: float
     deadlock: str
-    """Whether routing was proven free of deadlock, and how."""
+    """Result of the check that routing cannot deadlock, in words: whether and how this was
+    proven.
+    """
     faults: list[str]
 
     @property
@@ -92,7 +94,7 @@ class HypercubeSummary(Machine, frozen=True, tag="hypercube"):
 
     @property
     def title(self) -> str:
-        """A description of the machine, on one line."""
+        """A description of the machine in one line of text."""
         lanes = dict(self.lanes).get("io_link", 0)
         network = ", no I/O network"
         if lanes:
@@ -112,7 +114,9 @@ class HypercubeSummary(Machine, frozen=True, tag="hypercube"):
         return [*facts, ("I/O nodes at PEs", listed(self.io_nodes))]
 
     def axis_words(self, key: str) -> str | None:
-        """Return words for zero lanes of I/O links, which mean that there is no I/O network."""
+        """Return "no I/O network" for the lanes of I/O links of a machine without them; None for
+        every other key.
+        """
         none = key.endswith("lanes.io_link") and not self.has_io_network
         return "no I/O network" if none else None
 

@@ -45,29 +45,35 @@ if TYPE_CHECKING:
 
 
 class MismatchError(IsthmusError):
-    """A process joined a folder with a file whose content differs from the file in the folder."""
+    """Error: a process that joins a folder has a file whose content differs from the file of
+    this name in the folder.
+    """
 
     def __init__(self, folder: Path, name: str) -> None:
-        """Describe the mismatch of the file with this name."""
+        """Create an error text that names the folder and the file whose content differs."""
         super().__init__(f"{folder}: the run was started with another {name}; give the same")
         self.name = name
 
 
 class OwnedFolder:
-    """A folder that isthmus owns; `opened` creates the folder and locks it for this process."""
+    """A folder for results to which only isthmus writes. `opened` creates the folder and locks it
+    for this process.
+    """
 
     def __init__(self, path: Path, mark: Mark, *, replaceable: bool = True) -> None:
-        """Create the object for a folder with this mark; use `opened` or `joined`, which lock the
-        folder.
+        """Create the object without locking the folder. Callers use `opened` or `joined`
+        instead, which lock it. `mark` lists the files that isthmus owns in it.
         """
         self.path = path
         self.mark = mark
         self._replaceable = replaceable
-        """Whether error messages may advise --fresh."""
+        """Whether error messages may advise the option --fresh, which replaces the folder's
+        results.
+        """
         self._written_now: set[str] = set()
         """The files written so far in the current part."""
         self._made_parts: set[tuple[str, str]] = set()
-        """The parts that this process has written, each with its key."""
+        """Names and keys of the parts (groups of files) that this process has written."""
 
     @classmethod
     @contextmanager
@@ -101,7 +107,7 @@ class OwnedFolder:
 
         """
         ready_folder(path)
-        # Check that isthmus may own the folder before the first write.
+        # Check before the first write, even of the lock file, that isthmus may own the folder.
         mark_or_refuse(path, identity, adopt)
         with hold(path, work=work):
             mark = mark_or_refuse(path, identity, adopt)
@@ -113,7 +119,7 @@ class OwnedFolder:
             if mark is None:
                 mark = Mark(identity, *journal)
                 if fresh:
-                    # Remove the files of a journal that has no mark.
+                    # Remove files of a journal even if no mark lists them.
                     cls(path, mark).clear()
                 for name in adopt:
                     if (path / name).is_file():
@@ -163,7 +169,7 @@ class OwnedFolder:
 
         """
         ready_folder(path)
-        # Check that isthmus may own the folder before the first write.
+        # Check before the first write, even of the lock file, that isthmus may own the folder.
         mark_or_refuse(path, identity)
         timeout = JoinTimeout(path, say)
         tried = False
@@ -176,8 +182,9 @@ class OwnedFolder:
                         folder = cls(path, mark, replaceable=False)
                         folder._adopt_written()
                         folder._refuse_others(identity, scenario)
-                        # If files are missing, first try to open the folder alone and write them
-                        # again. If other processes prevent this, the mark is enough.
+                        # Continue if all files exist or opening the folder alone has failed once:
+                        # the mark is enough. Otherwise open the folder alone to write the missing
+                        # files again.
                         if tried or all(map(folder.intact, files)):
                             break
                     stack.close()
@@ -202,7 +209,8 @@ class OwnedFolder:
         scenario: str = "",
         files: Mapping[str, str],
     ) -> None:
-        """Refuse a folder that `joined` would refuse, without writing there or taking the lock.
+        """Check that `joined` could open the folder; raise its errors if not. Nothing is written,
+        and the lock is not taken.
 
         Args:
             path: as for `joined`.
@@ -233,7 +241,8 @@ class OwnedFolder:
     def opened_for_reading(
         cls, path: Path, identity: Identity, *, scenario: str = "", replaceable: bool = True
     ) -> OwnedFolder | None:
-        """Return an owned folder for reading, without its lock; None if isthmus does not own it.
+        """Return a folder of results to read, without locking it; None if isthmus does not own the
+        folder.
 
         Raises:
             IsthmusError: the folder holds other results, or its mark is damaged.
@@ -267,7 +276,7 @@ class OwnedFolder:
         varies: bool = False,
         digest: str | None = None,
     ) -> None:
-        """Write a file below the folder atomically, and list it in the mark.
+        """Write a file below the folder atomically, and list it as owned by isthmus (in the mark).
 
         If `varies` is true, the content differs from run to run, and the mark lists no digest.
         `digest` is the SHA-256 of the content, if the caller knows it.
@@ -284,11 +293,12 @@ class OwnedFolder:
             written = Written(part, len(content), digest or sha256(content))
         self._written_now.add(name)
         listed = self.mark.files.get(name)
-        # An adopted file stays adopted while its content is what isthmus would write.
+        # Keep a file as it is if it is listed and has the content that isthmus would write; an
+        # adopted file stays marked as adopted.
         if listed in (written, replace(written, part=ADOPTED)) and not varies and self.intact(name):
             return
-        # Update the mark before the file: a process that dies in between must not leave a file that
-        # the mark does not list.
+        # Update the list of owned files (the mark) before the file: a process that ends in between
+        # must not leave a file that the mark does not list.
         self.mark.writing[name] = written
         self.mark.save(self.path)
         write_bytes(self.path / name, content)
@@ -299,8 +309,9 @@ class OwnedFolder:
                 self.mark.note_verified(name, (self.path / name).lstat())
 
     def write_beside(self, name: str, data: bytes | str, part: str) -> None:
-        """Write a file beside processes that share the folder. The caller must hold the lock of
-        `SUBMITTER`. The file may change later, so the mark lists no digest.
+        """Write a file while other processes share the folder. The caller must hold the lock
+        `SUBMITTER`. The file may change later, so the list of owned files (the mark) has no
+        digest of it.
 
         Raises:
             IsthmusError: as `write`.
@@ -308,7 +319,8 @@ class OwnedFolder:
         """
         content = data.encode() if isinstance(data, str) else data
         if self.mark.files.get(name) == Written(part):
-            # The mark lists the file already, so a process that dies here leaves nothing unlisted.
+            # Write the file without changing the list of owned files (the mark), as it is in the
+            # list already.
             self._check_path(checked(name), make=True)
             self._refuse_foreign(name)
             write_bytes(self.path / name, content)
@@ -318,7 +330,8 @@ class OwnedFolder:
 
     @contextmanager
     def part(self, name: str, key: str) -> Iterator[None]:
-        """Write a part of the folder's files again; the part is complete when the block has ended.
+        """Return a context manager for writing a part (group of files) of the folder again. The
+        part is complete when the block has ended.
 
         Files of the part that the block does not write are removed. `key` identifies the input of
         the part; `has` compares it to decide whether the part must be made again.
@@ -334,7 +347,9 @@ class OwnedFolder:
         self._made_parts.add((name, key))
 
     def keep(self, name: str, text: str, key: str) -> None:
-        """Write a file unless it is up to date; the file is a part of the folder by itself."""
+        """Write a file unless it is up to date. The file can be made and removed independently
+        of other results in the folder.
+        """
         data = text.encode()
         there = self.mark.files.get(name) == Written(name, len(data), sha256(data))
         if there and self.has(name, key):
@@ -343,18 +358,22 @@ class OwnedFolder:
             self.write(name, data, name)
 
     def made(self, name: str, key: str) -> bool:
-        """Return whether this process has written the part (group of files) with this key."""
+        """Return whether this process has written the part (group of files) `name` with this
+        key.
+        """
         return (name, key) in self._made_parts
 
     def has(self, name: str, key: str) -> bool:
-        """Return whether a part (group of files) is complete, has this key, and is intact."""
+        """Return whether a part (group of files) is complete and was made with this key, and
+        all of its files are unchanged.
+        """
         if self.mark.parts.get(name) != key:
             return False
         files = [path for path, written in self.mark.files.items() if written.part == name]
         return all(self.intact(path) for path in files)
 
     def intact(self, name: str) -> bool:
-        """Return whether an owned file exists with the content that isthmus wrote."""
+        """Return whether an owned file still exists and has the content that isthmus wrote."""
         found = self.path / name
         try:
             self._check_path(name)
@@ -366,8 +385,8 @@ class OwnedFolder:
 
     @classmethod
     def refuse_unclearable(cls, path: Path, identity: Identity) -> None:
-        """Refuse a folder that `opened` with `fresh` would refuse, without writing there or taking
-        the lock.
+        """Check that `opened` with `fresh` could clear the folder of an earlier run; raise its
+        errors if not. Nothing is written, and the lock is not taken.
 
         Raises:
             IsthmusError: as `opened`.
@@ -380,7 +399,8 @@ class OwnedFolder:
             folder._removable()
 
     def clear(self) -> None:
-        """Remove every file that the mark lists; the caller writes a new mark afterwards.
+        """Remove every file that isthmus owns in the folder (those that the mark lists). The caller
+        writes a new mark afterwards.
 
         Raises:
             IsthmusError: a listed file is behind a link or is not an ordinary file; nothing is
@@ -390,12 +410,12 @@ class OwnedFolder:
         for name in self._removable():
             self._remove(name)
         for name in self.mark.folders():
-            # Do not remove a folder that still contains files of the user.
+            # `rmdir` fails if the folder still contains files of the user. Such a folder stays.
             with suppress(OSError):
                 (self.path / name).rmdir()
 
     def _removable(self) -> list[str]:
-        """Return the files that `clear` removes, after checking each of them."""
+        """Check each file that `clear` would remove, and return their names."""
         doomed = [*self.mark.files, *self._entries()]
         for name in doomed:
             self._check_path(name)
@@ -403,7 +423,7 @@ class OwnedFolder:
         return doomed
 
     def _refuse_others(self, identity: Identity, scenario: str) -> None:
-        """Refuse a folder that holds the results of another run."""
+        """Raise an error if the folder holds the results of another run."""
         there = self.mark.identity
         if there == identity:
             return
@@ -416,13 +436,17 @@ class OwnedFolder:
         raise IsthmusError(f"{self.path}: holds results {what}; {right}")
 
     def _refuse_mismatch(self, files: Mapping[str, str]) -> None:
-        """Refuse to join a folder in which one of the files differs."""
+        """Raise an error if the folder already holds a file with one of these names and another
+        text. The process does not join the folder then.
+        """
         for name, text in files.items():
             if os.path.lexists(self.path / name) and self.read(name) != text.encode():
                 raise MismatchError(self.path, name)
 
     def _refuse_foreign(self, name: str) -> None:
-        """Refuse to replace or use a file that isthmus did not write, or that has changed since."""
+        """Raise an error if a file to replace or use was not written by isthmus, or has changed
+        since.
+        """
         place = self.path / name
         with telling_of(place, "cannot be read"):
             try:
@@ -440,7 +464,9 @@ class OwnedFolder:
                 self.mark.note_verified(name, status)
 
     def _check_path(self, name: str, *, make: bool = False) -> None:
-        """Refuse a path that leads through a link or through something other than a folder."""
+        """Raise an error if the path of a file leads through a symbolic link or through something
+        other than a folder.
+        """
         for parent in reversed(PurePosixPath(name).parents[:-1]):
             place = self.path / parent
             if make:
@@ -456,28 +482,32 @@ class OwnedFolder:
                 )
 
     def _check_file(self, name: str) -> None:
-        """Refuse to remove anything but an ordinary file."""
+        """Raise an error unless the file is an ordinary one or is missing; only ordinary files
+        may be removed.
+        """
         with suppress(FileNotFoundError):
             mode = (self.path / name).lstat().st_mode
             if not stat.S_ISREG(mode):
                 raise IsthmusError(f"{self.path / name}: {kind_of(mode)} is there; move it away")
 
     def _remove_obsolete(self, name: str) -> None:
-        """Remove a file that is no longer needed; a file that has changed belongs to the user and
-        stays.
+        """Remove a file that is no longer needed from the folder. If its content has changed,
+        it belongs to the user and stays.
         """
         if self.intact(name):
             self._remove(name)
         del self.mark.files[name]
 
     def _remove(self, name: str) -> None:
-        """Remove a file below the folder, if it exists."""
+        """Remove a file of the folder; do nothing if it does not exist."""
         with telling_of(self.path / name, "cannot be removed"):
             (self.path / name).unlink(missing_ok=True)
 
     @contextmanager
     def _explaining_kept_points(self) -> Iterator[None]:
-        """Add to a write error that the folder contains finished points, if there are any."""
+        """Return a context manager: if a write fails, it adds to the error that the folder
+        contains finished points, if there are any.
+        """
         try:
             yield
         except FileError as error:
@@ -488,14 +518,16 @@ class OwnedFolder:
             ) from error
 
     def _recover(self) -> None:
-        """Finish or remove the files that a dead process left in the folder."""
+        """Finish what a process that ended too early left in the folder: remove its temporary
+        files, and record what it has written.
+        """
         self._check_path(f"{JOURNAL}/journal.json")
         for name in self._leftovers():
             self._remove(name)
         self._adopt_written()
 
     def _adopt_written(self) -> None:
-        """Record as owned the files that a process had just written when it died."""
+        """Record as owned the unchanged files that a process announced to write before it ended."""
         for name, written in self.mark.writing.items():
             place = self.path / name
             if place.is_file() and not place.is_symlink() and is_unchanged(place, written):
@@ -503,16 +535,16 @@ class OwnedFolder:
         self.mark.writing.clear()
 
     def _entries(self) -> list[str]:
-        """Return the names of the journal's files, and of the logs of Slurm tasks."""
+        """Return the names of the files that record finished points and searches (the journal),
+        and of the logs of Slurm tasks.
+        """
         names = [*self._names(JOURNAL), *self._names(SUBMITTED)]
         return [name for name in names if self.mark.is_entry(name)]
 
     def _leftovers(self) -> list[str]:
-        """Return temporary files of dead processes: files with isthmus's temporary names beside
-        owned files.
-
-        Leases are included: while this process holds the folder, no other process does a part of
-        the run.
+        """Return the names of the temporary files that dead processes left beside owned files.
+        Leases are included: while this process holds the folder alone, no other process runs a
+        part.
         """
         found = []
         for folder in ("", *self.mark.folders()):
@@ -522,7 +554,8 @@ class OwnedFolder:
                     continue
                 whole = name.removesuffix(KEPT)
                 if name != whole and self.mark.is_entry(name):
-                    # The entry is finished, so its finished parts are obsolete.
+                    # The point or search with this name is finished, so its finished parts are
+                    # obsolete.
                     found += [name] if (self.path / f"{whole}.json").is_file() else []
                     continue
                 base = PART.fullmatch(PurePosixPath(name).name)
@@ -534,7 +567,9 @@ class OwnedFolder:
         return found
 
     def _names(self, folder: str) -> list[str]:
-        """Return the ordinary files in a folder below this one; links are not followed."""
+        """Return the names of the ordinary files in `folder`, a folder below this one or "" for
+        this one. Symbolic links are not followed.
+        """
         place = self.path / folder
         if folder and not (place.is_dir() and not place.is_symlink()):
             return []

@@ -22,20 +22,22 @@ from isthmus.files import refuse_unless_file, unwritable
 LOCK = ".isthmus.lock"
 """Name of the locked file; it contains its holder, and stays, empty, when the lock is free."""
 DOES_ALL, COLLECTS = "does all of this run", "collects this run"
-"""Descriptions of the work of a process that holds a folder alone for a long time."""
+"""Words that describe the work of a process that holds a folder alone for a long time, for
+messages to other processes.
+"""
 TRIES, TRY_S = 5, 0.02
-"""Number of attempts to take a lock, and seconds between two attempts; `holder_of` holds the lock
-briefly.
+"""Number of attempts to take a lock, and seconds between them. Another attempt helps, because
+`holder_of` holds the lock briefly.
 """
 SUBMITTER = ".isthmus.submit.lock"
-"""Lock of a process that submits a job. It is held until the scheduler answers; tasks that have
-already started share the folder's own lock meanwhile.
+"""Name of the file that a process locks to submit a job, until the scheduler answers. Meanwhile
+tasks that have already started share the folder's own lock.
 """
 
 
 @dataclass(frozen=True)
 class Holder:
-    """A process that holds a folder alone."""
+    """A process that holds the lock of a folder alone, as the lock file names it."""
 
     pid: int
     host: str
@@ -50,7 +52,9 @@ class Holder:
         return f"process {self.pid} on {self.host} (since {self.since})"
 
     def as_json(self) -> dict[str, Any]:
-        """Return the holder in the form of the JSON output."""
+        """Return the process, host, time and work of the holder as JSON values, as `--json`
+        prints them.
+        """
         return {
             "process": self.pid,
             "host": self.host,
@@ -60,11 +64,13 @@ class Holder:
 
 
 class BusyError(IsthmusError):
-    """Error: another process holds the lock of the folder."""
+    """Error: the folder cannot be used, because another process holds its lock."""
 
     def __init__(self, folder: Path, holder: Holder | None, reason: str = "") -> None:
-        """Name the holder, if it is known, and say what to do; `reason` replaces this text."""
-        # The holder is unknown if several processes share the lock: these write no names.
+        """Create an error text that names the process that holds the lock, if known, and
+        advises what to do. `reason` replaces this text.
+        """
+        # The holder is unknown if several processes share the lock: they write no names into it.
         who = holder or "another process, or one that does a part of this run,"
         reason = reason or (
             f"{who} is working in this folder; wait until it has ended, or give another folder"
@@ -75,7 +81,8 @@ class BusyError(IsthmusError):
 
 @contextmanager
 def hold(folder: Path, *, shared: bool = False, work: str = "", name: str = LOCK) -> Iterator[None]:
-    """Hold a lock of a folder, alone or shared; `work` describes long work to other processes.
+    """Return a context manager that holds a lock of a folder, alone or shared with others. `work`
+    describes for other processes what this one does for a long time.
 
     Raises:
         BusyError: another process holds the lock.
@@ -92,7 +99,8 @@ def hold(folder: Path, *, shared: bool = False, work: str = "", name: str = LOCK
     try:
         _acquire(number, path, shared=shared)
         if shared:
-            # No process holds a shared lock alone, so a name in it is that of a dead process.
+            # Remove a name in the lock file: several processes may share this lock and write no
+            # names, so it is that of a dead process.
             if os.fstat(number).st_size:
                 os.ftruncate(number, 0)
             yield
@@ -107,12 +115,14 @@ def hold(folder: Path, *, shared: bool = False, work: str = "", name: str = LOCK
         finally:
             os.ftruncate(number, 0)
     finally:
-        # The system releases the lock when the file is closed, however the process ends.
+        # Closing the file releases its lock. The system closes the file if the process is killed.
         os.close(number)
 
 
 def _acquire(number: int, path: Path, *, shared: bool) -> None:
-    """Take the lock of an open file without waiting; raise an error if another process holds it."""
+    """Take the lock of an open file (descriptor `number`) without waiting; raise an error if
+    another process holds it.
+    """
     folder = path.parent
     try:
         import fcntl
@@ -135,7 +145,8 @@ def _acquire(number: int, path: Path, *, shared: bool) -> None:
 
 
 def holder_of(folder: Path) -> Holder | None:
-    """Return the process that holds a folder alone, if it has left its name; nobody is blocked.
+    """Return the process that holds a folder alone; None if no process does, or its name is not
+    known. Other processes can still take the lock.
 
     The lock itself decides whether the holder is alive: a process number from another container
     means nothing here.
@@ -159,7 +170,9 @@ def holder_of(folder: Path) -> Holder | None:
 
 
 def _own_name(work: str) -> bytes:
-    """Return the line that names this process as the holder of a lock."""
+    """Return the line that this process writes to a lock file as the holder of the lock, with its
+    current `work`.
+    """
     since = datetime.now(timezone.utc).isoformat(timespec="seconds")
     return (
         json.dumps(asdict(Holder(os.getpid(), socket.gethostname(), since, work))) + "\n"
@@ -167,7 +180,9 @@ def _own_name(work: str) -> bytes:
 
 
 def _read_holder(path: Path) -> Holder | None:
-    """Return the process that a lock file names; it may have just started or ended."""
+    """Return the process that a lock file names as its holder, which may have ended. Return None if
+    the file is missing or names no process.
+    """
     try:
         holder = Holder(**json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):

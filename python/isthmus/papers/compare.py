@@ -16,25 +16,30 @@ from isthmus.value import Value
 
 Truth = bool | None
 DIGITS = range(3, 7)
-"""Numbers of significant digits that are tried until different values look different."""
+"""Numbers of significant digits to try: the first one is used with which different values have
+different texts.
+"""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """The outcome of a comparison: whether the claim holds (`None` if undecided), and the numbers
-    that decide it.
+    """The outcome of a comparison of numbers: whether the claim holds (`None` if undecided),
+    and the comparison as text.
     """
 
     holds: Truth
     text: str
 
     def __bool__(self) -> bool:
-        """Raise a TypeError, so that an undecided claim never counts as true or false."""
+        """Raise a TypeError: an undecided claim is neither true nor false, so `and` and `if`
+        must not be used.
+        """
         raise TypeError("a claim may be undecided; write a list of claims in place of `and`")
 
 
 def each_with_next(sign: str, test: Callable[[Value, Value], Truth], *given: Operand) -> Claim:
-    """Claim that a test holds for each value and the next one.
+    """Return the claim that a test holds between each value and the next one, with the text of all
+    values, such as ``a > b > c``; `sign` is the text between two values.
 
     Raises:
         IsthmusError: a value is not a number.
@@ -43,7 +48,7 @@ def each_with_next(sign: str, test: Callable[[Value, Value], Truth], *given: Ope
     values = [numeric(each) for each in given]
     texts: list[str] = []
     for digits in DIGITS:
-        # Use enough digits that different values look different.
+        # Take the first number of digits with which different values have different texts.
         texts = [value.told(digits) for value in values]  # codespell:ignore told
         pairs = zip(pairwise(values), pairwise(texts), strict=True)
         if all(one != other or a.value == b.value for (a, b), (one, other) in pairs):
@@ -52,7 +57,9 @@ def each_with_next(sign: str, test: Callable[[Value, Value], Truth], *given: Ope
 
 
 def all_of(parts: Iterable[Truth]) -> Truth:
-    """Return False if any part is False, else None if any part is None, else True."""
+    """Return False if any of `parts` is False. Otherwise return None (undecided) if any is
+    None, else True.
+    """
     found = list(parts)
     if False in found:
         return False
@@ -60,7 +67,7 @@ def all_of(parts: Iterable[Truth]) -> Truth:
 
 
 def greater(a: Value, b: Value) -> Truth:
-    """Return whether `a` is greater than `b`."""
+    """Return whether `a` is greater than `b`; None if a value is unknown or this is undecided."""
     if a.value is None or b.value is None:
         return None
     (a_low, a_high), (b_low, b_high) = a.ends, b.ends
@@ -70,8 +77,8 @@ def greater(a: Value, b: Value) -> Truth:
 
 
 def alike(a: Value, b: Value, tolerance: Tolerance) -> Truth:
-    """Return whether two values differ by no more than the tolerance. A relative tolerance refers
-    to the larger value.
+    """Return whether two values differ by no more than the tolerance; None if a value is unknown or
+    this is undecided. A relative tolerance refers to the larger value.
 
     The excess over the tolerance grows with the distance of the two values. So it is largest at two
     of the ends, and smallest where the intervals are nearest to each other.
@@ -80,7 +87,9 @@ def alike(a: Value, b: Value, tolerance: Tolerance) -> Truth:
         return None
 
     def exceeds(x: float, y: float) -> bool:
-        """Return whether two numbers differ by more than the tolerance."""
+        """Return whether two numbers differ by more than `tolerance`, which has an absolute and a
+        relative part.
+        """
         return abs(x - y) > tolerance.amount + tolerance.share * max(abs(x), abs(y))
 
     (a_low, a_high), (b_low, b_high) = a.ends, b.ends
@@ -94,7 +103,9 @@ def alike(a: Value, b: Value, tolerance: Tolerance) -> Truth:
 
 
 def within(a: Value, low: float, high: float) -> Truth:
-    """Return whether a value lies in a range."""
+    """Return whether a value lies in the range from `low` to `high`; None if it is unknown or its
+    interval only overlaps the range.
+    """
     if a.value is None:
         return None
     a_low, a_high = a.ends

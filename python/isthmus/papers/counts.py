@@ -14,7 +14,7 @@ NAMES = {
     "setting": ("setting", "settings"),
     "beyond": ("row beyond the paper", "rows beyond the paper"),
 }
-"""Names of the roles of rows, for one row and for several."""
+"""Names of the roles that a row of a paper can have, in singular and plural."""
 
 
 def counted(rows: Iterable[tuple[Row, str]]) -> list[str]:
@@ -45,7 +45,7 @@ def counted(rows: Iterable[tuple[Row, str]]) -> list[str]:
 
 
 def _by_verdict(verdicts: list[str]) -> str:
-    """Return the number of rows with each verdict: ``12 reproduced, 9 not reproduced``."""
+    """Return the number of rows with each verdict, as text: ``12 reproduced, 9 not reproduced``."""
     parts = []
     for verdict in VERDICTS:
         if number := verdicts.count(verdict):

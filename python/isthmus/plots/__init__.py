@@ -49,7 +49,9 @@ _DRAWN: dict[str, Callable[..., Figure]] = {
 
 
 ALONE = ("interference", "machine")
-"""Names of the plots that need a whole figure, since a colour scale is beside their panels."""
+"""Names of the plots that need a whole figure for themselves: each has a colour scale beside its
+panels.
+"""
 
 
 def draw(
@@ -92,7 +94,9 @@ def draw(
 
 
 def draw_all(run: RunResult) -> Iterator[tuple[str, Figure]]:
-    """Draw every plot that the run has data for, in the order of the report."""
+    """Draw every plot for which the run has data, in the order of the report. Yield the name
+    and the figure of each.
+    """
     layout = view(run)
     for kind in KINDS.values():
         if kind.applies(layout):
@@ -103,7 +107,7 @@ def draw_all(run: RunResult) -> Iterator[tuple[str, Figure]]:
 
 @dataclass(frozen=True)
 class Picture:
-    """A plot of a run as images, with its name."""
+    """A plot of a run as images in one or more formats, with the name of the plot."""
 
     name: str
     images: dict[str, bytes]
@@ -113,7 +117,9 @@ class Picture:
 def pictures(
     run: RunResult, suffixes: tuple[str, ...] = FORMS, tell: StepCallback = ignore_steps
 ) -> list[Picture]:
-    """Draw every plot that the run has data for; `tell` is called for each of them."""
+    """Draw every plot for which the run has data, as images in all formats of `suffixes`.
+    `tell` is called with the progress after each plot.
+    """
     drawn: list[Picture] = []
     layout = view(run)
     number = sum(kind.applies(layout) for kind in KINDS.values())

@@ -9,29 +9,31 @@ from isthmus.wording import counted
 BAR_WIDTH = (10, 30)
 """The minimum and maximum width of the bar within its line, in columns."""
 SPEED_S = 0.5
-"""Number of seconds of simulation after which its speed is shown."""
+"""The speed of a run is shown from this number of seconds of simulation on."""
 TITLE_MIN = 8
 """The minimum width of the title in a progress line, in columns."""
 STATE_MIN, STATE_MAX = 16, 50
-"""The minimum and maximum width, in columns, of the text about other processes that do the run."""
+"""Minimum and maximum width, in columns, of the text on other processes that compute a part of
+the run.
+"""
 STATE_FIRST = 30
-"""Minimum width, in columns, of the text about other processes if a time stands beside it."""
+"""A time is shown beside the text on other processes only if the text has at least this width,
+in columns.
+"""
 GAP = "  "
 BLOCKS, HASHES = ("█", "░"), ("#", ".")
 """Characters for the done and the remaining part of the bar, in Unicode and in ASCII."""
 
 
 class Pace:
-    """The speed of a run, derived from its progress.
-
-    Points that were finished earlier and are only read now count neither for the speed nor for the
-    remaining time.
+    """The speed of a run, and the estimates that follow from it. Points that were finished
+    earlier and are only read now do not count.
     """
 
     def __init__(self, now: float) -> None:
-        """Start to measure the speed of a run at `now`, the time of a monotonic clock."""
+        """Start to measure the speed of a run; `now` is in seconds, of a monotonic clock."""
         self.progress = Progress()
-        """The latest progress."""
+        """The progress that was reported last."""
         self._began = now
         self._changed = now
         self._first: int | None = None
@@ -53,11 +55,11 @@ class Pace:
 
     @property
     def speed(self) -> float:
-        """Number of simulated messages per second, averaged over the simulation so far."""
+        """Mean number of simulated messages per second since the simulation started."""
         return self._speed
 
     def spent_s(self, now: float) -> float:
-        """Return the seconds that the run has spent in its present phase."""
+        """Return the seconds since the present phase of the run started."""
         return now - self._began
 
     def left_s(self, now: float) -> float | None:
@@ -114,8 +116,8 @@ def bar_line(pace: Pace, now: float, width: int, *, blocks: tuple[str, str] = BL
 
 
 def _with_state(parts: list[str], state: str, clock: str, most: int) -> list[str]:
-    """Return the parts of a progress line of at most `most` columns that contains `state`, a text
-    about other processes that do the run.
+    """Return the parts of a progress line of at most `most` columns. The line contains `state`,
+    a text on other processes that compute a part of the run, and `clock`, a time, if it fits.
     """
     short = parts[1:] or parts
     whole = [[*parts, state, clock], [*short, state, clock]]
@@ -129,12 +131,16 @@ def _with_state(parts: list[str], state: str, clock: str, most: int) -> list[str
 
 
 def _first_fitting(choices: list[list[str]], most: int) -> list[str]:
-    """Return the first of these lists of line parts that fits into `most` columns, or the last."""
+    """Return the first of these lists of words for a progress line that fits into `most`
+    columns, or the last list.
+    """
     return next((each for each in choices if columns(GAP.join(each)) <= most), choices[-1])
 
 
 def plain_line(pace: Pace, now: float) -> str:
-    """Return the progress of a run as a text line without a bar, for logs and simple terminals."""
+    """Return the progress of a run as a line of text without a bar, for log files and simple
+    terminals.
+    """
     progress = pace.progress
     if progress.phase == "building":
         return f"building machines{f' of {cut(flat(progress.title))}' if progress.title else ''}"
@@ -152,7 +158,7 @@ def plain_line(pace: Pace, now: float) -> str:
 
 
 def share(progress: Progress) -> float:
-    """Return the finished share of the present phase of a run, 0 to 1."""
+    """Return the share of the present phase of a run that is finished, 0 to 1."""
     if progress.phase == "simulating":
         done, total = progress.points_done, progress.points_total
     else:
@@ -161,13 +167,15 @@ def share(progress: Progress) -> float:
 
 
 def _bar(progress: Progress, length: int, blocks: tuple[str, str]) -> str:
-    """Return a bar of `length` characters; `blocks` has those of the done and remaining part."""
+    """Return a progress bar of `length` characters. `blocks` has the character of the done part
+    and that of the remaining part.
+    """
     full = int(share(progress) * length)
     return blocks[0] * full + blocks[1] * (length - full)
 
 
 def _rate(per_second: float) -> str:
-    """Format a rate with a prefix for its unit, for example ``1.5 M``."""
+    """Return a rate as text with a prefix for the unit that follows: ``1.5 M``."""
     for size, letter in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
         if per_second >= size:
             return f"{per_second / size:.1f}{letter}"

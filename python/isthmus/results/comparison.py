@@ -19,25 +19,27 @@ if TYPE_CHECKING:
     from isthmus.results.collection import Results
 
 UNSTEADY = ("saturated", "collapsed")
-"""Verdicts of points whose times depend on the length of the run."""
+"""Verdicts on points that reach no steady state, so that their times depend on the length of
+the run.
+"""
 SATURATION = "saturation"
-"""Name in the table, as a measure, of the load at which a machine saturates."""
+"""Name of the measure in the comparison table for the load at which a machine saturates."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a comparison: one quantity at two points, or of two searches."""
+    """A row of a comparison: one quantity, at two points or of two searches."""
 
     texts: tuple[str | None, ...]
     """Values of the settings in `Comparison.keys`, which the two points have in common."""
     points: tuple[PointResult, PointResult] | None = field(repr=False)
-    """The two points; None for searches."""
+    """The two points that the row compares; None in a row that compares searches."""
     measure: str
     statistic: str
     unit: str
     values: tuple[Value, Value]
     found: Compared | None
-    """The result of the comparison; None if the two values cannot be judged."""
+    """The comparison of the two values of the row; None if they cannot be compared."""
 
 
 @dataclass(frozen=True)
@@ -52,37 +54,39 @@ class Comparison:
     first: RunResult = field(repr=False)
     second: RunResult = field(repr=False)
     changes: list[FieldChange]
-    """Settings that are constant in each result and differ between the two."""
+    """Settings with one value in each result, whose values in the two results differ."""
     keys: list[str] = field(repr=False)
-    """The settings whose equal values make a pair of points."""
+    """The keys of the settings that are equal at the two points of a pair."""
     pairs: list[tuple[PointResult, PointResult]] = field(repr=False)
     unpaired: tuple[int, int]
     """Number of points of the first and of the second result without a partner."""
     rows: list[Row] = field(repr=False)
     confidence: float
-    """The confidence of every interval; also the confidence that no row is in `differing` by
-    chance.
+    """The confidence of every interval. It is also the confidence that no row is in `differing`
+    by chance.
     """
 
     @property
     def differing(self) -> list[Row]:
-        """Rows whose values differ with the requested confidence, the largest change first."""
+        """Rows whose two values differ with the requested confidence, those with the largest
+        change first.
+        """
         rows = [row for row in self.rows if row.found and row.found.differs]
         return sorted(rows, key=_size, reverse=True)
 
     @property
     def judged(self) -> int:
-        """Number of quantities that were compared."""
+        """Number of rows with quantities of both results, which were compared."""
         return sum(row.found is not None for row in self.rows)
 
     @property
     def verdicts(self) -> list[tuple[PointResult, PointResult]]:
-        """Points whose verdict on saturation differs."""
+        """Pairs of compared points, one of each result, whose verdicts on saturation differ."""
         return [(a, b) for a, b in self.pairs if a.verdict.verdict != b.verdict.verdict]
 
     @property
     def conclusion(self) -> str:
-        """The outcome of the comparison in one sentence."""
+        """One sentence that says how the two results differ."""
         sure = f"{100 * self.confidence:g}% confidence for all together"
         number = len(self.differing)
         part = f"{number:,} of {counted(self.judged, 'quantity', 'quantities')}"
@@ -120,7 +124,7 @@ class Comparison:
         return pl.DataFrame(dict(zip(schema, cells, strict=True)), schema=schema)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Export the table for readers of Arrow."""
+        """Export the table of the comparison to readers of the Arrow format."""
         return self.table.__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
@@ -149,7 +153,9 @@ _COLUMNS = {
 
 
 def named(key: str, column: Column) -> str:
-    """Return the name of a column: ``key`` or ``key [unit]``."""
+    """Return the name of a column in the comparison table: ``key``, or ``key [unit]`` if it has
+    a unit.
+    """
     return f"{key} [{column.unit}]" if column.unit else key
 
 
@@ -169,7 +175,9 @@ def _cells(row: Row) -> tuple[Any, ...]:
 
 
 def _size(row: Row) -> float:
-    """Return the size of the change in a row: the ratio of its two values or the inverse ratio."""
+    """Return the ratio of the two values of a row or its inverse, the larger of both; infinity if
+    there is no ratio.
+    """
     ratio = row.found.ratio.value if row.found else None
     return max(ratio, 1 / ratio) if ratio else float("inf")
 
@@ -245,12 +253,12 @@ def _changed(base: Settings, other: Settings, key: str) -> bool:
 
 
 def _keys(base: Settings, other: Settings, runs: tuple[RunResult, RunResult]) -> list[str]:
-    """Return the settings that decide which points of two results are compared: the axes of both
-    results, or else the varying settings that both have.
+    """Return the keys of the settings whose values decide which points of two results are paired:
+    the axes of both results. If there are none, these are the settings that vary in both.
     """
 
     def varies(key: str) -> bool:
-        """Return whether a setting differs between the points of a result."""
+        """Return whether the setting differs between the points of either result."""
         return not (base[key].constant and other[key].constant)
 
     axes = dict.fromkeys(axis.key for run in runs for axis in run.axes)
@@ -309,7 +317,9 @@ def _pairs(
 def _comparable(
     base: Sequence[str | None], other: Sequence[str | None]
 ) -> tuple[list[object], list[object]]:
-    """Return values of two results in a form in which equal quantities are equal: 1 ms, 1000 us."""
+    """Return the values of a setting in two results so that equal quantities compare as equal, such
+    as 1 ms and 1000 us.
+    """
     (column,) = columns([[*base, *other]])
     values: list[object] = [*base, *other]
     if column.numbers is not None:
@@ -318,7 +328,7 @@ def _comparable(
 
 
 def _listed(texts: Sequence[str | None]) -> str:
-    """Return different texts as a list in words, of which only the first three are given."""
+    """Return the different texts as a list in words; only the first three are named."""
     values = [text or "none" for text in dict.fromkeys(texts)]
     return ", ".join(values[:3]) + (", …" if len(values) > 3 else "")
 
@@ -334,8 +344,8 @@ def _rows(
     confidence: float | None,
     wanted: Wanted,
 ) -> Iterator[Row]:
-    """Yield a row for each quantity that both points have. Without a confidence, replications are
-    not paired.
+    """Yield a row for each quantity that both points have. Replications are compared in pairs only
+    if `confidence` is given.
     """
     for measure in one.measures:
         partner = other.measure(measure.name)
@@ -350,8 +360,8 @@ def _rows(
 
 
 def _statistics(measure: Measure, confidence: float | None) -> Iterator[tuple[str, Value]]:
-    """Yield name and value of the mean and of resolved percentiles; the model's mean if nothing was
-    simulated.
+    """Yield the names and values of the mean and of the percentiles that the data resolve. If
+    nothing was simulated, yield the model's mean.
     """
     if measure.mean is not None:
         yield "mean", _value_of(measure, confidence)
@@ -363,19 +373,22 @@ def _statistics(measure: Measure, confidence: float | None) -> Iterator[tuple[st
 
 
 def _value_of(found: Any, confidence: float | None) -> Value:
-    """Return a value with its replications if they are paired (`confidence` is set), else
-    without.
+    """Return a measured value. If `confidence` is set, it includes the values of the
+    replications, which are then compared in pairs.
     """
     if confidence is not None:
         return Value.of(found, confidence)
     whole = Value.of(found, CONFIDENCE)
-    # A measured value without an interval has an unknown error, so do not treat it as exact.
+    # A measured value without an interval has an unknown error: keep a replication, so that the
+    # value does not count as exact.
     unknown = whole.low is None and whole.high is None
     return replace(whole, each=whole.each[:1] if unknown else ())
 
 
 def _is_judged(row: Row) -> bool:
-    """Return whether the values of a row can be judged: times at saturated points cannot."""
+    """Return whether the two values of a row can be judged. Nothing can at collapsed points,
+    and times cannot at saturated ones.
+    """
     if row.points is None:
         return True
     verdicts = {point.verdict.verdict for point in row.points}
@@ -383,17 +396,21 @@ def _is_judged(row: Row) -> bool:
 
 
 def _judged(rows: list[Row], confidence: float) -> list[Row]:
-    """Return the rows, with the core's comparison for those that can be judged."""
+    """Return the rows; those that can be judged have the result of the statistical comparison."""
     asked = [row for row in rows if _is_judged(row)]
     found = iter(differences([row.values for row in asked], confidence))
     return [replace(row, found=next(found)) if _is_judged(row) else row for row in rows]
 
 
 def _searches(a: RunResult, b: RunResult, keys: Sequence[str]) -> Iterator[Row]:
-    """Yield the brackets of searches with equal values of all axes that both results vary."""
+    """Yield a row for each search of both results that has equal values on all axes that both
+    vary. The row compares the saturation brackets.
+    """
 
     def place(run: RunResult, search: SearchResult) -> tuple[str | None, ...]:
-        """Return the axis values that identify a search in both results."""
+        """Return the values that a search has on the axes that both results vary; they identify
+        it in either result.
+        """
         own = {x.key: v.text for x, v in zip(run.axes, search.values, strict=True) if v}
         return tuple(own.get(key) for key in keys)
 
@@ -411,7 +428,9 @@ def _searches(a: RunResult, b: RunResult, keys: Sequence[str]) -> Iterator[Row]:
 
 
 def _bracket(search: SearchResult) -> Value:
-    """Return the saturation bracket of a search as a value; None if an end is unknown."""
+    """Return the saturation bracket of a search as a value: its middle and its ends. The value
+    is unknown if an end is unknown.
+    """
     low, high = search.highest_stable, search.lowest_saturated
     if low is None or high is None:
         return Value(None)

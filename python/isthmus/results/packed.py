@@ -19,16 +19,18 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 BATCH = 256
-"""Number of lists that are unpacked at a time, which limits memory to some megabytes."""
+"""Number of lists that are unpacked at a time: this limits the memory for them to some
+megabytes.
+"""
 
 
 class Bins(msgspec.Struct, frozen=True):
-    """Bins of a distribution in ascending order, without empty ones."""
+    """Bins of a distribution in ascending order; bins without observations are left out."""
 
     lower: list[int]
-    """Inclusive lower bound of each bin, in steps of the distribution."""
+    """Inclusive lower bound of each bin, as a multiple of the distribution's step."""
     upper: list[int]
-    """Exclusive upper bound of each bin, in steps of the distribution."""
+    """Exclusive upper bound of each bin, as a multiple of the distribution's step."""
     count: list[int]
     """Number of observations in each bin."""
 
@@ -38,33 +40,35 @@ class ChannelUse(msgspec.Struct, frozen=True, rename={"from_": "from"}):
 
     kind: str
     from_: int | None
-    """Start of the channel, or position of the part; ``None`` for the mean of a kind."""
+    """Number of the node at the start of the channel, or at which the part is; ``None`` for the
+    mean of a kind.
+    """
     to: int | None
-    """End of the channel; None for a part at a single position."""
+    """Number of the node at the end of the channel; None for a part at a single place."""
     utilisation: float
-    """Flits or symbols per cycle and lane; for a part that serves one request at a time, the share
-    of time.
+    """Share of the capacity that was used: flits or symbols per cycle and lane. For a part that
+    serves one request at a time, the share of time.
     """
     highest: float | None
-    """Utilisation of the busiest channel, if this is the mean over a kind of channel; else None."""
+    """Utilisation of the busiest channel of a kind; None for a single channel."""
     busy: float
     """Share of time for which the lanes of the channel were occupied, whether data moved or not."""
     busiest: float | None
-    """Largest value of `busy` of any channel, if this is the mean over a kind of channel; else
-    None.
-    """
+    """Largest value of `busy` of any channel of a kind; None for a single channel."""
     held_us: float | None
     """Mean time for which one message, packet or request occupied a lane."""
     analytic: float | None
 
     @property
     def is_link(self) -> bool:
-        """Whether the part is a channel with two ends, not a disk, device, interface or server."""
+        """Whether the channel is a link with two ends, and not a place: a disk, device,
+        interface or server.
+        """
         return self.kind not in PLACES
 
 
 PLACES = ("disk", "device", "interface", "server")
-"""Kinds of machine parts that have a single position rather than two ends."""
+"""Kinds of machine parts that are at a single place rather than between two ends."""
 
 
 def bin_columns(
@@ -81,7 +85,8 @@ def bin_columns(
 
 
 def channel_columns(packed: Sequence[msgspec.Raw]) -> tuple[list[str], dict[str, NDArray[Any]]]:
-    """Return the kinds of channels, and the channels of many points, one after another.
+    """Return the names of all kinds of channels, and the channels of many points in columns, one
+    point after another.
 
     The columns are the fields of `ChannelUse`: ``kind`` is a position among the kinds; ``from`` and
     ``to`` are -1, and numbers NaN, instead of None. ``lengths`` is the number of channels of each
@@ -93,7 +98,7 @@ def channel_columns(packed: Sequence[msgspec.Raw]) -> tuple[list[str], dict[str,
 
 
 def batches(items: Sequence[T]) -> Iterator[tuple[int, Sequence[T]]]:
-    """Yield the items in batches, each with the number of items before it."""
+    """Yield successive batches of the items, each after the index of its first item."""
     for begin in range(0, len(items), BATCH):
         yield begin, items[begin : begin + BATCH]
 

@@ -9,7 +9,9 @@ from isthmus.results.schema import AxisValue, PointResult, RunResult, SearchResu
 from isthmus.wording import measure_label, measure_subject
 
 VARIANTS = 12
-"""The maximum number of points shown as variants, not as a curve, in a run with searches."""
+"""Maximum number of points that a run with searches shows as single variants; more points form
+a curve.
+"""
 MOST = 200
 """The maximum number of points drawn in a curve: more cannot be distinguished, and slow browsers.
 """
@@ -17,21 +19,27 @@ MOST = 200
 
 @dataclass(frozen=True)
 class Series:
-    """A curve: the points of a run that differ only in their value on the x axis, in its order."""
+    """A curve: points of a run that differ only in their value on the x axis, in the order of
+    this value.
+    """
 
     position: int
-    """Position of the series in the run; it decides colour and marker."""
+    """Index of the series in the run; it decides the colour and the marker of the series."""
     label: str
     """Name of the series, for example ``b = 2`` or ``no I/O network``."""
     machine: int
     points: list[PointResult] = field(repr=False)
     search: SearchResult | None = None
-    """The saturation search of the series, if it has one."""
+    """The saturation search that belongs to this series; None if there is none."""
     searches: list[SearchResult] = field(default_factory=list, repr=False)
-    """All saturation searches that belong to points of the series; several if x is not the load."""
+    """All saturation searches that belong to points of the series. There are several if the x
+    axis is not the load.
+    """
 
     def values(self, view: View, measure: str) -> list[tuple[float, PointResult]]:
-        """Return (x, point) for each point that has a mean or a model value of this measure."""
+        """Return the pairs (x, point) of the series whose points have a simulated mean or a
+        model value of this measure.
+        """
         found = []
         for point in self.points:
             at = point.measure(measure)
@@ -41,8 +49,8 @@ class Series:
         return found
 
     def thinned(self) -> Series:
-        """Return a series of about `MOST` points, evenly spread, plus points where the verdict
-        changes.
+        """Return this series with about `MOST` points, evenly spread, and also the points at
+        which the verdict changes.
         """
         points = self.points
         if len(points) <= MOST:
@@ -59,27 +67,31 @@ class Series:
 
 
 def is_drawn(at: int, count: int) -> bool:
-    """Return whether a point is among the `MOST` evenly spaced points that are drawn."""
+    """Return whether the point number `at` of `count` is among the `MOST` evenly spaced points to
+    draw.
+    """
     return count <= MOST or at * (MOST - 1) // (count - 1) != (at - 1) * (MOST - 1) // (count - 1)
 
 
 @dataclass(frozen=True)
 class View:
-    """A run laid out as curves: the x axis, and the series of points."""
+    """The curves into which the points of a run are arranged, one series each, with their common x
+    axis.
+    """
 
     run: RunResult = field(repr=False)
     x_axis: int | None
-    """Position of the axis on x; `None` for a run of a single point or of words only."""
+    """Index of the axis that is x; `None` if the run has a single point or axes of words only."""
     by_load: bool
-    """Whether x is the offered load, in the unit of the run's load."""
+    """Whether the x axis is the offered load. If so, x has the unit of the run's load."""
     x_label: str
     x_unit: str | None
     series: list[Series] = field(default_factory=list)
     x_measure: str | None = None
-    """The measure used as x in place of an axis, if any."""
+    """The measure whose values are x instead of those of an axis; `None` if x is an axis."""
 
     def x(self, point: PointResult) -> float | None:
-        """Return the x value of a point."""
+        """Return the position of a point on the x axis; None if it has none."""
         if self.x_measure is not None:
             measure = point.measure(self.x_measure)
             return measure.mean if measure else None
@@ -91,12 +103,12 @@ class View:
 
     @cached_property
     def thinned(self) -> View:
-        """The same layout with fewer points in long curves."""
+        """The same view with fewer points in long curves, for drawing."""
         return replace(self, series=[each.thinned() for each in self.series])
 
     @cached_property
     def measures(self) -> list[str]:
-        """Names of all measures that any point of the run has, in the order of the result."""
+        """Names of all measures that occur at any point of the run, in the order of the results."""
         names: dict[str, None] = {}
         for point in self.run.points:
             names.update(dict.fromkeys(m.name for m in point.measures))
@@ -104,7 +116,9 @@ class View:
 
     @cached_property
     def asked(self) -> list[str]:
-        """Names of the requested measures; all latencies if none was requested."""
+        """Names of the measures that the run requested; names of all latencies if it requested
+        none.
+        """
         asked: dict[str, None] = {}
         for point in self.run.points:
             asked.update(dict.fromkeys(m.name for m in point.measures if m.target is not None))
@@ -113,12 +127,15 @@ class View:
         timed = [m for m in self.measures if self.unit(m) == "us"]
         if not self.of_jobs:
             return timed
-        # For jobs, use the times that users experience: of phases and messages.
+        # For jobs, return only the times that their users notice: those of phases and of whole
+        # messages.
         return [m for m in timed if m.endswith((".phase", ".response"))]
 
     @cached_property
     def of_jobs(self) -> bool:
-        """Whether the run has jobs, so that the names of measures begin with a job's name."""
+        """Whether the run consists of jobs. If so, the names of its measures begin with the
+        name of a job.
+        """
         return any(point.jobs for point in self.run.points)
 
     def label(self, measure: str) -> str:
@@ -131,7 +148,7 @@ class View:
 
     @cached_property
     def _units(self) -> dict[str, str]:
-        """Return the unit of each measure of the run."""
+        """Return the unit of each measure of the run, by the name of the measure."""
         units: dict[str, str] = {}
         for point in self.run.points:
             for measure in point.measures:
@@ -144,7 +161,9 @@ class View:
 
 
 def view(run: RunResult) -> View:
-    """Lay out a run: `_x_axis` chooses the x axis, and the other axes make the series."""
+    """Return the curves of a run. `_x_axis` chooses the axis that becomes x; values of the
+    other axes distinguish the series.
+    """
     count = len(run.axes)
     values: list[dict[str, AxisValue]] = [{} for _ in range(count)]
     for point in run.points:
@@ -170,9 +189,9 @@ def view(run: RunResult) -> View:
 
 
 def _x_axis(run: RunResult, values: list[dict[str, AxisValue]]) -> int | None:
-    """Return the load axis if it is swept, since two loads of a machine are not variants of it.
-    Else return None if searches distinguish a few variants, else the numeric axis with the most
-    values.
+    """Return the index of the axis to use as x: the load axis if it is swept, since two loads
+    of a machine are no variants of it. Else return None if searches distinguish a few variants,
+    or else the numeric axis with the most values.
     """
     counts = [len(seen) for seen in values]
     numeric = [
@@ -188,7 +207,9 @@ def _x_axis(run: RunResult, values: list[dict[str, AxisValue]]) -> int | None:
 
 
 def _series(layout: View, constant: set[int]) -> list[Series]:
-    """Return the series of a layout; `constant` are the axes with a single value."""
+    """Return the series into which the points of a run are divided by their values on the axes
+    other than x. `constant` are the axes with a single value.
+    """
     run, x_axis = layout.run, layout.x_axis
     groups: dict[tuple[str, ...], list[PointResult]] = {}
     for point in run.points:
@@ -219,7 +240,9 @@ def series_label(run: RunResult, point: PointResult, left_out: set[int | None]) 
 
 
 def search_label(run: RunResult, search: SearchResult) -> str:
-    """Return the name of a search from the values of its axes."""
+    """Return the name of a search: the values of its axes, or the title or name of the run if it
+    has none.
+    """
     parts = [
         axis_text(run, i, value, search.machine)
         for i, value in enumerate(search.values)
@@ -229,8 +252,8 @@ def search_label(run: RunResult, search: SearchResult) -> str:
 
 
 def axis_text(run: RunResult, axis: int, value: AxisValue, machine: int) -> str:
-    """Return the value of an axis as text; a label that ends in a letter is shortened to it
-    (``b = 2``).
+    """Return the value of an axis as text: ``b = 2`` if the label of the axis ends in the
+    letter ``b``; the words of the machine instead if it has any for the value.
     """
     field_ = run.axes[axis]
     own = run.machines[machine].axis_words(field_.key)
@@ -238,7 +261,7 @@ def axis_text(run: RunResult, axis: int, value: AxisValue, machine: int) -> str:
 
 
 def value_text(label: str, value: AxisValue) -> str:
-    """Return the value of an axis as text, for any machine."""
+    """Return a value of an axis as text that does not depend on the machine: ``b = 2``."""
     if value.number is None:
         return value.text
     words = label.split()

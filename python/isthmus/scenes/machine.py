@@ -11,28 +11,34 @@ from isthmus.results.series import Series, View
 from isthmus.results.shown import compared_point
 
 SHOWN = 4
-"""The maximum number of variants in one picture."""
+"""Maximum number of variants that one picture shows."""
 
 Use = dict[tuple[int, int], float]
 """Utilisation of each undirected link, by its two end nodes in ascending order."""
 Variant = tuple[str, PointResult, MachineSummary]
-"""Label of a variant, the point at which it is compared, and its machine."""
+"""A machine in a picture: the label of its variant, the point whose results it shows, and its
+description.
+"""
 
 
 def variants(view: View) -> list[Variant]:
-    """Return the variants that a picture shows, at most `SHOWN`."""
+    """Return the variants of the machine to draw in a picture, at most `SHOWN`."""
     drawn = [(s, p) for s in view.series if (p := compared_point(view, s))]
     return [(s.label, p, view.run.machines[p.machine]) for s, p in all_at_work(drawn)[:SHOWN]]
 
 
 def all_at_work(drawn: Sequence[tuple[Series, PointResult]]) -> list[tuple[Series, PointResult]]:
-    """Return points at which the most jobs run together, since these load a machine most."""
+    """Return those points at which the largest number of jobs run together: they load a machine
+    most.
+    """
     most = max((len(p.active) for _, p in drawn), default=0)
     return [(s, p) for s, p in drawn if len(p.active) == most]
 
 
 def ceiling(shown: Iterable[Variant]) -> float:
-    """Return the utilisation that a picture of the machine shows in the strongest colour."""
+    """Return the utilisation that the strongest colour stands for: the highest one of the pictured
+    links, but at least 0.05 and at most 1.
+    """
     used = [
         c.utilisation
         for _, p, m in shown
@@ -43,7 +49,9 @@ def ceiling(shown: Iterable[Variant]) -> float:
 
 
 def uses(channels: Iterable[ChannelUse]) -> Use:
-    """Return the utilisation of each link: the larger one of its two directions."""
+    """Return the utilisation of each link between two nodes: the larger of those of its two
+    directions.
+    """
     used: Use = {}
     for each in channels:
         if each.from_ is not None and each.to is not None:
@@ -53,17 +61,21 @@ def uses(channels: Iterable[ChannelUse]) -> Use:
 
 
 def busiest_last(used: Use) -> list[tuple[int, int]]:
-    """Return the links in drawing order: the busiest last, so that it lies on top."""
+    """Return the links in the order in which to draw them: the busiest last, so that it lies on
+    top.
+    """
     return sorted(used, key=lambda ends: (used[ends], ends))
 
 
 def kinds_of_link(described: MachineSummary, point: PointResult) -> list[ChannelUse]:
-    """Return the mean link of each kind, in the order in which messages cross them."""
+    """Return one entry for each kind of link, with the mean over its links, in the order in which
+    messages cross the kinds.
+    """
     order = {kind: place for place, kind in enumerate(described.channels)}
 
     def crossed(use: ChannelUse) -> tuple[int, int]:
-        """Return the sort key of a kind of link, in the order in which messages cross links: up
-        through the levels, then down.
+        """Return the sort key of an entry for a kind of link. It sorts kinds in the order in
+        which messages cross them: up through the levels of a tree, then down.
         """
         name, _, level = use.kind.partition(" ")
         number = int(level or 0)

@@ -79,7 +79,9 @@ def send_array(
     stream = job.stream("transmit", settings)
 
     def start_send(buffer: NDArray[Any]) -> Future[None] | None:
-        """Send a piece on the transfer thread; return its future."""
+        """Start to send a piece, which is in `buffer`, on the transfer thread. Return its future;
+        None if the buffer is empty.
+        """
         return job.submit(lambda: stream.send_run(buffer, timeout=timeout), buffer)
 
     with job.moving(stream):
@@ -87,7 +89,8 @@ def send_array(
         for number, part in enumerate(job.cut.pieces()):
             buffer = job.buffer(number % 2, part)
             job.movers.gather(job.plan(part, out=True), job.given, job.parts(buffer, part))
-            # Wait for the previous piece: the next piece reuses its buffer.
+            # Wait until the previous piece is sent before the next one: the piece after that reuses
+            # its buffer.
             job.settle(under_way)
             under_way = start_send(buffer)
         job.settle(under_way)
@@ -135,15 +138,16 @@ def recv_array(
             part, buffer, got = next_
             job.settle(got)
             number += 1
-            # Receive the next piece while this one is moved to the user's arrays.
+            # Start to receive the next piece now, so that it arrives while this one is moved to the
+            # user's arrays.
             next_ = start_receive(number)
             job.movers.spread(job.plan(part, out=False), job.parts(buffer, part), job.given)
     return stream.wait(timeout=timeout)
 
 
 class _Job:
-    """The state of an array transfer: its layout, its cut into pieces, and the object that
-    redistributes them.
+    """The state of the transfer of an array over a stream: its layout, its division into pieces,
+    and the object that redistributes them.
     """
 
     def __init__(
@@ -188,7 +192,9 @@ class _Job:
         self._thread = ThreadPoolExecutor(1, f"{what} of {self.nic!r}")
 
     def stream(self, direction: str, settings: dict[str, Any]) -> Stream:
-        """Register the stream of the transfer; refuse settings that follow from the array."""
+        """Register the stream of the transfer and return it. Refuse those settings that follow
+        from the array.
+        """
         for name in ("adu", "adus", "granule", "su_order", "direction"):
             if name in settings:
                 raise IsthmusError(f"{name}: it follows from the array; leave it out")
@@ -204,7 +210,9 @@ class _Job:
         )
 
     def buffer(self, number: int, piece: Piece) -> NDArray[Any]:
-        """Return memory for the part of a piece that goes over this process's links."""
+        """Return memory for the data of a piece that crosses the links of this process.
+        `number` selects one of two memories, which are reused.
+        """
         shape = self.cut.held(piece, self.own) if self.own else (0,)
         bytes_ = self.dtype.itemsize * int(np.prod(shape, dtype=np.int64))
         memory_ = self._memory[number]
@@ -221,18 +229,22 @@ class _Job:
         return [buffer[view] for view in self.cut.views(piece, self.own)]
 
     def plan(self, piece: Piece, *, out: bool) -> Plan:
-        """Return the plan that moves a piece between the user's arrays and the buffers of the
-        links; `out` selects the direction of sending.
+        """Return the plan that moves the elements of a piece between the user's arrays and the
+        buffers of the links: from the arrays if `out` is true, else to them.
         """
         there = self.cut.layout(piece, self.owners)
         return Plan(self.layout, there) if out else Plan(there, self.layout)
 
     def submit(self, call: Callable[[], R], buffer: NDArray[Any]) -> Future[R] | None:
-        """Send or receive a piece on the transfer thread, by `call`; return its future."""
+        """Call `call`, which sends or receives the piece in `buffer`, on the transfer thread.
+        Return the future of its result; None, without a call, if the buffer is empty.
+        """
         return self._thread.submit(call) if buffer.size else None
 
     def settle(self, future: Future[None] | None) -> None:
-        """Wait until a piece is moved, and agree on errors with the other ranks."""
+        """Wait until the piece of `future` is moved. Raise an error that occurred on this or on
+        another rank.
+        """
         problem: BaseException | None = None
         try:
             if future is not None:
@@ -242,5 +254,7 @@ class _Job:
         self.movers.agree(problem)
 
     def moving(self, stream: Stream) -> CancelOnError:
-        """Return a context manager that cancels the stream if an error ends the transfer."""
+        """Return a context manager for the transfer: if an error ends the transfer, it cancels the
+        stream.
+        """
         return CancelOnError(stream, self._thread)

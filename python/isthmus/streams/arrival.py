@@ -12,9 +12,11 @@ from isthmus.streams.errors import RefusedError, StreamsError, TimedOutError
 
 R = TypeVar("R")
 PAUSES = (0.01, 0.5)
-"""Seconds between two attempts, and between two status requests: at first, and at most."""
+"""Seconds between attempts to connect, and between status requests: the first pause and the
+longest one.
+"""
 KINDS = ("raw:", "tcp:", "udp:")
-"""Prefixes of destinations that have a peer."""
+"""Prefixes of destinations to which a connection with a remote peer is made."""
 
 Request = dict[str, object]
 
@@ -51,7 +53,8 @@ async def open_to_peer(
             try:
                 reply = await ask(request)
             except RefusedError as refused:
-                # Try again only if the peer's socket or host name is unknown: it may appear later.
+                # Try again only if the daemon does not know the peer's socket or host name: either
+                # may become known later.
                 if refused.kind != "unknown" or not destination.startswith(KINDS):
                     raise
                 why = str(refused)
@@ -87,17 +90,17 @@ async def open_to_peer(
 
 
 def blocking(call: Callable[[Any], R]) -> Callable[[Any], Awaitable[R]]:
-    """Return a coroutine function that makes a blocking call."""
+    """Wrap a blocking function in a coroutine function, which calls it and returns its result."""
 
     async def made(argument: Any) -> R:
-        """Make the blocking call and return its result."""
+        """Call the blocking function and return its result."""
         return call(argument)
 
     return made
 
 
 def completed(steps: Coroutine[Any, Any, R]) -> R:
-    """Run a coroutine that makes only blocking calls, and return its result."""
+    """Run a coroutine whose steps are blocking calls, without an event loop. Return its result."""
     try:
         steps.send(None)
     except StopIteration as end:

@@ -9,15 +9,18 @@ from isthmus.sweeps.selection import Selection
 from isthmus.sweeps.workers import Timing
 
 SEARCH_POINTS = 20
-"""Number of points that a search counts as, if no search or no point has finished yet."""
+"""A search counts as this number of points, if durations of searches or of points are unknown."""
 RECENT = 200
-"""Maximum number of finished points, and of searches, whose durations form the mean duration."""
+"""Number of the latest finished points from whose durations the mean duration is computed, and
+the same for searches.
+"""
 LATE_S = 60.0
-"""Length in seconds of the recent period over which the mean number of busy threads is taken."""
+"""The number of busy threads is averaged over this recent period, in seconds."""
 
 
 def remaining_s(missing: Selection, timings: Iterable[Timing], at_work: int, now: float) -> float:
-    """Return the seconds until points and searches are done, at the recent number of threads.
+    """Return the estimated time in seconds until the remaining points and searches of a run are
+    done.
 
     Points and searches have separate means: searches take many times as long and are started first.
     The progress of units that are being worked on is unknown and counts as zero.
@@ -39,15 +42,15 @@ def remaining_s(missing: Selection, timings: Iterable[Timing], at_work: int, now
         point_s = (search_s or 0.0) / SEARCH_POINTS
     if search_s is None:
         search_s = SEARCH_POINTS * point_s
-    # At the end, threads beyond the number of remaining points and searches are idle.
+    # Count at most one thread per remaining point or search: further threads are idle at the end.
     threads = min(max(at_work, _threads(ended, now), 1), points + searches)
     longest_s = search_s if searches else point_s
     return max((points * point_s + searches * search_s) / threads, longest_s)
 
 
 def remaining_alone_s(missing: Selection, ended: Mapping[str, float], began: float) -> float | None:
-    """Return the seconds until points and searches are done, for a process that is alone in a
-    folder and records no times.
+    """Return the estimated seconds until the remaining points and searches are done, if one process
+    alone works on the folder and records no durations. Return None while unknown.
 
     Args:
         missing: units that are in progress or still to do.
@@ -71,18 +74,22 @@ def _is_search(entry: str) -> bool:
 
 
 def _mean_s(timings: Sequence[Timing]) -> float | None:
-    """Return the mean duration of the last finished points or searches; None if there are none."""
+    """Return the mean duration in seconds of the latest finished points or searches in the
+    list; None if it is empty.
+    """
     return mean(each.seconds for each in timings[-RECENT:]) if timings else None
 
 
 def _threads(timings: Iterable[Timing], now: float) -> float:
-    """Return the mean number of threads that were busy recently, from finished points and searches.
+    """Return the mean number of threads that were busy recently, computed from the times of
+    finished points and searches.
 
     Threads that do short points are often between two of them, so leases would undercount them.
     """
     spans = [(each.ended_s - each.seconds, min(each.ended_s, now)) for each in timings]
     late = [(began, ended) for began, ended in spans if ended > now - LATE_S and began < now]
-    # Start the period no earlier than its first unit, so that a pause before it does not count.
+    # Start the period when its first point or search started, or later, so that a pause before it
+    # does not count.
     since = max(now - LATE_S, min((began for began, _ in late), default=now))
     if since >= now:
         return 0.0

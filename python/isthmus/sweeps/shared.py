@@ -21,15 +21,19 @@ if TYPE_CHECKING:
     from isthmus.results.collection import Results
 
 EXPIRY_S = 60.0
-"""Seconds without a heartbeat of a process after which another takes over its point or search."""
+"""A process takes over another one's point or search after this many seconds without a
+heartbeat.
+"""
 
 
 @dataclass(frozen=True)
 class Done:
-    """The outcome of a part of a run: its finished points and searches, and the failed ones."""
+    """The outcome of a part of a run: the number of its finished points and searches, and those
+    that failed.
+    """
 
     units: int
-    """Number of points and searches of the part that are in the journal."""
+    """Number of points and searches of the part whose results are in the journal of the run."""
     failed: tuple[Failure, ...]
 
 
@@ -40,7 +44,7 @@ def do_part(
     expiry_s: float = EXPIRY_S,
     say: Callable[[str], None] = lambda _: None,
 ) -> Done:
-    """Run the units (points and searches) of a part that have not been run yet.
+    """Run those units (points and searches) of a part that have no result yet.
 
     When this returns, every unit of the part is in the journal of the folder, except failed units.
     Other processes may have done some of them.
@@ -77,12 +81,15 @@ def collect(folder: Path, job: Job, plots: tuple[str, ...] = ()) -> Results:
         IsthmusError: a process is at work in the folder, or an entry is damaged.
 
     """
-    # Check before locking the folder, so that processes which do the missing points can enter.
+    # Check this without locking the folder, so that processes which run the missing points can
+    # still use it.
     if (lacks := job.lacks(folder)) and not job.is_final(folder, go_on=False):
         raise RunFailedError(words.missing(with_job(state_of(folder), folder), folder, lacks))
 
     def all_there(experiment: Any) -> None:
-        """Raise an error if points or searches of the run are missing."""
+        """Check that all points and searches of the run have results; raise an error that names
+        the missing ones.
+        """
         points, searches = experiment.missing()
         if points or searches:
             raise missing_error(folder, Selection(tuple(points), tuple(searches)))
@@ -98,7 +105,9 @@ def collect(folder: Path, job: Job, plots: tuple[str, ...] = ()) -> Results:
 
 
 def _with_others(error: IsthmusError, folder: Path) -> IsthmusError:
-    """Return an error about a damaged entry that mentions the number of other damaged entries."""
+    """Return the error for a damaged entry of a folder; if other entries are damaged, too, its text
+    also has their number.
+    """
     others = len(state_of(folder).damaged) - 1
     if others < 1:
         return error
@@ -108,5 +117,7 @@ def _with_others(error: IsthmusError, folder: Path) -> IsthmusError:
 
 
 def missing_error(folder: Path, lacks: Selection) -> RunFailedError:
-    """Return the error for an unfinished run, which names its missing points and searches."""
+    """Return the error for an unfinished run: its text names the points and searches that have
+    no result.
+    """
     return RunFailedError(words.missing(state_of(folder), folder, lacks))

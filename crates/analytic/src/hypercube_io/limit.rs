@@ -11,8 +11,8 @@ use super::reading::Reading;
 use super::solution::Saturation;
 use crate::Error;
 
-/// A number of lanes in Fig. 2 of the hypercube paper: a function that doubles it, and the kinds of channels that have
-/// this number of lanes.
+/// A parameter for the number of lanes in Fig. 2 of the hypercube paper: a function that doubles it, and the kinds of
+/// channels to which it applies.
 type LaneParameter = (fn(&mut Lanes), &'static [ChannelKind]);
 
 /// The numbers of lanes that [`HypercubeIo::limit`] doubles one by one, to find the bottleneck.

@@ -16,32 +16,32 @@ use std::collections::BTreeMap;
 
 /// Largest utilisation of a link between switches for which the model is valid with cut-through switching.
 pub const CUT_THROUGH_MAX: f64 = 0.35;
-/// Largest utilisation of a link between switches for which the model is valid with circuits.
+/// Largest utilisation of a link between switches for which the model is valid with circuit switching.
 pub const CIRCUITS_MAX: f64 = 0.9;
-/// Ratio of the time of a message to its time without other messages above which messages count as delayed for long.
+/// Messages count as delayed for long if they take more than this multiple of their time without other messages.
 pub const STRETCH_MAX: f64 = 1.5;
-/// Utilisation from which on a part (a link, server or interface) counts as full.
+/// Utilisation from which a part (a link, server or interface) counts as full.
 pub const FULL: f64 = 0.9;
-/// Utilisation up to which a part (a link, server or interface) is hardly ever full.
+/// A part (a link, server or interface) with at most this utilisation is hardly ever full.
 pub const FREE: f64 = 0.7;
-/// Number of clients below which the model is not valid for long waits, even if no part is heavily loaded.
+/// With fewer clients, the model is not valid if messages wait for long, even if no part is heavily loaded.
 pub const FEW: usize = 4;
 
 /// Largest [`Load::stretch`] for which a response shorter than the preceding pause is inside the domain.
 pub const SHORT_STRETCH_MAX: f64 = 1.2;
 
-/// Smallest share of a link's bandwidth that the buffer behind it must permit, in networks other than fat trees.
+/// Smallest share of a link's bandwidth that the buffer at its end must sustain for the model to be valid, in networks
+/// other than fat trees.
 pub const LET_THROUGH_MIN: f64 = 0.3;
 
-/// Text that says why the model is not valid if nodes run several jobs: their messages wait for one another at the
-/// interface, and the job with fewer messages in flight gets less than the computed throughput.
+/// Reason why the model is not valid if nodes run several jobs: their messages wait for one another at the interface,
+/// and the job with fewer messages in flight gets less than the computed throughput.
 pub const SHARED: &str = "nodes run several jobs";
 
-/// Text that says why the model is not valid if messages wait for long at parts that are not full: such waits depend on
-/// chance.
+/// Reason why the model is not valid if messages wait for long at parts that are not full: such waits depend on chance.
 const BY_CHANCE: &str = "messages wait for long at links or servers that are not full";
 
-/// Load of the links and nodes of a network by clients with their computed throughputs.
+/// The load that clients with their computed throughputs put on the links, servers and interfaces of a network.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Load {
     /// Utilisation of the busiest link between switches.
@@ -55,8 +55,8 @@ pub struct Load {
 }
 
 impl Load {
-    /// Return the load that clients with the computed throughputs `paces` cause. `between` returns whether a part is a
-    /// link between switches.
+    /// Return the load that results from the computed throughputs `paces` of `clients`. `between` returns whether a
+    /// part is a link between switches.
     pub fn new(clients: &[Client], paces: &[Pace], between: impl Fn(u32) -> bool) -> Self {
         let mut busy = BTreeMap::<u32, f64>::new();
         let mut stretch = 0.0;
@@ -78,8 +78,8 @@ impl Load {
         }
     }
 
-    /// Return a text that says why a response time is outside the domain because it is shorter than the preceding
-    /// `pause`, in the same unit; `None` if it is inside. Little's law gives a response time as the difference of a
+    /// Return a text that says why a response time is outside the domain because it is shorter than `pause`, the pause
+    /// before it in the same unit; `None` if it is inside. Little's law gives a response time as the difference of a
     /// cycle time and its pause, so a short response time has a large relative error. With equal pauses clients stay in
     /// step, so their messages meet each time.
     pub fn reason_short_outside(
@@ -98,7 +98,8 @@ impl Load {
         waits.then_some("clients pause for longer than messages take, and messages wait")
     }
 
-    /// Return a text that says why computed throughputs are not valid in a fat tree, or `None` if they are valid.
+    /// Return a text that says why the computed throughputs are not valid in a fat tree, or `None` if they are.
+    /// `cut_through` is the form of switching; otherwise the network switches circuits.
     pub fn reason_outside(&self, cut_through: bool) -> Option<String> {
         let percent = |share: f64| format!("{:.0}%", 100.0 * share);
         let (limit, switching) = match cut_through {
@@ -116,9 +117,9 @@ impl Load {
         by_chance.then(|| BY_CHANCE.to_owned())
     }
 
-    /// Return a text that says why computed throughputs are not valid in a network other than a fat tree, or `None` if
-    /// they are valid. `let_through` is the smallest share of the links' bandwidth that the buffers behind them permit;
-    /// it is `None` if packets hold circuits.
+    /// For networks other than fat trees: return a text that says why computed throughputs are not valid, or `None` if
+    /// they are. `let_through` is the smallest share of the links' bandwidth that the buffers behind them permit; it is
+    /// `None` if packets hold circuits.
     pub fn reason_graph_outside(&self, let_through: Option<f64>) -> Option<String> {
         let Some(let_through) = let_through else {
             return Some("packets hold circuits".to_owned());
@@ -145,7 +146,7 @@ mod tests {
     use super::*;
     use crate::packets::loops::Use;
 
-    /// A load inside the domain of validity, for the tests.
+    /// A load inside the domain of validity, which the tests vary.
     const LOAD: Load = Load {
         between: 0.0,
         busiest: 0.0,
@@ -153,8 +154,8 @@ mod tests {
         stretch: 1.0,
     };
 
-    /// Checks that the utilisation of a link is the sum over all clients. Two clients send 0.2 messages per time unit.
-    /// Each uses its own link for 2 and a common link for 1 time unit per message.
+    /// Checks that the utilisation of a link is the sum over all clients. Two clients send 0.2 messages per time unit
+    /// each. A message takes 2 time units on its client's own link and 1 time unit on a link that both use.
     #[test]
     fn link_loads_are_sums_over_clients() {
         let client = |own| Client {
@@ -186,8 +187,8 @@ mod tests {
         }
     }
 
-    /// Checks that a response time shorter than the client's pause is in the domain only for pauses that vary and for
-    /// light load.
+    /// Checks that the model is valid for a response time shorter than the client's pause only if the pauses vary and
+    /// the load is light.
     #[test]
     fn responses_shorter_than_their_pause_need_pauses_that_vary_and_light_load() {
         let outside = |stretch, response, pause, is_equal| {
@@ -209,8 +210,8 @@ mod tests {
         assert!(cut.reason_outside(true).unwrap().contains("cut-through"));
         assert_eq!(cut.reason_outside(false), None);
         assert!(between(CIRCUITS_MAX + 0.01).reason_outside(false).is_some());
-        // With many clients, long waits are invalid only if the busiest part is neither lightly loaded nor full. With
-        // few clients, they are invalid for any part that is not full.
+        // Checks long waits for the busiest part at several utilisations. With many clients they are invalid only if
+        // this part is neither lightly loaded nor full; with few clients, unless it is full.
         let chance = |clients, busiest| {
             let load = Load {
                 clients,

@@ -14,9 +14,9 @@ pub const LINK_SHARE_MAX: f64 = 0.7;
 /// valid.
 pub const SLOTS_SHARE_MAX: f64 = 0.35;
 
-/// Return the mean number of slots that a client's packets of a class occupy at one interface. The packets arrive at
-/// `rate` per cycle, wait for `output` cycles, and go round the ring whose interfaces have the waits `ring`, partly as
-/// an echo.
+/// Return the mean number of queue slots that the packets of a client occupy at one ring interface. The packets of
+/// class `class` arrive at `rate` per cycle and wait for `output` cycles. Then each packet or its echo goes round the
+/// whole ring, past interfaces with the waits `ring`.
 pub fn slots_taken(timing: &Timing, class: &Class, rate: f64, output: f64, ring: &[Waits]) -> f64 {
     let passed: f64 = ring.iter().map(|waits| timing.hop + waits.bypass).sum();
     rate * (output + class.send_slot + passed + class.echo_slot)
@@ -66,7 +66,7 @@ mod tests {
         assert!((taken(10.0, &ring) - 1.3).abs() < 1e-12);
     }
 
-    /// Checks that more load or more occupied slots never lead back into the domain of validity.
+    /// Checks that the estimate is valid at both limits, and outside its domain just above each of them.
     #[test]
     fn the_domain_ends_once() {
         assert_eq!(reason_outside(LINK_SHARE_MAX, SLOTS_SHARE_MAX), None);

@@ -25,25 +25,25 @@ use crate::moments::Moments;
 /// channels are added to its mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Variation {
-    /// C^2 (squared coefficient of variation) of every service time is 1.
+    /// The model uses 1 as C^2 (squared coefficient of variation) of every service time.
     One,
-    /// C^2 of the service time is that of the message lengths.
+    /// C^2 of the service time equals that of the message lengths.
     Base,
-    /// C^2 is the variance of the message lengths divided by the square of the adjusted mean, so it
-    /// decreases with the load.
+    /// C^2 is the variance of the message lengths divided by the square of the mean service time. It decreases as the
+    /// waits raise this mean.
     Falling,
-    /// C^2 follows from the variance between and within message classes, each with the mean of its
-    /// own later waits added.
+    /// C^2 follows from the variance of service times within and between message classes. The mean of each class
+    /// includes its own later waits.
     ByClass,
     /// C^2 is computed as for `ByClass`, but with later waits that vary, too (their first three
     /// moments are used).
     WithWaits,
 }
 
-/// The part of a queue's wait that a worm experiences.
+/// How much of the wait of a queue a worm experiences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Blocking {
-    /// The worm experiences the whole wait of the queue, as if it came from no channel.
+    /// The worm experiences the whole wait of the queue, including the share that worms of its own input cause.
     AllInputs,
     /// The worm experiences only the wait that is possible behind its input. Two shares are subtracted.
     ///
@@ -59,7 +59,7 @@ pub enum Blocking {
     OtherInputs,
 }
 
-/// Formula for the wait at a group with several lanes.
+/// Formula for the wait at a group of channels with several lanes each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum ManyLanes {
     /// M/M/m, with C^2 = 1, as in section 6 of the hypercube paper.
@@ -68,10 +68,10 @@ pub enum ManyLanes {
     General,
 }
 
-/// A group of channels that carry statistically the same traffic.
+/// A group of channels whose traffic is statistically the same, so that one queue models each of them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Group {
-    /// Number of lanes of each channel.
+    /// Number of lanes of each channel of the group.
     pub lanes: u32,
     /// Number of channels in the group.
     pub channels: f64,
@@ -87,29 +87,26 @@ pub struct Group {
 pub struct Visit {
     /// Index of the group of channels that the message crosses.
     pub group: usize,
-    /// Probability that a message crosses the group, from which the arrival rate of the group is
-    /// computed.
+    /// Probability that a message crosses the group of channels, as used for the arrival rate of the group.
     pub rate: f64,
-    /// Probability that a message crosses the group, from which the latency of the message is
-    /// computed.
+    /// Probability that a message crosses the group of channels, as used for the latency of the message.
     pub path: f64,
-    /// Probability that a message that reaches this stage in state `from` crosses the group. The
-    /// waits of a message after an earlier channel are computed from it.
+    /// Probability that a message that reaches this stage in state `from` crosses the group. It is used for the later
+    /// waits of a message that has crossed an earlier channel.
     pub given: f64,
-    /// The state, below [`STATES`], of the messages to which this crossing applies; `None` for any
-    /// state.
+    /// State (a number below [`STATES`]) that a message must have for this crossing; `None` for any state.
     pub from: Option<usize>,
-    /// The state of the messages after the crossing.
+    /// The state of messages that have made this crossing.
     pub to: usize,
 }
 
-/// A stage of a path: alternative channels, of which a message crosses at most one.
+/// A stage of a path: alternative groups of channels, at most one of which a message crosses.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stage {
     /// Number of the router input that these channels form for the next channel. Stages of
     /// different classes with the same number share the input.
     pub port: u32,
-    /// The alternative crossings of the stage, of which a message makes at most one.
+    /// The possible crossings of the stage, of which a message makes at most one.
     pub visits: Vec<Visit>,
 }
 

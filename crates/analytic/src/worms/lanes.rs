@@ -1,23 +1,23 @@
-//! Channels with several lanes: the number of occupied lanes, and the time until the first of them is free.
+//! Channels with several lanes: how many of them are held, and how long it takes until the first of them is free.
 
 use super::inflow::{Inflow, LANES_MAX, LENGTHS};
 
-/// Points in time at which the model evaluates the held lanes, as shares of the longest mean remaining time. The
-/// largest point is 2, since remaining times are below twice their mean.
+/// Points in time at which the model computes how many lanes are held, as multiples of the longest mean remaining time.
+/// The largest is 2: remaining times are below twice their mean.
 pub(super) const POINTS: [f64; 26] = [
     0.0, 0.001, 0.0017, 0.0028, 0.0046, 0.0077, 0.013, 0.022, 0.036, 0.06, 0.1, 0.2, 0.32, 0.44,
     0.56, 0.68, 0.8, 0.92, 1.04, 1.16, 1.28, 1.4, 1.55, 1.7, 1.85, 2.0,
 ];
 
-/// Largest share of the time for which an input's lanes may count as held.
+/// Upper limit on the share of time for which the lanes of an input count as held; larger shares are cut to it.
 pub(super) const HELD_MAX: f64 = 0.999;
 
-/// Number of coefficients in the distribution of the number of lanes that have a worm for a channel. Larger numbers of
-/// lanes are neglected.
+/// Number of entries in the distribution of the number of lanes that have a worm for a channel. Higher numbers of lanes
+/// have no entry and count as impossible.
 const LONGEST: usize = 4 * LANES_MAX as usize + 8;
 
-/// Return the share of the worms in service that still hold their lanes after `time`. The remaining time of each worm
-/// is uniform up to twice its mean. `kinds` are the loads and mean remaining times of kinds of worms.
+/// Return the share of the worms in service that still hold their lanes after `time`. `kinds` are the loads and mean
+/// remaining times of kinds of worms. A remaining time is uniform between 0 and twice its mean.
 pub(super) fn still_held<'a>(kinds: impl Iterator<Item = &'a (f64, f64)>, time: f64) -> f64 {
     let (mut all, mut still_held) = (0.0, 0.0);
     for (load, left) in kinds.filter(|(load, _)| *load > 0.0) {
@@ -27,7 +27,8 @@ pub(super) fn still_held<'a>(kinds: impl Iterator<Item = &'a (f64, f64)>, time: 
     if all > 0.0 { still_held / all } else { 0.0 }
 }
 
-/// Return the mean time until the first of `lanes` worms in service ends, if each is at a random time of its service.
+/// Return the mean time until the first of `lanes` worms ends that each hold a lane and are at a random time of their
+/// service.
 pub(super) fn time_to_first(inflows: &[Inflow], lanes: u32) -> f64 {
     let kinds = || inflows.iter().flat_map(|inflow| &inflow.kinds);
     let longest = kinds().map(|(_, left)| *left).fold(0.0, f64::max);
@@ -38,21 +39,21 @@ pub(super) fn time_to_first(inflows: &[Inflow], lanes: u32) -> f64 {
         .sum()
 }
 
-/// The lanes of one input that lead to a channel, in the state in which an arriving worm finds them.
+/// The lanes of an input from which worms request a channel, as an arriving worm finds them.
 #[derive(Debug, Clone)]
 pub(super) struct InputLanes {
     kinds: [(f64, f64); LENGTHS],
     load: f64,
-    /// Whether the lanes belong to a previous channel. If false, worms start at the channel, and any number of them may
-    /// wait.
+    /// Whether the lanes belong to a previous channel. If false, the worms start at this channel, and any number of
+    /// them may wait.
     channel: bool,
-    /// Probabilities that 0, 1, ... of the lanes have a worm for the channel.
+    /// Probabilities that 0, 1, 2 and so on of the lanes have a worm for the channel.
     held: Vec<f64>,
 }
 
 impl InputLanes {
-    /// Return the lanes of an input, at most `most`. The number of worms on m lanes is Poisson, cut off at m. If `own`
-    /// is true, the arriving worm comes over these lanes and occupies one of them itself.
+    /// Describe the lanes of an input, of which at most `most` count. The number of worms on m lanes is Poisson, cut
+    /// off at m. If `own` is true, the arriving worm comes over these lanes and occupies one of them itself.
     pub(super) fn new(inflow: &Inflow, most: u32, own: bool) -> Self {
         let load: f64 = inflow.kinds.iter().map(|(load, _)| load).sum();
         let lanes = inflow.lanes.unwrap_or(most).min(most);
@@ -79,9 +80,9 @@ impl InputLanes {
     }
 }
 
-/// Return two probabilities for a channel of `lanes` lanes: that all lanes are held (for time 0 only), and that all are
-/// still held after `time`, counted once for each worm that must end. With probability `serial` only one of the worms
-/// moves on at a time. Otherwise the first worm that ends determines the time.
+/// Return two probabilities for a channel of `lanes` lanes: that all of them are held now, and that all are still held
+/// after `time`, counted once for each worm that must end first. With probability `serial` only one of the worms moves
+/// on at a time. Otherwise the first worm that ends determines the time.
 pub(super) fn held_after(leads: &[InputLanes], lanes: u32, serial: f64, time: f64) -> (f64, f64) {
     let waiting = |q: usize| (q - lanes as usize + 1) as f64;
     let (mut all, mut in_turn, mut at_once) = (0.0, 0.0, 0.0);
@@ -104,8 +105,8 @@ pub(super) fn held_after(leads: &[InputLanes], lanes: u32, serial: f64, time: f6
     (all, serial * in_turn + (1.0 - serial) * at_once)
 }
 
-/// Return the load per lane by the worms that may arrive and wait while all of the channel's `lanes` lanes are held. An
-/// input whose lanes are all among the held ones sends no more worms.
+/// Return the load per lane of the worms that may arrive and wait while all `lanes` lanes of the channel are held. An
+/// input sends no more worms while all of its lanes are held.
 pub(super) fn load_behind(leads: &[InputLanes], lanes: u32) -> f64 {
     let all = |leads: &[InputLanes], lanes: u32| -> f64 {
         LaneDistribution::of(leads, lanes, |_| 1.0)
@@ -127,17 +128,17 @@ pub(super) fn load_behind(leads: &[InputLanes], lanes: u32) -> f64 {
     (each.sum::<f64>() / f64::from(lanes)).min(HELD_MAX)
 }
 
-/// Distribution of the number of lanes, among those that lead to a channel, that have a worm for the channel.
+/// Distribution of the number of lanes that have a worm for a channel, among the lanes that lead to it.
 struct LaneDistribution {
-    /// Coefficient q is the probability that q lanes have a worm for the channel.
+    /// Entry q is the probability that q lanes have a worm for the channel.
     shares: [f64; LONGEST],
     used: usize,
     lanes: usize,
 }
 
 impl LaneDistribution {
-    /// Compute the distribution of the number of worms that still hold lanes, where `on` is the probability for a worm
-    /// of an input.
+    /// Compute the distribution of the number of worms that still hold lanes. `on` returns, for an input, the
+    /// probability that a worm of it does.
     fn of(leads: &[InputLanes], lanes: u32, on: impl Fn(&InputLanes) -> f64) -> Self {
         let kept = 4 * lanes as usize + 8;
         let mut shares = [0.0; LONGEST];
@@ -166,7 +167,7 @@ impl LaneDistribution {
         }
     }
 
-    /// Return the numbers of worms for which all lanes are held, with their probabilities.
+    /// Yield each number of worms with which all lanes are held, and its probability.
     fn all_held(&self) -> impl Iterator<Item = (usize, f64)> {
         let shares = self.shares[..self.used].iter().copied();
         shares.enumerate().skip(self.lanes)
@@ -178,7 +179,7 @@ mod tests {
     use super::*;
     use crate::moments::Moments;
 
-    /// Return an input for the tests, with this number of lanes, load and worm length in flits.
+    /// Return an input with this number of lanes, this load and this worm length in flits.
     fn input(lanes: Option<u32>, load: f64, length: f64) -> Inflow {
         let mut kinds = [(0.0, 0.0); LENGTHS];
         kinds[0] = (load, length / 2.0);
@@ -191,8 +192,8 @@ mod tests {
         }
     }
 
-    /// Checks the mean time until the first of several worms in service ends. The minimum of m times that are uniform
-    /// up to L has the mean L / (m + 1).
+    /// Checks the mean time until the first of several worms in service ends. By theory, the minimum of m times that
+    /// are uniform between 0 and L has the mean L / (m + 1).
     #[test]
     fn the_first_of_several_ends_early() {
         for lanes in 1..=8 {
@@ -202,9 +203,9 @@ mod tests {
         }
     }
 
-    /// Checks the probability that both lanes of an input are held, and the time until one is free. Both lanes of one
-    /// input are held with the probability a^2 / 2, and the first of the two worms ends after L / 3. If both worms go
-    /// to one lane, the first one in the queue ends after L / 2.
+    /// Checks the probability that both lanes of an input are held, and the mean time until one is free. By theory, the
+    /// probability is a^2 / 2, and the first of the two worms ends after L / 3. If both worms go on to the same lane,
+    /// the first one in the queue ends after L / 2.
     #[test]
     fn two_lanes_of_one_input_are_held_as_poisson_arrivals_hold_them() {
         let (load, length) = (1e-3, 100.0);
@@ -220,8 +221,7 @@ mod tests {
         assert!((mean(1.0) / (length / 2.0) - 1.0).abs() < 0.02);
     }
 
-    /// Checks that an input whose lanes are all held adds no load behind them. While both lanes of an input hold the
-    /// channel, only other worms can wait behind them.
+    /// Checks that an input adds almost no load behind a channel while its own worms hold all lanes of the input.
     #[test]
     fn lanes_that_hold_a_channel_send_no_more() {
         let inputs = [input(Some(2), 0.5, 100.0), input(Some(1), 1e-6, 1.0)];

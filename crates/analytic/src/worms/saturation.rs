@@ -1,10 +1,11 @@
-//! The saturation load of a network, and the load at which a channel carries flits all the time.
+//! Computes the load at which a network of channels saturates, and the load at which a channel carries flits all the
+//! time.
 
 use super::network::Network;
 
 impl Network {
-    /// Return the load at which some channel is first held all the time, with this relative precision; `None` without
-    /// worms.
+    /// Return the lowest load at which a channel is held all the time. The result has the relative precision
+    /// `precision`. Return `None` if no worms are sent.
     pub fn saturation(&self, precision: f64) -> Option<f64> {
         let full = |load: f64| {
             let held = |used: f64| used.is_nan() || used >= 1.0;
@@ -23,7 +24,8 @@ impl Network {
         Some(high)
     }
 
-    /// Return the load at which some channel carries flits all the time.
+    /// Return the load at which some channel carries flits all the time; no load can be higher. `None` if no worms are
+    /// sent.
     pub fn bound(&self) -> Option<f64> {
         let carried = (0..self.lanes.len()).map(|channel| {
             let work: f64 = (self.arrivals[channel].iter())
@@ -47,7 +49,8 @@ mod tests {
     use crate::worms::solve::Solved;
     use proptest::prelude::*;
 
-    /// Return a network of three layers of three channels each. Each channel leads to two channels of the next layer.
+    /// Return a network of three layers of three channels each, for random tests. Each channel leads to two channels of
+    /// the next layer, with the probabilities in `split`.
     fn layers(lanes: &[u32], split: &[f64], long: f64) -> Network {
         let steps = (0..18u32)
             .map(|number| {
@@ -86,8 +89,8 @@ mod tests {
                 let grown = |new: f64, old: f64| new >= old * (1.0 - 1e-6) - 1e-6;
                 let fullest = |solved: &Solved| solved.utilisation.iter().copied().fold(0.0, f64::max);
                 prop_assert!(grown(fullest(&solved), fullest(&before)), "use at {part}/40");
-                // Nearer to saturation, worms may wait less if nearly all worms of an input follow directly on one
-                // another.
+                // Compare single waits only up to 70% of the load: nearer to saturation they may decrease, if nearly
+                // all worms of an input follow directly on one another.
                 if part <= 28 {
                     for (new, old) in solved.utilisation.iter().zip(&before.utilisation) {
                         prop_assert!(grown(*new, *old), "use at {part}/40: {old} -> {new}");

@@ -1,4 +1,4 @@
-//! Solution of the network: one pass against the direction of travel computes the waits at all channels.
+//! Solves a network: one pass over its channels, against the direction in which worms travel, computes all waits.
 
 use super::inflow::{Inflow, LENGTHS, utilisation};
 use super::network::Network;
@@ -7,44 +7,44 @@ use super::wait::waits;
 use crate::moments::{Moments, ratio};
 use std::collections::BTreeMap;
 
-/// The solution of the network at one load: waits and utilisations.
+/// The waits and utilisations of the network at one load, as the model computes them.
 #[derive(Debug, Clone)]
 pub struct Solved {
     /// Wait of worms from each input of each channel, indexed by slot.
     pub(super) waits: Vec<Moments>,
-    /// For each step, the wait of an answer for other answers of the same batch.
+    /// For each step, the wait of an answer for earlier answers of its batch.
     pub(super) batch_wait: Vec<Moments>,
-    /// For each group of requests, the time in which they gather into batches; empty in the first pass.
+    /// For each group of requests: the length of the interval in which requests form a batch; empty in the first pass.
     pub(super) gathering: Vec<f64>,
-    /// For each step of the paths, the sum of a worm's waits at later steps.
+    /// For each step of the paths, the total wait of a worm at later steps.
     waits_after: Vec<Moments>,
-    /// For each channel, the later waits that its worms have in common.
+    /// For each channel, the waits at later channels that its worms have in common.
     shared_waits: Vec<SharedWaits>,
-    /// For each channel of one lane, the mean wait if all its worms waited in one queue (M/G/1).
+    /// For each channel with one lane: the mean wait if all its worms waited in one M/G/1 queue.
     in_one_queue: Vec<f64>,
-    /// Share of time for which the lanes of each channel are held.
+    /// Share of time for which the lanes of each channel are held, 0 to 1 below saturation.
     pub utilisation: Vec<f64>,
 }
 
 impl Solved {
-    /// Return the wait of worms for the channel of a step, waits within a batch of answers included. `slot` is the
-    /// index of the input over which they arrive.
+    /// Return the wait of worms for the channel of a step, including waits within a batch of answers. `slot` is the
+    /// index of the input over which the worms arrive.
     pub(super) fn wait(&self, slot: u32, step: u32) -> Moments {
         self.waits[slot as usize].plus(&self.batch_wait[step as usize])
     }
 }
 
 impl Network {
-    /// Return the waits and utilisations if every source sends `load` times its rate.
+    /// Return the waits and utilisations in the network if every source sends `load` times its own rate.
     pub fn solve(&self, load: f64) -> Solved {
         let mut solved = self.idle();
         self.solve_while_unsaturated(load, &mut solved, |_| false);
         solved
     }
 
-    /// Solve all channels. If there are requests, solve them twice: the first pass assumes independent answers, and its
-    /// waits determine the batches of the second pass. Stop at the first channel for whose utilisation `is_full`
-    /// returns true, and return whether there is such a channel.
+    /// Solve the queues of all channels. If there are requests, solve them twice: the first pass assumes independent
+    /// answers, and its waits determine the batches of the second pass. Stop at the first channel for whose utilisation
+    /// `is_full` returns true, and return whether there is such a channel.
     pub(super) fn solve_while_unsaturated(
         &self,
         load: f64,
@@ -61,7 +61,7 @@ impl Network {
         })
     }
 
-    /// Return the solution of the network for a load of zero.
+    /// Return the solution of the network at load zero: all waits are zero.
     pub(super) fn idle(&self) -> Solved {
         let slots: usize = self.inputs.iter().map(Vec::len).sum();
         Solved {
@@ -75,7 +75,7 @@ impl Network {
         }
     }
 
-    /// Solve a channel after all later channels, and return its utilisation.
+    /// Compute the waits at a channel from those at all later channels, and return its utilisation.
     fn solve_channel(&self, channel: u32, load: f64, solved: &mut Solved) -> f64 {
         for &number in &self.steps_on[channel as usize] {
             solved.waits_after[number as usize] = self.waits_after(number, solved);
@@ -100,7 +100,7 @@ impl Network {
         used
     }
 
-    /// Return the later waits that the worms on the lanes of a channel share.
+    /// Return how long the worms on the lanes of a channel wait together at later channels.
     fn shared_waits(&self, channel: usize, solved: &Solved) -> SharedWaits {
         let mut shared_waits = SharedWaits {
             serial_probability: self.serial_probability(channel, solved),
@@ -119,7 +119,8 @@ impl Network {
                 shared_waits.only = Some((wait, solved.in_one_queue[next]));
             }
             if self.usable_lanes[next] == 1 {
-                // The first worm holds the only lane for the others, for the whole of its later waits.
+                // The first worm holds the only lane for as long as it waits at later channels: the others wait for
+                // this time, too.
                 let own = (self.arrivals[next].iter()).filter(|arrival| arrival.slot == on.slot);
                 let rate = own.clone().map(|arrival| arrival.rate).sum();
                 let later = own.map(|own| (own.rate, solved.waits_after[own.step as usize]));
@@ -141,7 +142,7 @@ impl Network {
         shared_waits
     }
 
-    /// Return the share of the work waiting at channel `to` that arrives over channel `from`.
+    /// Return which share of the work that waits for channel `to` arrives over channel `from`, 0 to 1.
     fn share_of_work(&self, from: usize, to: usize, solved: &Solved) -> f64 {
         let (mut own, mut all) = (0.0, 0.0);
         for arrival in &self.arrivals[to] {
@@ -155,7 +156,8 @@ impl Network {
         if all > 0.0 { own / all } else { 0.0 }
     }
 
-    /// Return the probability that all worms on the lanes of a channel go to the same lane.
+    /// Return the probability that all worms on the lanes of a channel go on to the same single lane, so that they
+    /// leave one after another.
     fn serial_probability(&self, channel: usize, solved: &Solved) -> f64 {
         let lanes = self.lanes[channel];
         if lanes == 1 {
@@ -182,13 +184,14 @@ impl Network {
         .sum()
     }
 
-    /// Return the time for which a worm holds the channel of a step.
+    /// Return the moments of the time for which a worm holds the channel of a step: its length and its waits at later
+    /// channels.
     pub(super) fn service(&self, step: u32, solved: &Solved) -> Moments {
         let length = self.lengths[self.steps[step as usize].length];
         length.plus(&solved.waits_after[step as usize])
     }
 
-    /// Return the sum of a worm's waits at the steps that follow step `number` of its path.
+    /// Return the total wait of a worm at all steps of its path after step `number`.
     fn waits_after(&self, number: u32, solved: &Solved) -> Moments {
         let step = &self.steps[number as usize];
         let slots = &self.slots_of[number as usize];
@@ -202,7 +205,7 @@ impl Network {
         )
     }
 
-    /// Return the arriving worms of each input. Their field `together` is the addition that [`Self::batch_waits`] has
+    /// Return the worms that arrive over each input of a channel. `together` has the values that [`Self::batch_waits`]
     /// computed.
     fn inflows(&self, channel: usize, load: f64, together: &[f64], solved: &Solved) -> Vec<Inflow> {
         let inputs = &self.inputs[channel];
@@ -241,7 +244,8 @@ mod tests {
     use crate::worms::network::Step;
     use crate::worms::network::examples::{network, start, step};
 
-    /// Return a network in which worms from channel 0 continue on 1, others start on 2, and all cross 3.
+    /// Return a network of four channels: worms from channel 0 continue on channel 1, others start on channel 2, and
+    /// all of them cross channel 3.
     fn meeting(lanes: [u32; 4], rates: [f64; 2]) -> Network {
         let steps = vec![
             step(0, vec![(1.0, 1)]),
@@ -253,8 +257,8 @@ mod tests {
         network(&lanes, &[100.0], steps, starts)
     }
 
-    /// Checks that worms from one source wait as in M/D/1 at the source, and nowhere else. One source sends over three
-    /// channels in a row. Only the first channel has a queue, as in M/D/1.
+    /// Checks that worms from one source wait at the source as in an M/D/1 queue, and nowhere else. They cross three
+    /// channels in a row, of which only the first can have a queue.
     #[test]
     fn a_single_lane_source_waits_as_in_md1() {
         let steps = vec![
@@ -272,8 +276,8 @@ mod tests {
         assert!((saturation - 0.01).abs() < 1e-7);
     }
 
-    /// Checks that the wait for a later channel lengthens the service time of the first channel. Two sources share
-    /// their second channel. Worms hold each first channel while they wait.
+    /// Checks that a wait for a later channel lengthens the time for which the channel before it is held. Two sources
+    /// have a channel each and share the next one: worms hold their first channel while they wait for it.
     #[test]
     fn waiting_worms_hold_channels_behind_them() {
         let steps = vec![
@@ -290,13 +294,12 @@ mod tests {
         assert!((solved.utilisation[0] - held).abs() < 1e-12);
         let saturation = network.saturation(1e-6).expect("worms are sent");
         let bound = network.bound().expect("worms are sent");
-        // In total, both sources wait as in one queue.
+        // The saturation load is almost that of one queue in which all worms of both sources wait.
         assert!(saturation <= bound && saturation > 0.0049);
     }
 
-    /// Checks that a channel uses no more lanes than its inputs can fill. A source with one lane, a channel with two,
-    /// and one that another source shares: the two lanes are never held at the same time, so the result is that for one
-    /// lane.
+    /// Checks that a channel uses no more lanes than its inputs can fill. Only one lane of the channel can be held at a
+    /// time, because the source before it has one lane. So two lanes give the same result as one.
     #[test]
     fn usable_lanes_are_limited_by_the_inputs() {
         let headers = |lanes: u32| {
@@ -316,8 +319,8 @@ mod tests {
         assert!(refused.is_err());
     }
 
-    /// Checks that the waits on all channels of a route to one lane add up to the wait of M/D/1. Worms of equal length
-    /// that all go to one lane wait as in M/D/1, wherever they wait.
+    /// Checks that the waits on all channels of a route to one lane add up to the wait in an M/D/1 queue: worms of
+    /// equal length that all go to one lane wait for one another as in one queue, on any channel.
     #[test]
     fn waits_on_the_way_to_one_lane_add_up_to_md1() {
         for (lanes, inputs, most) in [(1, 2, 0.02), (1, 5, 0.02), (2, 1, 1e-9), (2, 2, 0.05)] {
@@ -342,18 +345,19 @@ mod tests {
         }
     }
 
-    /// Checks the third moment of the waits that worms on different lanes have in common. All worms of the first
-    /// channels go on to the last, where they wait for another source.
+    /// Checks the third moment of the waits that worms on different lanes share: all worms that use the first two
+    /// channels go on to the last one, where they wait for worms of another source.
     #[test]
     fn waits_of_all_worms_are_shared() {
         let whole = meeting([8, 2, 1, 1], [0.001, 0.004]);
         let solved = whole.solve(1.0);
         let wait = |step: usize| solved.waits[whole.slots_of[step][0] as usize];
         assert!(wait(1).mean > 0.0 && wait(0).mean > 0.0);
-        // One fifth of the worms that cross channel 3 arrive over channel 1; their wait for the others is common.
+        // One fifth of the worms that cross channel 3 arrive over channel 1. They share the waits for the other four
+        // fifths.
         let others = 0.8 * wait(1).third;
         assert!((solved.shared_waits[1].third / others - 1.0).abs() < 1e-9);
-        // No other worms cross channel 1, and all go on to the one lane of channel 3.
+        // No other worms cross channel 1, so the wait that the worms share is the same at channel 1 as at channel 3.
         assert_eq!(solved.shared_waits[0].third, solved.shared_waits[1].third);
         assert_eq!(
             (
@@ -362,20 +366,21 @@ mod tests {
             ),
             (1.0, 1.0)
         );
-        // If half of the worms leave the common route, two worms share a wait with a probability of one quarter.
+        // Let half of the worms leave the common route: two worms then share a wait with a probability of one quarter.
         let mut halved = whole.steps.clone();
         halved.push(step(4, Vec::new()));
         halved[1].next = vec![(0.5, 3), (0.5, 4)];
         let network = network(&[8, 2, 1, 1, 1], &[100.0], halved, whole.starts.clone());
         let solved = network.solve(1.0);
-        // In this case one ninth of the worms that cross channel 3 arrive over channel 1.
+        // In this network, one ninth of the worms that cross channel 3 arrive over channel 1, so the expected shared
+        // wait is smaller.
         let wait = solved.waits[network.slots_of[1][0] as usize];
         let expected = wait.third / 4.0 * 8.0 / 9.0;
         assert!((solved.shared_waits[1].third / expected - 1.0).abs() < 1e-9);
     }
 
-    /// Checks that worms also wait for later waits of the worm before them. The first worm on a channel of one lane
-    /// blocks the others while it waits later.
+    /// Checks that worms also wait for the later waits of the worm before them: the first worm on a channel of one lane
+    /// blocks the others while it waits at a later channel.
     #[test]
     fn worms_wait_for_the_first_that_waits_later() {
         let network = meeting([2, 1, 1, 1], [0.001, 0.004]);
@@ -383,7 +388,8 @@ mod tests {
         let later = solved.waits[network.slots_of[1][0] as usize];
         assert!(later.third > 0.0);
         let wait = solved.waits[network.slots_of[0][0] as usize];
-        // All worms that cross channel 1 come from channel 0, so they do not wait for others there.
+        // Only worms from channel 0 cross channel 1. They wait there for the worm before them, which waits for channel
+        // 3.
         assert!(wait.mean > 0.0);
         assert!((solved.shared_waits[0].third / later.third - 1.0).abs() < 1e-9);
     }

@@ -40,8 +40,9 @@ pub struct Claim {
 impl Worker {
     /// Claim the unit of work `unit` for this worker, unless another worker with a heartbeat has claimed it.
     ///
-    /// # Errors The folder cannot be written, or the claim of this unit cannot be read or is not a plain
-    /// file. The latter error affects only [this unit](ClaimError::of_one_unit).
+    /// # Errors
+    /// The folder cannot be written, or the claim of this unit cannot be read or is not a plain file. The
+    /// latter error affects only [this unit](ClaimError::of_one_unit).
     pub fn take(&self, unit: &str) -> Result<Taken, ClaimError> {
         let own = &self.own;
         let path = own.folder.join(format!("{unit}.claim"));

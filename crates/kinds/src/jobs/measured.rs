@@ -1,4 +1,4 @@
-//! Latencies and rates of jobs that results contain, on any kind of machine.
+//! Latencies and rates of jobs for the results, on any kind of machine.
 
 use isthmus_experiment::Flaw;
 use isthmus_experiment::recorders::Recorders;
@@ -11,11 +11,11 @@ use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::{Arrivals, Io, Job, JobsTraffic, Targets, Traffic};
 use std::borrow::Cow;
 
-/// Latencies that results contain for each job. `response` starts when a message is requested, `network` when the
-/// message is handed to the network, and `packet` when a packet is injected.
+/// Latencies that results contain for each job. `response` counts from the request of a message, `network` from its
+/// handover to the network, and `packet` from the injection of a packet.
 const QUANTITIES: [&str; 3] = ["response", "network", "packet"];
 
-/// Unit in which results show the rates of jobs.
+/// Unit of the jobs' rates in results.
 const UNIT: &str = "MB/s";
 
 /// Return the names of all latencies of these jobs in the order of the results. Latencies of phases come last.
@@ -29,8 +29,8 @@ pub fn names(traffic: &JobsTraffic) -> Vec<String> {
         .collect()
 }
 
-/// Return whether a job runs in phases, such as rounds of a collective operation or checkpoints. A phase ends
-/// when its last process ends.
+/// Return whether a job runs in phases: rounds of a collective operation, or checkpoints. A phase ends when all
+/// processes of the job have ended it.
 fn has_phases(job: &Job) -> bool {
     matches!(
         job.traffic,
@@ -42,7 +42,8 @@ fn has_phases(job: &Job) -> bool {
     )
 }
 
-/// Return, for each job, the index of its phase latency in `names`, or `None` for a job without phases.
+/// Return, for each job, the index of its phase latency in the list that `names` returns; `None` for a job without
+/// phases.
 fn phase_indices(traffic: &JobsTraffic) -> Vec<Option<usize>> {
     let mut next = QUANTITIES.len() * traffic.jobs.len();
     let jobs = traffic.jobs.iter();
@@ -55,29 +56,29 @@ fn phase_indices(traffic: &JobsTraffic) -> Vec<Option<usize>> {
     .collect()
 }
 
-/// Return whether a job reads from I/O servers or writes to them.
+/// Return whether a job exchanges data with I/O servers: reads from them or writes to them.
 pub(crate) fn is_io(layout: &Layout, job: &Job) -> bool {
     job.traffic.stores_on(&layout.servers)
 }
 
-/// Return whether a job reads from devices behind I/O servers or writes to them.
+/// Return whether a job reads from the storage devices of I/O servers or writes to them.
 pub(crate) fn stores(traffic: &JobsTraffic, layout: &Layout, job: &Job) -> bool {
     traffic.storage.is_some() && is_io(layout, job)
 }
 
-/// Kind of the parts of a machine with which the nodes of a job exchange data.
+/// The parts of a machine with which the nodes of a job exchange data: nodes, I/O servers, or devices behind these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Endpoint {
     /// The nodes exchange data with nodes that are not I/O servers.
     Nodes,
-    /// I/O servers without devices: data counts as stored on arrival.
+    /// I/O servers without storage devices: data counts as stored when it arrives.
     Servers,
     /// Devices behind I/O servers: data counts when a device has stored it.
     Devices,
 }
 
 impl Endpoint {
-    /// Return the kind of parts with which the nodes of a job exchange data.
+    /// Return the kind of endpoint that a job has: devices, I/O servers or other nodes.
     fn of(traffic: &JobsTraffic, layout: &Layout, job: &Job) -> Self {
         if stores(traffic, layout, job) {
             return Self::Devices;
@@ -89,7 +90,7 @@ impl Endpoint {
     }
 }
 
-/// Return whether a job is an open loop: it requests messages regardless of how many are waiting.
+/// Return whether a job is an open loop: its nodes generate messages regardless of how many are waiting.
 fn is_open(job: &Job) -> bool {
     match &job.traffic {
         Traffic::Io(io) => matches!(io.arrivals, Arrivals::Open { .. }),
@@ -101,7 +102,7 @@ fn is_open(job: &Job) -> bool {
     }
 }
 
-/// Return the number of messages in a period of a checkpoint job, or `None` for other jobs.
+/// Return the number of messages that a job with checkpoints sends in a checkpoint interval; `None` for other jobs.
 fn messages_per_period(layout: &Layout, number: usize, job: &Job) -> Option<u64> {
     let Traffic::Checkpoint {
         volume, message, ..
@@ -114,7 +115,7 @@ fn messages_per_period(layout: &Layout, number: usize, job: &Job) -> Option<u64>
     Some(each.saturating_mul(clients).max(1))
 }
 
-/// Return the offered load of an open loop in MB/s, or `None` for a closed loop.
+/// Return the load in MB/s that the arrival process of an open loop offers; `None` for a closed loop.
 fn offered(arrivals: Arrivals) -> Option<f64> {
     match arrivals {
         Arrivals::Open { load, .. } => Some(load.bits_per_s() as f64 / 8e6),
@@ -122,7 +123,7 @@ fn offered(arrivals: Arrivals) -> Option<f64> {
     }
 }
 
-/// Return the number of nodes of a job that send requests: all except the hot node.
+/// Return the number of nodes of a job that send requests: all but the hot node, which only receives.
 fn client_count(job: &Job, nodes: &[u32]) -> usize {
     let hot = match &job.traffic {
         Traffic::Io(Io {
@@ -134,7 +135,7 @@ fn client_count(job: &Job, nodes: &[u32]) -> usize {
     nodes.iter().filter(|node| Some(*node) != hot).count()
 }
 
-/// Jobs with their assignment to nodes and the latencies and rates that results contain.
+/// The jobs of a scenario, the nodes to which they are assigned, and the names of the measures that results contain.
 #[derive(Debug)]
 pub(crate) struct Measured {
     pub traffic: JobsTraffic,
@@ -146,19 +147,20 @@ pub(crate) struct Measured {
     properties: Properties,
 }
 
-/// Properties of jobs that observers of a simulation need.
+/// Properties of all jobs, indexed by job, that the measurement of a simulation looks up.
 #[derive(Debug, Clone)]
 struct Properties {
-    /// Endpoints of the data transfers of each job: nodes, servers or devices.
+    /// The parts of the machine with which the nodes of each job exchange data.
     data: Vec<Endpoint>,
-    /// Whether each job is an open loop.
+    /// Whether each job is an open loop, which does not wait for completions.
     open: Vec<bool>,
     /// Index of each job's phase latency in the names of latencies; `None` for jobs without phases.
     phases: Vec<Option<usize>>,
 }
 
 impl Measured {
-    /// Assign the jobs to the nodes of a machine of `nodes` nodes whose tick lasts `tick_us` microseconds.
+    /// Assign the jobs to nodes of a machine, and prepare the measurement. The machine has `nodes` nodes, and its tick
+    /// lasts `tick_us` microseconds.
     ///
     /// # Errors
     /// If jobs or servers do not fit on the machine.
@@ -203,7 +205,7 @@ impl Measured {
         self.properties.data.contains(&Endpoint::Devices)
     }
 
-    /// Return the initial state of an observer of these jobs.
+    /// Return the state of an observer of these jobs before the run: nothing is counted. The machine has `nodes` nodes.
     pub fn observer_state(&self, nodes: u32) -> ObserverState {
         ObserverState {
             properties: self.properties.clone(),
@@ -211,7 +213,8 @@ impl Measured {
         }
     }
 
-    /// Return the period, the volume per node in bytes and the number of nodes of each active checkpoint job.
+    /// Return the checkpoint interval, the bytes that each node writes and the number of nodes, for each active job
+    /// that writes checkpoints.
     fn checkpoints(&self) -> impl Iterator<Item = (Time, u64, usize)> {
         let jobs = self.traffic.jobs.iter().zip(&self.layout.jobs);
         let active = jobs.filter(|(job, _)| job.active);
@@ -223,17 +226,17 @@ impl Measured {
         })
     }
 
-    /// Return the bandwidth in MB/s that corresponds to one byte per tick.
+    /// Return the bandwidth of one byte per tick in MB/s: the factor that converts bytes per tick.
     pub fn mb_per_s(&self) -> f64 {
         1.0 / self.tick_us
     }
 
-    /// Return the names of all latencies in the order of the results.
+    /// Return the names of all latencies of the jobs, in the order of the results.
     pub fn measures(&self) -> &[String] {
         &self.names
     }
 
-    /// Return whether the latency with this index can occur: its job is active.
+    /// Return whether the latency with this index occurs in the run: only if its job is active.
     pub fn occurs(&self, measure: usize) -> bool {
         let of_phases = || {
             self.properties
@@ -248,18 +251,19 @@ impl Measured {
         job.is_some_and(|job| self.traffic.jobs[job].active)
     }
 
-    /// Return the flows whose backlog shows saturation.
+    /// Return the flows of demands whose backlog is tested for saturation: one for each job, one for all I/O servers.
     pub fn flows(&self) -> &[FlowInfo] {
         &self.flows
     }
 
-    /// Return whether no active job is an open loop, so that no backlog can grow.
+    /// Return whether all active jobs are closed loops: their nodes wait for completions, so that no backlog can grow.
     pub fn limits_itself(&self) -> bool {
         let mut jobs = self.traffic.jobs.iter().zip(&self.properties.open);
         !jobs.any(|(job, open)| job.active && *open)
     }
 
-    /// Return the accepted rates that results contain: of each job per node, and of all I/O per server.
+    /// Describe the accepted rates that results contain: the rate of each active job per node, and that of all I/O per
+    /// server.
     pub fn rates(&self) -> Vec<RateInfo> {
         let per_node = |name: String, flow: usize, nodes: usize| RateInfo {
             name: Cow::Owned(name),
@@ -284,7 +288,8 @@ impl Measured {
         rates
     }
 
-    /// Return the mean offered load of all open loops per sending node, in MB/s.
+    /// Return the offered load per sending node in MB/s, as the mean over all active open loops; `None` if there are
+    /// none.
     pub fn load(&self) -> Option<f64> {
         let jobs = self.traffic.jobs.iter().zip(&self.layout.jobs);
         let open = jobs
@@ -310,14 +315,15 @@ impl Measured {
         Some(offered / nodes.max(1.0))
     }
 
-    /// Return the longest period of the checkpoint jobs, in ticks.
+    /// Return the longest checkpoint interval of all active jobs, in ticks; 0 without checkpoints.
     pub fn period(&self) -> Cycles {
         let periods = self.checkpoints().map(|(period, ..)| period.us());
         let longest = periods.fold(0.0, f64::max);
         (longest / self.tick_us).ceil() as Cycles
     }
 
-    /// Return the number of messages that jobs with the longest checkpoint period send in that period.
+    /// Return how many messages all active jobs with the longest checkpoint interval send in one such interval; 0
+    /// without checkpoints.
     pub fn period_messages(&self) -> u64 {
         let Some(longest) = self.checkpoints().map(|(period, ..)| period).max() else {
             return 0;
@@ -339,7 +345,7 @@ impl Measured {
             .fold(0, u64::saturating_add)
     }
 
-    /// Return the name, activity and nodes of each job for the results.
+    /// Return the summary of each job for the results: its name, its nodes, and whether it is active.
     pub fn jobs(&self) -> Vec<JobSummary> {
         let jobs = self.traffic.jobs.iter().zip(&self.layout.jobs);
         jobs.map(|(job, nodes)| JobSummary {
@@ -352,16 +358,16 @@ impl Measured {
     }
 }
 
-/// The state of an observer of jobs between two parts of a run.
+/// The counts of an observer of jobs, which are kept between the parts of a run.
 #[derive(Debug)]
 pub(crate) struct ObserverState {
     properties: Properties,
-    /// Bytes carried so far for the processes of each node.
+    /// Bytes that the network has carried so far for the processes of each node, indexed by node.
     sent: Vec<u64>,
 }
 
 impl ObserverState {
-    /// Return an observer that passes events on to `recorders`.
+    /// Return an observer of jobs that changes this state and passes events on to `recorders`.
     pub fn with<'a>(&'a mut self, recorders: &'a mut Recorders) -> Recording<'a> {
         Recording {
             recorders,
@@ -370,13 +376,13 @@ impl ObserverState {
         }
     }
 
-    /// Set the counts of bytes carried for each node to 0, at the end of the warm-up.
+    /// Reset the count of carried bytes of each node to 0 when the warm-up ends.
     pub fn restart_counts(&mut self) {
         self.sent.fill(0);
     }
 
-    /// Return the ages of the phases and messages that are still open at the end of the run. A closed loop requests
-    /// a message and hands it over at the same time, so both latencies of the message have the same age.
+    /// Return the ages of the phases and messages that are incomplete at the end of the run. In a closed loop a message
+    /// is requested and handed over at the same time, so both of its latencies have the same age.
     pub fn unended(&self, open: &Open) -> Vec<Unended> {
         let phases = open.phases.iter().filter_map(|phase| {
             Some(Unended {
@@ -391,7 +397,7 @@ impl ObserverState {
         phases.chain(messages).collect()
     }
 
-    /// Return for each node the bytes offered, always 0, and the bytes carried for the node's processes.
+    /// Return offered and carried bytes for the processes of each node. Offered bytes are not counted, and always 0.
     pub fn nodes(&self) -> Vec<(u64, u64)> {
         self.sent.iter().map(|&bytes| (0, bytes)).collect()
     }
@@ -420,7 +426,7 @@ impl Recording<'_> {
 impl Observer for Recording<'_> {
     /// Record that a process of `job` has generated a message.
     fn offered(&mut self, job: u32) {
-        // A closed loop has no backlog that could grow.
+        // Count generated messages of open loops only: in a closed loop no backlog can grow.
         if self.properties.open[job as usize] {
             self.recorders.offer(job as usize);
         }
@@ -436,18 +442,18 @@ impl Observer for Recording<'_> {
         }
         self.recorders.part();
         self.recorders.latencies[QUANTITIES.len() * job + 2].push(packet.latency);
-        // Data written to a device counts only when the device has stored it.
+        // Do not count data that is on the way to a device: it counts when the device has stored it.
         if data != Endpoint::Devices || packet.to == packet.client {
             self.carry(job, packet.client, packet.bytes);
         }
     }
 
-    /// Record the data that a device behind an I/O server has stored.
+    /// Record that a device behind an I/O server has stored data of a job.
     fn stored(&mut self, stored: &Stored) {
         self.carry(stored.job as usize, stored.client, stored.bytes);
     }
 
-    /// Record the latencies of a message that is complete.
+    /// Record the latencies of a completed message of a job.
     fn completed(&mut self, completed: &Completed) {
         let (job, recorders) = (completed.job as usize, &mut *self.recorders);
         recorders.delivered += 1;
@@ -458,14 +464,14 @@ impl Observer for Recording<'_> {
         }
     }
 
-    /// Record the duration of a phase of a job, such as a round or a checkpoint.
+    /// Record the duration of a phase of a job, which is a round or a checkpoint.
     fn phase(&mut self, phase: &Phase) {
         if let Some(at) = self.properties.phases[phase.job as usize] {
             self.recorders.latencies[at].push(phase.end - phase.start);
         }
     }
 
-    /// Return whether the recorders have stopped the run.
+    /// Return whether the recorders have stopped the run, because they have recorded enough.
     #[inline]
     fn finished(&self) -> bool {
         self.recorders.finished()
@@ -476,8 +482,8 @@ impl Observer for Recording<'_> {
 mod tests {
     use super::*;
 
-    /// Checks that the number of messages of a period saturates: 2^50 messages from each of 2^14 nodes overflow 64
-    /// bits.
+    /// Checks that the number of messages in a checkpoint interval stays at its maximum on overflow: 2^50 messages from
+    /// each of 2^14 nodes exceed 64 bits.
     #[test]
     fn the_number_of_messages_of_a_period_saturates() {
         let text = "version = 1\nname = \"x\"\n[machine]\nkind = \"fat-tree\"\narity = 4\nlevels = 7\n\

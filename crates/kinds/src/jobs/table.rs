@@ -35,7 +35,7 @@ pub(crate) struct CommonTable {
     pub(super) active: Option<Vec<String>>,
 }
 
-/// Table `[workload]` of machines whose nodes can be I/O servers.
+/// Table `[workload]` of a machine that runs jobs, and whose nodes can be I/O servers.
 #[derive(Describe)]
 pub(crate) struct WorkloadTable {
     #[describe(flatten)]
@@ -80,7 +80,7 @@ pub(super) enum ServersWord {
     },
 }
 
-/// Fields of placements that are described by a number of servers.
+/// Fields of those placements of I/O servers that are given by the number of servers.
 #[derive(Describe)]
 pub(super) struct Count {
     /// How many servers there are (section 3.4: 8 of 64 nodes).
@@ -248,7 +248,7 @@ pub(super) enum TrafficTable {
     },
 }
 
-/// Fields of jobs whose nodes request messages independently of each other, as open or closed loops.
+/// Fields of jobs whose nodes generate messages independently of each other, as open or closed loops.
 #[derive(Describe)]
 pub(super) struct IndependentRequests {
     /// How lengths spread around their mean (section 3.4: exponential): not at all, exponential,
@@ -300,8 +300,8 @@ pub(super) enum ArrivalsTable {
     },
 }
 
-/// Fields of jobs whose nodes may have several messages in flight: all jobs except all-reduce, where each step needs
-/// the previous one.
+/// Fields of jobs whose nodes may have several messages in flight. These are all jobs but all-reduce, where each step
+/// needs the previous one.
 #[derive(Describe)]
 pub(super) struct UnderWay {
     /// Messages of a node of the job that may be under way, from being handed to its interface until

@@ -1,4 +1,4 @@
-//! Utilisation of links and nodes, for the results.
+//! Computes the utilisation of the links and nodes of a packet network, for the results.
 
 use super::Fabric;
 use super::credits::Spread;
@@ -40,15 +40,15 @@ pub(crate) fn uses(
             let carried = share(number);
             let packet_us = packet_ticks(counted, number) * tick_us;
             let let_through = spread.let_through(fabric, &link, number, packet_us * 1e6);
-            // By Little's law this is the mean share of occupied buffer slots, if packets wait there only for the
-            // link.
+            // Mean share of occupied buffer slots, by Little's law, if packets wait there only for the link.
             let buffer_use = let_through.map_or(0.0, |most| (carried / most).min(1.0));
             let part = Part {
                 kind: link.kind,
                 from: link.from,
                 to: Some(link.to),
                 utilisation: carried,
-                // A link is full when its lanes are, when its transmitter is always busy, or when its buffer is full.
+                // A link counts as full if its lanes are held, its transmitter is busy or its buffer is full all the
+                // time.
                 busy: held.max(carried).max(buffer_use),
                 held: Some(by),
                 let_through,
@@ -106,7 +106,7 @@ pub(crate) fn uses(
     }
 }
 
-/// Return the mean time of a packet on a link, in ticks; 0 without packets.
+/// Return the mean time for which a packet occupies a link, in ticks; 0 if the link had no packets.
 fn packet_ticks(counted: &[Counted], link: u32) -> f64 {
     let counts = counted.iter().map(|counted| &counted.counts);
     let (ticks, packets) = counts.fold((0, 0), |(ticks, packets), counts| {
@@ -119,9 +119,9 @@ fn packet_ticks(counted: &[Counted], link: u32) -> f64 {
     ticks as f64 / packets.max(1) as f64
 }
 
-/// Return the number of packets that can occupy a link at a time. Circuits occupy virtual channels, the same number
-/// for each class; a link of a node uses one class. A link out of a node carries at most the packets in flight of
-/// the node. With cut-through, one packet at a time occupies the transmitter.
+/// Return the number of packets that can occupy a link at a time. With circuits, this is the number of virtual
+/// channels, divided equally among classes; a link of a node uses one class. A link out of a node carries at most the
+/// packets in flight of the node. With cut-through, one packet at a time occupies the transmitter.
 fn lanes(spec: &NetworkSpec, classes: u32, out_of_node: bool, into_node: bool) -> u32 {
     let each = spec.virtual_channels / classes.max(1);
     match spec.switching {

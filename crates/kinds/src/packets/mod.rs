@@ -2,39 +2,39 @@
 //! machine provides the topology as a [`Fabric`].
 
 mod capacity;
-// Analytic estimate for clients with a limit on their messages in flight.
+// Analytic estimate for closed loops: clients with a limit on their messages in flight.
 mod closed_loops;
 // Throughput that the buffer behind a link sustains.
 mod credits;
-// Analytic estimate for networks of switches.
+// Analytic estimate of the performance of networks of switches.
 mod estimate;
-// Utilisation of links and nodes in results.
+// Computes the utilisation of links and nodes for results.
 mod figures;
-// Routes of all messages, followed link by link.
+// For each pair of nodes, the route that their messages follow, link by link.
 mod followed;
-// Scenario tables that all packet networks share.
+// Scenario fields that all packet networks have in common.
 mod format;
 mod latencies;
-// Number of packets of messages of variable length.
+// Computes the number of packets of messages whose length varies.
 mod lengths;
-// Demand of jobs on nodes and links.
+// Load that jobs put on nodes and links.
 mod loads;
-// Times of a message on an idle network.
+// Times that a message takes on an otherwise idle network.
 mod message;
-// Reads the parameters of a network from a scenario file.
+// Reads the parameters of a packet network from a scenario file.
 mod network;
-// Reports of scenario fields that have no effect.
+// Reports those fields of a scenario that have no effect.
 mod no_effect;
-// Remarks on limits on messages in flight.
+// Remarks on limits on the number of messages in flight.
 mod outstanding;
 mod presets;
 // Parameters for the closed-form estimates.
 mod rules;
-// Messages of a job with their routes and latencies.
+// The messages of a job, with their routes and latencies.
 mod sent;
-// Simulations of packet networks with jobs, for experiments.
+// Starts simulations of packet networks with jobs, for experiments.
 mod subject;
-// Networks of switches as packet networks.
+// Topologies that consist of switches, as packet networks.
 mod switches;
 // Scenario fields of links, switches and interfaces.
 mod table;
@@ -92,15 +92,15 @@ pub fn jobs(
     Ok(traffic)
 }
 
-/// Topology of a network: its links, the routes of packets and the distances between nodes.
+/// A topology, for the analysis of packet networks: its links, the routes of packets and the distances between nodes.
 pub trait Fabric: Debug + Send + Sync + 'static {
     /// Type of the routes that packets may take.
     type Routes: Routes + Debug + Send + Sync + 'static;
 
-    /// Return the routes of packets, which simulations share.
+    /// Return the routing rules, which all simulations of the network share.
     fn routes(&self) -> &Arc<Self::Routes>;
 
-    /// Return the parameters of links, switches and interfaces.
+    /// Return the parameters of the network's links, switches and interfaces.
     fn network(&self) -> &Network;
 
     /// Return the number of nodes.
@@ -108,7 +108,7 @@ pub trait Fabric: Debug + Send + Sync + 'static {
         self.routes().node_count()
     }
 
-    /// Return all links, in the order of their numbers.
+    /// Return all links of the network, in the order of their numbers.
     fn links(&self) -> impl Iterator<Item = Link>;
 
     /// Return the number of switches on a route between two different nodes.
@@ -124,21 +124,22 @@ pub trait Fabric: Debug + Send + Sync + 'static {
         Some([1, 1])
     }
 
-    /// Return whether [`shares`](Self::shares) returns all links that packets cross. True by default.
+    /// Return whether [`shares`](Self::shares) returns all links that packets cross, so that the load of each link is
+    /// known. True by default.
     fn is_followed(&self) -> bool {
         true
     }
 
-    /// Return the signal delay of the longest link. Zero by default.
+    /// Return the largest signal delay of any link of the network. Zero by default.
     fn longest_delay(&self) -> Time {
         Time::ZERO
     }
 
-    /// Return the bundles of parallel links that packets from `from` to the nodes `to` cross; all destinations are
-    /// equally likely. A link that a routing rule determines is a bundle by itself.
+    /// Return the bundles of parallel links that packets from node `from` to the nodes `to` cross, if all these
+    /// destinations are equally likely. A link that a routing rule determines is a bundle by itself.
     fn shares(&self, from: u32, to: &[u32]) -> Vec<Crossed>;
 
-    /// Return the bundle of parallel links with this number.
+    /// Return the bundle of parallel links with the number `number`.
     fn bundle(&self, number: u32) -> Bundle;
 
     /// Return the analytic estimates for jobs on the nodes of `layout`.
@@ -148,13 +149,13 @@ pub trait Fabric: Debug + Send + Sync + 'static {
 /// A link in one direction.
 #[derive(Debug)]
 pub struct Link {
-    /// Kind of the link, as results name it.
+    /// Kind of the link, by its name in results.
     pub kind: String,
     /// Vertex at which the link starts: a node, or a switch numbered after the nodes.
     pub from: u32,
     /// Vertex at which the link ends: a node, or a switch numbered after the nodes.
     pub to: u32,
-    /// Rank of the kind of link; a packet crosses links in the order of their ranks.
+    /// Position of this kind of link in the order in which packets cross the kinds of links.
     pub order: (u8, u32),
     /// Whether the link starts at a node.
     pub out_of_node: bool,
@@ -164,15 +165,15 @@ pub struct Link {
     pub classes: u32,
 }
 
-/// Rank of the links that start at nodes: see [`Link::order`].
+/// Value of [`Link::order`] for links that start at nodes: packets cross them first.
 pub const OUT_OF_NODE: (u8, u32) = (0, 0);
 
-/// Bundle of equivalent links, over which packets are spread evenly.
+/// Bundle of parallel links, over which packets are spread evenly.
 #[derive(Debug)]
 pub struct Bundle {
-    /// Name of the kind of the links, in words.
+    /// Name of this kind of links, in words.
     pub name: String,
-    /// Rank of the kind of the links; see [`Link::order`].
+    /// Value of [`Link::order`] for this kind of links.
     pub order: (u8, u32),
     /// Numbers of the links of the bundle.
     pub links: Vec<u32>,

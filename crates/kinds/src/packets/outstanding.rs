@@ -1,4 +1,4 @@
-//! Send rate of nodes under a limit on messages in flight.
+//! Effect of a limit on messages in flight: how fast nodes can send under it, and remarks for the user.
 
 use super::rules::sending;
 use super::{Fabric, Route};
@@ -11,7 +11,7 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 use isthmus_workload::jobs::{Layout, Pair};
 use std::collections::BTreeMap;
 
-/// Return a remark for each job whose limit on messages in flight slows the job's nodes.
+/// Return a remark, as text, for each job whose nodes are slowed by the limit on messages in flight.
 pub(super) fn remarks(
     fabric: &impl Fabric,
     rules: &Rules,
@@ -19,7 +19,7 @@ pub(super) fn remarks(
     layout: &Layout,
     devices: Option<&Devices>,
 ) -> Vec<String> {
-    // The time of a route is known only if links have no delay and routes are not random.
+    // Return no remarks if links have a delay or routes are random: the time of a route is known only otherwise.
     if fabric.choices() != Some([1, 1]) || fabric.longest_delay() > Time::ZERO {
         return Vec::new();
     }
@@ -31,7 +31,7 @@ pub(super) fn remarks(
     foretold(traffic).filter_map(remark).collect()
 }
 
-/// Return the mean time of a message of a job on an idle network, in ns.
+/// Return the mean time in ns of a message of a job on an otherwise idle network; `None` if the model has no such time.
 fn mean_ns(
     fabric: &impl Fabric,
     rules: &Rules,
@@ -53,8 +53,8 @@ fn mean_ns(
     Some(ns)
 }
 
-/// Return the mean time by which the server's answer to a write takes longer than the acknowledgement that it replaces,
-/// over `switches` switches, in ns. Reads count as 0.
+/// Return the mean additional time in ns of a message that is completed by the server's answer instead of an
+/// acknowledgement, over `switches` switches. It counts writes only; reads have no additional time.
 fn answer_ns(fabric: &impl Fabric, rules: &Rules, message: &Message, switches: u32) -> f64 {
     let (link, switches) = (&rules.link, f64::from(switches));
     let back = switches * link.acknowledgement_switch_ns + link.acknowledgement_ns;
@@ -64,15 +64,15 @@ fn answer_ns(fabric: &impl Fabric, rules: &Rules, message: &Message, switches: u
     (1.0 - message.reads) * (answer - back)
 }
 
-/// Return the number of clients for each number of switches to their partners. A client with several partners counts
-/// as a fraction for each of them.
+/// Return a histogram of distances: for each number of switches between a client and its partner, the number of such
+/// clients. A client with several partners counts as a fraction for each of them.
 fn distances(
     fabric: &impl Fabric,
     layout: &Layout,
     asks: &PredictableJob<'_>,
 ) -> BTreeMap<u32, f64> {
     let mut distances = BTreeMap::new();
-    // In large networks all pairs are assumed to have the largest distance.
+    // Take the largest distance for all pairs of nodes in a large network, as it has too many pairs.
     if fabric.node_count() > NODES_MAX {
         distances.insert(fabric.switches_at_most(), 1.0);
         return distances;
@@ -84,8 +84,8 @@ fn distances(
     distances
 }
 
-/// Return the time from the hand-over of a message until its sender knows that it is complete, on an idle network, in
-/// ns.
+/// Return the time in ns from the handover of a message until its sender knows that it is complete, if the network is
+/// otherwise idle. `None` if the model has no such time.
 fn alone_ns(fabric: &impl Fabric, rules: &Rules, message: &Message, switches: u32) -> Option<f64> {
     let one_way = rules.message_ns(message.bytes, switches).ok()?;
     let head = rules.interface.software_ns + f64::from(switches) * rules.link.switch_ns;
@@ -100,7 +100,7 @@ fn alone_ns(fabric: &impl Fabric, rules: &Rules, message: &Message, switches: u3
 mod tests {
     use isthmus_experiment::{Experiment, Options};
 
-    /// Return the remarks on a scenario with this job.
+    /// Return the remarks on a scenario whose only job is described by the text `job`.
     fn remarks(job: &str) -> Vec<String> {
         let text = format!(
             "version = 1\nname = \"x\"\n[machine]\nkind = \"fat-tree\"\narity = 4\nlevels = 1\n\
@@ -136,7 +136,7 @@ mod tests {
         );
     }
 
-    /// Checks that a limit that does not slow the sender causes no remark.
+    /// Checks that there is no remark on a limit on messages in flight that does not slow the sender.
     #[test]
     fn a_limit_that_does_not_slow_the_sender_causes_no_remark() {
         for job in [

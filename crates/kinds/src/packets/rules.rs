@@ -1,4 +1,4 @@
-//! Parameters of links and interfaces for the closed-form estimates.
+//! Parameters of links and network interfaces, as the closed-form estimates for packet networks need them.
 
 use super::Fabric;
 use crate::jobs::ns;
@@ -6,8 +6,8 @@ use isthmus_analytic::packets::{Bound, Interface, Limit, Link, Rules};
 use isthmus_machine::packets::routes::Routes as _;
 use isthmus_machine::packets::spec::{NetworkSpec, Switching};
 
-/// Return the parameters for the closed-form estimates if virtual channels are divided among `classes` classes. A node
-/// uses the channels of one class.
+/// Return the link and interface parameters of the closed-form estimates. Virtual channels are divided among `classes`
+/// classes; a node uses the channels of one class.
 pub(crate) fn rules(spec: &NetworkSpec, classes: u32) -> Rules {
     let nic = &spec.nic;
     let (acknowledgement_ns, acknowledgement_switch_ns, circuits, in_flight) = match spec.switching
@@ -44,7 +44,7 @@ pub(crate) fn rules(spec: &NetworkSpec, classes: u32) -> Rules {
     }
 }
 
-/// Return the number of links of each node.
+/// Return the number of links that connect each node to switches; it is the same for all nodes.
 pub(super) fn node_links(fabric: &impl Fabric) -> f64 {
     f64::from(fabric.routes().node_links(0).links)
 }

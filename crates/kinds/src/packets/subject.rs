@@ -1,4 +1,4 @@
-//! Simulations of jobs on packet networks, as experiments start and measure them.
+//! Simulations of jobs on packet networks, with the traits through which experiments start and measure them.
 
 use super::{Fabric, Route, capacity, figures, rules};
 use crate::jobs::behind;
@@ -14,7 +14,7 @@ use isthmus_machine::packets::{EngineError as Error, NetworkError, Simulation};
 use isthmus_workload::jobs::spec::{JobsTraffic, Serve};
 use std::sync::Arc;
 
-/// Return an object with which experiments simulate the jobs of `traffic` on a network.
+/// Return the jobs of `traffic` on a network, as the object through which experiments simulate and measure them.
 ///
 /// # Errors
 /// If jobs or servers do not fit on the network.
@@ -25,7 +25,7 @@ pub fn subject<F: Fabric>(
     jobs::subject(NetworkForJobs(Arc::clone(fabric)), traffic)
 }
 
-/// Convert an error of links, switches or interfaces to an error of the scenario field that causes it.
+/// Convert an error in the settings of links, switches or interfaces to an error of the scenario field that causes it.
 pub fn flaw(error: &NetworkError) -> Flaw {
     let (field, hint) = match error {
         NetworkError::Bandwidth(_) => (
@@ -47,7 +47,7 @@ pub fn flaw(error: &NetworkError) -> Flaw {
     }
 }
 
-/// A packet network as a machine that jobs run on.
+/// A packet network on which simulations of jobs are started.
 #[derive(Debug)]
 struct NetworkForJobs<F>(Arc<F>);
 
@@ -80,7 +80,7 @@ impl<F: Fabric> Runs for NetworkForJobs<F> {
         self.0.node_count()
     }
 
-    /// Return the time of a message of a job on an idle network, in ns.
+    /// Return the time in ns that a message of a job takes if the network is idle otherwise.
     fn alone_ns(&self, _: &Measured, asks: &PredictableJob<'_>) -> f64 {
         let (network, switches) = (self.0.network().spec(), self.0.switches_at_most());
         let rules = rules(network, self.0.routes().classes());
@@ -92,13 +92,13 @@ impl<F: Fabric> Runs for NetworkForJobs<F> {
         times.transfer + times.turn + f64::from(switches) * ns(self.0.longest_delay())
     }
 
-    /// Return the demand on each part of the packet network, and the supply of the part.
+    /// Return the demand of the jobs on each part of the packet network, and the capacity of the part.
     fn capacity(&self, jobs: &Measured) -> Capacity {
         let devices = self.devices(jobs);
         capacity::capacity(&*self.0, &jobs.traffic, &jobs.layout, devices.as_ref())
     }
 
-    /// Return the estimates of the analytic model for this point of a sweep.
+    /// Return the results of the analytic model for this point of a sweep.
     fn overlay(&self, jobs: &Measured) -> Overlay {
         if jobs.is_stored_behind() {
             return Overlay::absent("there are devices behind servers");
@@ -115,7 +115,7 @@ impl<F: Fabric> Runs for NetworkForJobs<F> {
     }
 }
 
-/// Return the counts of the use of links, interfaces and devices by a simulation.
+/// Return the counters of the links, network interfaces and storage devices in a simulation.
 fn counts<W: Routes>(simulation: &Simulation<W>) -> Counts {
     let counters = simulation.counted();
     let occupancies = |cycles: &[u64], times: &[u64]| -> Vec<Occupancy> {

@@ -9,7 +9,7 @@ use strum::{EnumString, VariantNames};
 /// Maximum number of virtual channels of a link that engines can number.
 pub(crate) const CHANNELS_MAX: u32 = 16;
 
-/// Valid range of a number of packets in a scenario field.
+/// Valid range of scenario fields that give a number of packets.
 const PACKETS: Whole<u32> = Whole::new(1, 65_535);
 /// Type of a scenario field: a time, 0 or longer; if a number has no unit, the error suggests nanoseconds.
 const SPAN: Span = Span::or_zero("ns");
@@ -19,10 +19,10 @@ const PERIOD: Span = Span::above_zero("ns");
 /// Valid range of a length within a packet, such as its payload.
 const PART: Data = Data::new(1, 1 << 20);
 
-/// Valid range of a length within a packet that may be 0.
+/// Valid range of a length within a packet, including 0.
 const PART_OR_NONE: Data = Data::new(0, 1 << 20);
 
-/// Memory that holds messages: of the Elan network interface, or main memory.
+/// Where messages are stored: in the memory of the Elan network interface, or in the main memory of the node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub(crate) enum Memory {
@@ -99,7 +99,7 @@ pub(crate) enum SwitchingTable {
     },
 }
 
-/// Fields of each measure of the age of a packet, selected by `machine.age`.
+/// Fields for each way to measure the age of a packet; `machine.age` selects one.
 #[derive(Describe)]
 pub(crate) enum AgeTable {
     Saturating(Since),

@@ -10,14 +10,14 @@ use isthmus_units::{Bandwidth, Bytes, Time};
 /// long rings have a longer default.
 const PATIENCE_MIN: Time = Time::from_us(20);
 
-/// Maximum length of a header in symbols; engines number the symbols of a packet in 14 bits.
+/// Maximum length of a header in symbols, as engines number the symbols of a packet in 14 bits.
 const OVERHEAD_SYMBOLS_MAX: u64 = 8_192;
 
 /// Maximum length of a hop in symbols, which is more than a kilometre of cable at 1 GB/s. The symbols in flight must
 /// fit into memory.
 const HOP_CYCLES_MAX: u64 = 4096;
 
-/// Return the time of one symbol on a link, or `None` if it is not a whole number of picoseconds.
+/// Return the time that a link takes to send a symbol, or `None` if it is not a whole number of picoseconds.
 pub(super) fn cycle(symbol: Bytes, bandwidth: Bandwidth) -> Option<Time> {
     let bits_ps = u128::from(symbol.get()) * 8_000_000_000_000;
     let bits_per_s = u128::from(bandwidth.bits_per_s());
@@ -65,7 +65,8 @@ pub(super) fn build(settings: &Settings) -> Result<SciSpec, Problem> {
     Ok(spec)
 }
 
-/// Return the rings of the fabric, or a problem if the size has the wrong number of dimensions.
+/// Return the shape of the fabric, which defines its rings. Return a problem if `size` has the wrong number of
+/// dimensions for the topology.
 fn shape(settings: &Settings, fabric: &FabricTable) -> Result<Shape, Problem> {
     let wrong = |size: &Size, needs: &str, hint: &str| {
         let problem = format!("{} dimensions, but {needs}", size.size.len());
@@ -140,7 +141,7 @@ fn shape_problem(settings: &Settings, shape: &Shape, error: &RingsError) -> Prob
             format!("no path from node {from} to node {to}: no chain of rings joins them"),
             "let every ring have a node in common with another".to_owned(),
         ),
-        // All other errors were reported when the values were read.
+        // Other errors should not occur: they were reported when the values were read.
         other => {
             let key = match shape {
                 Shape::Rings(_) => "machine.rings",
@@ -152,7 +153,7 @@ fn shape_problem(settings: &Settings, shape: &Shape, error: &RingsError) -> Prob
     settings.problem(key, problem, hint)
 }
 
-/// Check that the fabric allows the routing, and return the routing.
+/// Return the routing if the fabric allows it, and otherwise a problem for the scenario file.
 fn routing(settings: &Settings, routing: Routing, shape: &Shape) -> Result<Routing, Problem> {
     let no_dimensions = matches!(shape, Shape::Manhattan { .. } | Shape::Rings(_));
     if routing == Routing::DimensionOrder && no_dimensions {
@@ -165,7 +166,8 @@ fn routing(settings: &Settings, routing: Routing, shape: &Shape) -> Result<Routi
     Ok(routing)
 }
 
-/// Return the time of one symbol on a link, or a problem if it is not a whole number of picoseconds.
+/// Return the time that a link takes to send a symbol, or a problem for the scenario file if it is not a whole number
+/// of picoseconds.
 fn checked_cycle(settings: &Settings, table: &MachineTable) -> Result<Time, Problem> {
     let (symbol, bandwidth) = (table.symbol, table.bandwidth);
     cycle(symbol, bandwidth).ok_or_else(|| {
@@ -181,7 +183,7 @@ fn checked_cycle(settings: &Settings, table: &MachineTable) -> Result<Time, Prob
     })
 }
 
-/// Check the delay of a hop and return it: at least one symbol, and a whole number of symbols.
+/// Return the delay of a hop, after a check that it is a whole number of symbols and at least one.
 fn hop(settings: &Settings, hop: Time, cycle: Time) -> Result<Time, Problem> {
     let key = "machine.hop";
     let most = Time::from_ps(cycle.ps().saturating_mul(HOP_CYCLES_MAX));
@@ -211,7 +213,7 @@ fn whole_cycles(settings: &Settings, key: &str, time: Time, cycle: Time) -> Resu
     ))
 }
 
-/// Check that a length is a whole number of symbols.
+/// Check that the length in field `key` is a whole number of symbols; return a problem otherwise.
 pub(super) fn check_symbols(
     settings: &Settings,
     key: &str,
@@ -246,7 +248,8 @@ fn check_lengths(settings: &Settings, spec: &SciSpec) -> Result<(), Problem> {
     if spec.echo <= spec.overhead {
         return Ok(());
     }
-    // The target node puts the echo in the place of the send packet on the ring, so it must not be longer (section 2).
+    // Refuse an echo that is longer: the target node writes it over the send packet on the ring (section 2 of the SCI
+    // paper).
     Err(settings.problem(
         "machine.echo",
         format!(
@@ -257,8 +260,8 @@ fn check_lengths(settings: &Settings, spec: &SciSpec) -> Result<(), Problem> {
     ))
 }
 
-/// Check that all failed parts exist, that two or more nodes stay connected, and that faults disconnect no node unless
-/// the file allows it.
+/// Check that all failed parts exist and that two or more nodes stay connected. Faults may disconnect other nodes only
+/// if the scenario file allows it.
 fn check_faults(
     settings: &Settings,
     fabric: &Fabric,
@@ -308,7 +311,7 @@ fn check_faults(
     ))
 }
 
-/// Return `machine.patience`, the time without a delivery after which the fabric counts as collapsed. By default it is
+/// Return the time without a delivery after which the fabric counts as collapsed: `given`, or else a default that is
 /// long enough for several ring changes and trips round the longest ring.
 fn patience(
     settings: &Settings,

@@ -8,7 +8,7 @@ use isthmus_machine::sci::{Lengths, Machine};
 use isthmus_topology::rings::Fabric;
 use serde::Serialize;
 
-/// Properties of a fabric of SCI rings that results contain.
+/// Properties of a fabric of SCI rings, as results contain them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SciSummary {
     /// Name of the topology, such as `6 x 6 bidirectional torus`.
@@ -23,19 +23,19 @@ pub struct SciSummary {
     pub dead_rings: Vec<u32>,
     /// Coordinates x and y at which to draw each node; empty above 4096 nodes.
     pub places: Vec<(f64, f64)>,
-    /// Choice among shortest paths, in words.
+    /// Rule by which packets choose among the shortest paths, in words.
     pub routing: String,
     /// Mean number of links of a path under uniform traffic.
     pub mean_links: f64,
-    /// Mean number of ring changes of a path under uniform traffic.
+    /// Mean number of ring changes on a path, if all pairs of nodes send equally.
     pub mean_ring_changes: f64,
     /// Length of one cycle in microseconds.
     pub cycle_us: f64,
     /// Result of the deadlock check of the queues, in words.
     pub deadlock: String,
-    /// Failed parts, in words; empty if no part has failed.
+    /// Descriptions of the failed parts of the fabric, in words; empty if no part has failed.
     pub faults: Vec<String>,
-    /// Nodes that faults have cut off.
+    /// Numbers of the nodes that faults have cut off from the others.
     pub cut_off: Vec<u32>,
 }
 
@@ -61,7 +61,8 @@ pub(super) fn uses(
             .map(|counted| counted.counts.channels[at] as f64 / counted.cycles as f64);
         shares.sum::<f64>() / counted.len() as f64
     };
-    // The counts of a link are a pair: sends, then echoes.
+    // Links in service, each with the two counts of its use: entry 2n counts the sends on link n, entry 2n + 1 the
+    // echoes.
     let used: Vec<(usize, f64, f64)> = fabric
         .links()
         .iter()
@@ -89,7 +90,7 @@ pub(super) fn uses(
     });
     let parts: Vec<Part> = links.chain(devices).collect();
     let mut uses = rows(&parts, overlay, fabric.node_count() <= LISTED_MAX);
-    /// Function that selects the share of sends or of echoes from the use of a link.
+    /// Function that returns one of the two shares in a link's use: that of sends or that of echoes.
     type Pick = fn(&(usize, f64, f64)) -> f64;
     let kinds: [(&str, Pick); 2] = [
         ("send", |(_, send, _)| *send),
@@ -124,7 +125,7 @@ pub(super) fn uses(
     }
 }
 
-/// Return the offered and accepted load of each node. `gb_per_s` is the load of one transaction per cycle, in GB/s.
+/// Return the offered and accepted load of each node in GB/s. `gb_per_s` is the load of one transaction per cycle.
 pub(super) fn nodes(counted: &[Counted], gb_per_s: f64) -> Vec<NodeUse> {
     let count = counted.first().map_or(0, |first| first.counts.nodes.len());
     if count > LISTED_MAX as usize {
@@ -174,7 +175,7 @@ pub(super) fn summary(machine: &Machine) -> SciSummary {
     }
 }
 
-/// Return the failed parts in words.
+/// Return descriptions of the failed parts of a fabric in words; none if no part has failed.
 pub(super) fn faults(fabric: &Fabric) -> Vec<String> {
     let faults = fabric.faults();
     let nodes = faults.nodes.iter().map(|node| format!("node {node}"));

@@ -1,4 +1,4 @@
-//! Simulations of SCI fabrics, as experiments start and measure them.
+//! Simulations of SCI fabrics, with the traits through which experiments start and measure them.
 
 use super::analysis::{self, Patterns};
 use super::{Sci, SciSummary, capacity, figures};
@@ -28,24 +28,25 @@ pub(crate) static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
         .to_vec()
 });
 
-/// Index of the latency of requests in [`NAMES`].
+/// Index in [`NAMES`] of the latency of requests.
 const LATENCY: usize = 0;
 /// Index of the network latency of requests in [`NAMES`].
 const NETWORK: usize = 1;
 /// Index of the latency of transactions with a response in [`NAMES`].
 const RESPONSE: usize = 2;
 
-/// The flow whose backlog shows saturation: transactions of all nodes.
+/// The flow of demands whose backlog shows saturation: the transactions of all nodes together.
 const FLOWS: &[FlowInfo] = &[FlowInfo {
     name: Cow::Borrowed("packets"),
     sample_every: 16,
     periodic: false,
 }];
 
-/// Minimum length of a run whose stability is judged, in zero-load times across the fabric.
+/// Minimum length of a run whose stability is judged, as a multiple of the time that a packet takes across the fabric
+/// without load.
 const CROSSINGS_MIN: u64 = 50;
 
-/// An SCI fabric that is ready to be simulated, with the cache of its link loads.
+/// An SCI fabric that is ready to be simulated, with a cache of the load of each link.
 #[derive(Debug, Clone)]
 pub struct Built {
     machine: Arc<Machine>,
@@ -53,7 +54,7 @@ pub struct Built {
 }
 
 impl Kind for Sci {
-    /// SCI fabric with its routes, ready to be simulated.
+    /// An SCI fabric and its routes, from which simulations are started.
     type Built = Built;
     /// Properties of the SCI fabric that results contain.
     type Summary = SciSummary;
@@ -63,7 +64,7 @@ impl Kind for Sci {
         built(spec)
     }
 
-    /// Combine the SCI fabric with the traffic to a point of a sweep, which experiments simulate and measure.
+    /// Return a point of a sweep, which experiments simulate and measure: this SCI fabric with this traffic.
     fn subject(built: &Built, traffic: &PacketTraffic) -> Result<Arc<dyn Subject>, Flaw> {
         let live = built.machine.fabric().live_nodes();
         let is_live = |node: &u32| live.binary_search(node).is_ok();
@@ -94,7 +95,7 @@ impl Kind for Sci {
     }
 }
 
-/// Build the SCI fabric with its routes, for workloads with or without jobs.
+/// Build the SCI fabric and its routes from a specification; workloads with and without jobs use it.
 pub(super) fn built(spec: &SciSpec) -> Result<Built, Flaw> {
     Ok(Built {
         machine: Arc::new(Machine::new(spec).map_err(flaw)?),
@@ -103,12 +104,12 @@ pub(super) fn built(spec: &SciSpec) -> Result<Built, Flaw> {
 }
 
 impl Built {
-    /// Return the fabric for use by several simulations.
+    /// Return a reference to the fabric, which several simulations share.
     pub(super) fn shared(&self) -> Arc<Machine> {
         Arc::clone(&self.machine)
     }
 
-    /// Return the fabric with its routes.
+    /// Return the fabric, including the routes between its nodes.
     pub fn machine(&self) -> &Machine {
         &self.machine
     }
@@ -138,7 +139,8 @@ fn flaw(error: MachineError) -> Flaw {
     }
 }
 
-/// Return the scenario field that causes an error in the construction of the rings, and a hint how to correct it.
+/// Return the scenario field that causes an error in the construction of the rings, and advice on how to correct the
+/// field.
 fn rings_cause(error: &isthmus_topology::rings::RingsError) -> (&'static str, &'static str) {
     use isthmus_topology::rings::RingsError as Error;
     match error {
@@ -160,17 +162,17 @@ struct Point {
     machine: Arc<Machine>,
     traffic: PacketTraffic,
     patterns: Patterns,
-    /// Analytic estimates, computed on first use.
+    /// Estimates of the analytic model for this point, computed when they are first used.
     overlay: OnceLock<Overlay>,
 }
 
 impl Point {
-    /// Return the payload bandwidth in GB/s that corresponds to one transaction per cycle.
+    /// Return the data bandwidth, in GB/s, of one transaction per cycle: the factor that converts rates to GB/s.
     fn gb_per_s(&self) -> f64 {
         self.traffic.payload.get() as f64 / (self.machine.clock().cycle_us() * 1e3)
     }
 
-    /// Return the offered load in GB/s.
+    /// Return the load of the traffic in GB/s.
     fn load_gb_per_s(&self) -> f64 {
         self.traffic.load.bits_per_s() as f64 / 8e9
     }
@@ -191,7 +193,7 @@ impl Subject for Point {
         self.machine.clock().cycle_us()
     }
 
-    /// Return the minimum number of cycles of a run whose stability is judged.
+    /// Return the minimum number of cycles of a run whose verdict on saturation counts.
     fn cycles_min(&self) -> Cycles {
         let spec = self.machine.spec();
         let lengths = self.machine.lengths(&self.traffic);
@@ -204,13 +206,13 @@ impl Subject for Point {
         crossing.saturating_mul(CROSSINGS_MIN)
     }
 
-    /// Return the number of nodes that send messages.
+    /// Return the number of nodes that may send packets: all live nodes.
     fn senders(&self) -> u64 {
         self.machine.fabric().live_nodes().len() as u64
     }
 
-    /// Return the number of packets that the delays of the fabric can contain at once: a link carries a symbol per
-    /// cycle.
+    /// Return the number of packets that can be under way on the links of the whole fabric at once because of their
+    /// delays: a link carries one symbol per cycle.
     fn held_by_delays(&self, _flow: usize) -> u64 {
         let symbols = u64::from(self.machine.lengths(&self.traffic).request).max(1);
         let links = self.machine.fabric().links().len() as u64;
@@ -218,17 +220,17 @@ impl Subject for Point {
         links.saturating_mul(each)
     }
 
-    /// Return the names of all latencies, in the order of the recorders.
+    /// Return the names of all latencies, in the order in which the recorders number them.
     fn measures(&self) -> &[String] {
         &NAMES
     }
 
-    /// Return whether the workload can produce the latency with index `measure`.
+    /// Return whether messages of this workload can produce the latency with index `measure`.
     fn occurs(&self, measure: usize) -> bool {
         measure != RESPONSE || self.traffic.transaction != Transaction::Move
     }
 
-    /// Return the flows of demands whose backlog shows saturation.
+    /// Return the flows of transactions for which the growth of the backlog shows saturation.
     fn flows(&self) -> &[FlowInfo] {
         FLOWS
     }
@@ -254,12 +256,12 @@ impl Subject for Point {
         rates
     }
 
-    /// Return the offered load in GB/s.
+    /// Return the offered load in GB/s, `None` if the workload defines no load.
     fn load(&self) -> Option<f64> {
         Some(self.load_gb_per_s())
     }
 
-    /// Return the estimates of the analytic model for this point of a sweep.
+    /// Return the results of the analytic model for this point of a sweep.
     fn overlay(&self) -> Overlay {
         let (machine, traffic, patterns) = (&self.machine, &self.traffic, &self.patterns);
         self.overlay
@@ -267,9 +269,10 @@ impl Subject for Point {
             .clone()
     }
 
-    /// Return the demand on each part of the SCI fabric, and the supply of the part.
+    /// Return the demand of the traffic on each part of the SCI fabric, and the capacity of the part.
     fn capacity(&self) -> Capacity {
-        // Visiting all pairs of a large fabric is too slow for a check.
+        // Compute the estimates of the model only for small fabrics: visiting all pairs of nodes of a large one is too
+        // slow for a check.
         let quick = analysis::is_quick(&self.machine, &self.traffic);
         let overlay = if quick {
             self.overlay()
@@ -298,7 +301,7 @@ impl Subject for Point {
     }
 }
 
-/// A running simulation of an SCI fabric.
+/// A replication of the simulation of an SCI fabric, while it runs.
 struct Running {
     simulation: Simulation,
     cycle_us: f64,
@@ -306,7 +309,7 @@ struct Running {
 
 impl Simulated for Running {
     /// Continue the simulation until the recorders stop it or the cycle `until` has passed. Return false if no event is
-    /// left.
+    /// left, so that nothing more can happen.
     fn run(&mut self, recorders: &mut Recorders, until: Cycles) -> bool {
         self.simulation.advance(&mut Recording(recorders), until);
         true
@@ -322,12 +325,12 @@ impl Simulated for Running {
         self.simulation.under_way()
     }
 
-    /// Start to count the use of channels and other parts, at the end of the warm-up.
+    /// Reset the counters of links and nodes at the end of the warm-up.
     fn count_channels(&mut self) {
         self.simulation.restart_counts();
     }
 
-    /// Return the counts of the use of the parts of the machine.
+    /// Return the counters of all links, and the offered and completed amounts of all nodes.
     fn counts(&self) -> Counts {
         let links = self.simulation.links();
         let nodes = self.simulation.nodes().iter();
@@ -338,7 +341,7 @@ impl Simulated for Running {
         }
     }
 
-    /// Return the description of a livelock or deadlock, if the fabric is in one.
+    /// Return how packets have stopped moving (livelock or deadlock); `None` if they have not.
     fn collapse(&self) -> Option<Collapse> {
         Some(collapse(self.simulation.stall()?, self.cycle_us))
     }
@@ -358,17 +361,17 @@ pub(super) fn collapse(stall: &Stall, cycle_us: f64) -> Collapse {
     }
 }
 
-/// Observer that passes the events of a simulation on to the recorders.
+/// Observer of a simulation that records its events in the recorders.
 struct Recording<'r>(&'r mut Recorders);
 
 impl Observer for Recording<'_> {
-    /// Record that a node has generated a transaction.
+    /// Count a transaction that a node has generated.
     #[inline]
     fn offered(&mut self, _node: u32) {
         self.0.offer(0);
     }
 
-    /// Record the latencies and retries of a request that has arrived.
+    /// Record the latencies of a request that has arrived, and the number of its retries.
     #[inline]
     fn arrived(&mut self, arrival: &Arrival) {
         self.0.delivered += 1;
@@ -377,7 +380,7 @@ impl Observer for Recording<'_> {
         self.0.flows[0].retry(arrival.retries.into());
     }
 
-    /// Record that a transaction is complete, with the latency of its response if it has one.
+    /// Record that a transaction is complete. `response` is the latency of its response, if it has one.
     #[inline]
     fn completed(&mut self, _node: u32, response: Option<Cycles>) {
         if let Some(response) = response {
@@ -386,13 +389,13 @@ impl Observer for Recording<'_> {
         self.0.flows[0].complete();
     }
 
-    /// Record that a node has dropped a transaction, because it had no free slot.
+    /// Count a transaction that a node has dropped because it had no free slot.
     #[inline]
     fn dropped(&mut self, _node: u32) {
         self.0.flows[0].drop_one();
     }
 
-    /// Return whether the recorders have stopped the run.
+    /// Return whether the recorders have stopped the run, because they have recorded enough.
     #[inline]
     fn finished(&self) -> bool {
         self.0.finished()

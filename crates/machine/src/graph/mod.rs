@@ -3,7 +3,7 @@
 //! A [`Machine`] is built from a [`spec::GraphSpec`]. It contains the routes of packets, whose type depends
 //! on the form, and links, switches and interfaces. [Jobs](crate::packets::Simulation) run on it.
 
-// Construction of the machine from its description.
+// Builds the simulated machine from its description.
 mod build;
 pub mod spec;
 

@@ -4,14 +4,15 @@ use crate::hypercube::spec::Lanes;
 use isthmus_topology::{Hypercube, IncompleteHypercube};
 use isthmus_wormhole::ChannelId;
 
-/// Kinds of channels of a hypercube; letters are the numbers of lanes in Fig. 2 of the hypercube paper.
+/// Kinds of channels of a hypercube. The letters below are the symbols for numbers of lanes in Fig. 2 of the hypercube
+/// paper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ChannelKind {
     /// Channel from a PE to its router (k lanes).
     PeInject,
     /// Channel from a router to its PE (k lanes).
     PeEject,
-    /// Channel from a PE router to a neighbouring PE router.
+    /// Channel from the router of a PE to the router of a neighbouring PE.
     Link,
     /// Channel from a PE router to its I/O node (m lanes).
     IoNodeIn,
@@ -41,7 +42,7 @@ impl ChannelKind {
         Self::IoToPe,
     ];
 
-    /// Return the name of a kind of channel in results.
+    /// Return the name of this kind of channel, as results use it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::PeInject => "pe_inject",
@@ -57,7 +58,7 @@ impl ChannelKind {
     }
 }
 
-/// A channel, identified by its kind and by the PEs or I/O nodes at its two ends.
+/// The name of a channel in results: its kind, and the PEs or I/O nodes at its two ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChannelName {
     /// Kind of the channel.
@@ -68,20 +69,20 @@ pub struct ChannelName {
     pub to: u32,
 }
 
-/// Numbering of all channels of a machine: one block of numbers per kind of channel, in the order of
+/// Numbers all channels of a machine: each kind of channel has a block of numbers, in the order of
 /// [`ChannelKind::ALL`].
 #[derive(Debug, Clone)]
 pub struct Layout {
     pub(crate) cube: Hypercube,
     pub(crate) io_cube: IncompleteHypercube,
-    /// First number of the block of each kind of channel, and the end of the last block.
+    /// First channel number of each kind of channel, in the order of the kinds, and the number after the last channel.
     first: [ChannelId; 10],
     lanes: [u32; 9],
 }
 
 impl Layout {
-    /// Return the numbering of the channels of a machine with these networks and numbers of lanes. With
-    /// `lanes.io_link` = 0 the last four kinds have no channels.
+    /// Return the numbers of the channels in a machine with these two networks and these numbers of lanes. If
+    /// `lanes.io_link` is 0, the last four kinds have no channels.
     pub fn new(cube: Hypercube, io_cube: IncompleteHypercube, lanes: &Lanes) -> Self {
         let (pes, io_nodes) = (cube.node_count(), io_cube.node_count());
         let networked = u32::from(lanes.io_link > 0);
@@ -118,7 +119,7 @@ impl Layout {
         }
     }
 
-    /// Return the channel of `kind` at the PE, I/O node or link with the number `index`.
+    /// Return the number of the channel of this kind at the PE, I/O node or link number `index`.
     #[inline]
     pub fn channel(&self, kind: ChannelKind, index: u32) -> ChannelId {
         self.first[kind as usize] + index

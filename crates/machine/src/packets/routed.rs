@@ -7,10 +7,10 @@ use isthmus_topology::deadlock::{Dependencies, DependencyCycle};
 use std::sync::Arc;
 use thiserror::Error;
 
-/// Reason why packets cannot be routed through a network.
+/// Reason why a network with these routes cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RoutedError {
-    /// The links have fewer virtual channels than the routes need classes.
+    /// The routes need more classes of virtual channels than the links have channels.
     #[error(
         "routes take {classes} classes of virtual channels and links have {channels}, so that packets could \
          wait for one another in a circle"
@@ -21,13 +21,13 @@ pub enum RoutedError {
         /// Number of classes of virtual channels that the routes need.
         classes: u32,
     },
-    /// The routes can deadlock: channel dependencies form a cycle.
+    /// The routes can deadlock: the dependencies between channels form a cycle.
     #[error("packets could wait for one another in a circle, at switches {}", list_switches(.switches))]
     Circle {
         /// The switches of the cycle, in order.
         switches: Vec<u32>,
     },
-    /// A route that does not end within the stated largest length.
+    /// The route between two nodes did not end within the maximum length of a route.
     #[error("the way from node {from} to node {to} does not end")]
     Endless {
         /// Source of the route.
@@ -43,7 +43,7 @@ pub enum RoutedError {
 /// Maximum number of switches of a dependency cycle that an error message lists.
 const NAMED_MAX: usize = 12;
 
-/// Return the numbers of the first switches of a cycle, as text of an error message.
+/// Return the first switches of a cycle as text for an error message: their numbers, and "..." if there are more.
 fn list_switches(switches: &[u32]) -> String {
     let some = switches.iter().take(NAMED_MAX).map(u32::to_string);
     let some: Vec<String> = some.collect();
@@ -80,7 +80,8 @@ impl<W: Routes> Routed<W> {
         Ok(routed)
     }
 
-    /// Return a network with routes that are known to be free of deadlock.
+    /// Return a network with these links and routes without checking the routes, which must be known to be free of
+    /// deadlock.
     ///
     /// # Errors
     /// If links have fewer virtual channels than routes have classes, or parameters contradict one another.
@@ -101,8 +102,8 @@ impl<W: Routes> Routed<W> {
         })
     }
 
-    /// Check that packets cannot deadlock, with the first theorem of Dally and Seitz, over all links and
-    /// classes of channels.
+    /// Check that packets cannot deadlock, by the first theorem of Dally and Seitz: the dependencies between all
+    /// virtual channel classes of all links must form no cycle.
     fn check_waiting(&self) -> Result<(), RoutedError> {
         let classes = self.routes.classes();
         let channel = |&(run, class): &(Run, u16)| (run.first * classes) as usize + class as usize;
@@ -131,12 +132,12 @@ impl<W: Routes> Routed<W> {
 }
 
 impl<W> Routed<W> {
-    /// Return the nodes, switches and links.
+    /// Return the wiring: the nodes, the switches and the links between them.
     pub fn wiring(&self) -> &Wiring {
         &self.wiring
     }
 
-    /// Return the routes of packets.
+    /// Return the rules by which packets are routed.
     pub fn routes(&self) -> &Arc<W> {
         &self.routes
     }
@@ -147,22 +148,23 @@ impl<W> Routed<W> {
     }
 }
 
-/// Return the route of a packet as runs of parallel links, each with the class of channels that the packet
-/// uses. The routes must not be random. The result is cut off after the stated largest length of a route.
+/// Return the route of a packet, as runs of parallel links, each with the class of channels that the packet uses. The
+/// routes must not be random. A longer route than [`Routes`] allows is cut off.
 pub fn follow<W: Routes>(routes: &W, from: u32, to: u32) -> Vec<(Run, u16)> {
     walk(routes, from, to, [0, 0])
 }
 
-/// Return all possible routes of a packet, which are equally likely. A random number decides among `first`
-/// choices at the injection, and another one among `next` choices, or a divisor of them, at the links. The
-/// routes must not adapt to the load of links.
+/// Return all routes that a packet may take, which are equally likely. At the injection, a random number decides among
+/// `first` choices; at the links, another one decides among `next` choices, or a divisor of them. The routes must not
+/// adapt to the load of links.
 pub fn follow_all<W: Routes>(
     routes: &W,
     from: u32,
     to: u32,
     [first, next]: [u32; 2],
 ) -> impl Iterator<Item = Vec<(Run, u16)>> {
-    // Return the middle of part `index` of the range of random numbers, which is divided into `parts` parts.
+    // The random number in the middle of range number `index`, if all random numbers are divided into `parts` equal
+    // ranges.
     let number = |index: u32, parts: u32| {
         let width = u64::MAX / u64::from(parts);
         width * u64::from(index) + width / 2
@@ -173,7 +175,8 @@ pub fn follow_all<W: Routes>(
     })
 }
 
-/// Return the route of a packet, given its random numbers: one for the injection, and one for all links.
+/// Return the links and virtual channel classes of a packet's route. Its random numbers are given: `first` for the
+/// injection, and `next` for all links.
 fn walk<W: Routes>(routes: &W, from: u32, to: u32, [first, next]: [u64; 2]) -> Vec<(Run, u16)> {
     let mut header = Header {
         from,
@@ -197,16 +200,16 @@ fn walk<W: Routes>(routes: &W, from: u32, to: u32, [first, next]: [u64; 2]) -> V
     route
 }
 
-/// View of a network without packets: adaptive routing that asks for the load of a link gets 0.
+/// The load of links in a network without packets, for adaptive routing: 0 on every link.
 struct Idle;
 
 impl LocalView for Idle {
-    /// Return the bytes that a link has in flight: always 0.
+    /// Return the bytes in flight on a link: always 0.
     fn occupied(&self, _: u32) -> u64 {
         0
     }
 
-    /// Return the bytes that wait for a group of parallel links: always 0.
+    /// Return the bytes that wait for a group of parallel links: 0, as routes do not depend on the load.
     fn waiting(&self, _: u32) -> u64 {
         0
     }

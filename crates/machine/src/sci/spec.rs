@@ -11,21 +11,21 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum CutOff {
-    /// Report nodes without a path as an error of the description.
+    /// Report nodes without a path as an error in the description of the fabric.
     Refuse,
-    /// Leave nodes without a path out: they neither send nor receive. The largest connected part stays in
-    /// service.
+    /// Leave out those nodes that have no path to the others: they neither send nor receive. The largest connected part
+    /// stays in service.
     LeaveOut,
 }
 
-/// Capacities of the queues of one interface, in packets.
+/// Capacities of the queues of one interface, as numbers of packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Queues {
     /// Slots of each input queue.
     pub input: u32,
-    /// Slots of each output queue that an input port feeds.
+    /// Number of slots of each output queue for packets that an input port feeds.
     pub output: u32,
-    /// Slots of each output queue that the client of the node itself feeds.
+    /// Number of slots of each output queue for packets of the node's own client.
     pub client: u32,
 }
 
@@ -38,7 +38,7 @@ pub struct SciSpec {
     pub routing: Routing,
     /// Failed nodes and links of the fabric.
     pub faults: Faults,
-    /// Treatment of nodes that faults disconnect.
+    /// Whether nodes that faults disconnect from the others are an error, or are left out of service.
     pub cut_off: CutOff,
     /// Bandwidth of a link, symbols and idles included.
     pub bandwidth: Bandwidth,
@@ -48,15 +48,15 @@ pub struct SciSpec {
     pub hop: Time,
     /// Time from an agent's address decoder to its output on the next ring, including the routing decision.
     pub ring_change: Time,
-    /// Event at which the time of a ring change starts.
+    /// Event from which the time of a ring change is counted.
     pub ring_change_from: ChangeFrom,
     /// Header and check sum of a send packet.
     pub overhead: Bytes,
     /// Length of an echo packet.
     pub echo: Bytes,
-    /// Slots of the queues of each interface.
+    /// Number of slots of the queues of each interface.
     pub queues: Queues,
-    /// Whether packets that find no free slot in the queue of their node wait or are dropped.
+    /// Whether packets wait or are dropped if the queue of their node has no free slot.
     pub source: Source,
     /// Flow control that divides a busy ring among its nodes, if any.
     pub flow_control: FlowControl,
@@ -65,7 +65,8 @@ pub struct SciSpec {
 }
 
 impl SciSpec {
-    /// Return a fabric of the SCI paper (Table 1 and section 4.1) with this shape.
+    /// Return the specification of a fabric of this shape, with the parameters of the SCI paper (Table 1 and section
+    /// 4.1).
     pub fn of_paper(shape: Shape) -> Self {
         Self {
             shape,
@@ -91,7 +92,7 @@ impl SciSpec {
     }
 }
 
-/// Length in bytes of the shortest data block of IEEE 1596; longer blocks are multiples of it.
+/// Length in bytes of the shortest data block in IEEE 1596 (SCI); the length of every longer block is a multiple of it.
 pub const BLOCK: u64 = 16;
 
 /// Parameters for the split of job messages into SCI transactions.
@@ -105,7 +106,7 @@ pub struct Transfer {
     pub transactions: u32,
 }
 
-/// Workload of jobs on an SCI fabric, and the split of their messages into transactions.
+/// Workload of jobs on an SCI fabric, with the parameters by which their messages are split into transactions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JobsOnRings {
     /// The jobs and their I/O servers.

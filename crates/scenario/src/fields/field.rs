@@ -1,10 +1,10 @@
-//! Description of one field of the scenario file, which the parser, the checks and the reference use.
+//! Description of one field of the scenario file; the parser, the checks and the reference use it.
 
 use crate::file::tree::is_in;
 use crate::value::AnyType;
 use std::sync::Arc;
 
-/// Default of a field: its value, or the effect, if the file leaves the field out.
+/// Default of a field: the value that it has if the file leaves it out, or the effect of leaving it out.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Default {
     /// No default: the field must be set.
@@ -17,7 +17,7 @@ pub enum Default {
     Derived(&'static str),
     /// No value; the text describes the effect of leaving the field out.
     Absent(&'static str),
-    /// A default that each kind of machine defines, see [`Tables::own`](crate::format::Tables::own).
+    /// A default that depends on the kind of machine, see [`Tables::own`](crate::format::Tables::own).
     OfKind,
 }
 
@@ -41,7 +41,8 @@ impl Default {
 /// Rule that determines a default word from other fields.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Following {
-    /// Keys of fields, each with the default word if this field is set. The first field that is set decides.
+    /// Keys of fields, each with the default word that applies if the file sets this field. The first of them that is
+    /// set decides.
     pub given: Vec<(String, &'static str)>,
     /// Key of the field whose value determines the default if no field of `given` is set.
     pub selector: String,
@@ -74,18 +75,20 @@ pub struct Field {
     pub meaning: &'static str,
     /// Condition under which the field has an effect, if any.
     pub only: Option<Only>,
-    /// Optional table that contains the field. A required field is required only if this table is present.
+    /// Key of the optional table that contains the field; `None` if there is none. A required field is required only if
+    /// this table is present.
     pub within: Option<String>,
-    /// Keys of alternative fields for the same quantity. A value for one replaces the others.
+    /// Keys of alternative fields for the same quantity. A value for one of them replaces values for the others.
     pub alternatives: Vec<String>,
     /// Keys of the fields that this field sets, if it is a shorthand for several fields.
     pub sets: Vec<String>,
-    /// Example value as written in a file, if the example of the type would mislead.
+    /// Example of a value in the notation of the scenario file; `None` if the example of the value's type is good
+    /// enough.
     pub example: Option<&'static str>,
 }
 
 impl Field {
-    /// Return the description of a field that always has an effect.
+    /// Describe a field, which has an effect in every scenario unless the caller adds a condition.
     pub fn new(
         key: &str,
         holds: &'static dyn AnyType,
@@ -117,7 +120,8 @@ impl Field {
         self
     }
 
-    /// Declare that the fields `alternatives` set the same quantity as this field.
+    /// Declare that the fields with the keys `alternatives` set the same quantity as this field, so that a file sets
+    /// only one of them.
     pub fn instead_of(mut self, alternatives: &[&str]) -> Self {
         self.alternatives = alternatives.iter().map(|&key| key.to_owned()).collect();
         self
@@ -144,13 +148,13 @@ impl Field {
         Self { meaning, ..self }
     }
 
-    /// Set the example value of the field, as written in a file.
+    /// Set the example of a value, in the notation of the scenario file, and return the field description.
     pub fn such_as(mut self, example: &'static str) -> Self {
         self.example = Some(example);
         self
     }
 
-    /// Return an example value, as written in a file.
+    /// Return an example of a value of the field in the notation of the scenario file.
     pub fn example(&self) -> String {
         if let Some(example) = self.example {
             return example.to_owned();
@@ -162,25 +166,27 @@ impl Field {
         }
     }
 
-    /// Return whether the field belongs to `[machine]` or `[workload]`.
+    /// Return whether the field belongs to the tables `[machine]` or `[workload]`, which describe a machine and its
+    /// work.
     pub(crate) fn is_of_machine(&self) -> bool {
         ["machine", "workload"]
             .iter()
             .any(|table| is_in(table, &self.key))
     }
 
-    /// Return whether an axis of the sweep may set the field.
+    /// Return whether the sweep may have an axis over this field.
     pub(crate) fn sweepable(&self) -> bool {
         self.is_of_machine() && &*self.key != "machine.kind"
     }
 
-    /// Return whether setting this field also sets or replaces the field `key`.
+    /// Return whether the field `key` must not be set as well if this field is set: this field also sets it or replaces
+    /// it.
     pub(crate) fn decides_on(&self, key: &str) -> bool {
         self.decides().any(|decided| decided == key)
     }
 
-    /// Return the keys of the fields that setting this field sets or replaces: its own key, or the keys that
-    /// the shorthand sets, and the keys of its alternatives.
+    /// Return the keys of all fields whose values are fixed or overridden when this field is set: its own key (for a
+    /// shorthand, the keys that it sets) and the keys of its alternatives.
     pub fn decides(&self) -> impl Iterator<Item = &str> {
         let own = self.sets.is_empty().then_some(&*self.key);
         let others = self.sets.iter().chain(&self.alternatives);

@@ -1,5 +1,5 @@
-//! The canonical form of a scenario file with its overrides, independent of the layout of the file, and its
-//! SHA-256.
+//! The canonical form of a scenario file and its overrides, in which layout and order of the file do not count, and the
+//! SHA-256 of this form.
 
 use crate::file::settings::Settings;
 use crate::file::tree::quoted;
@@ -7,8 +7,8 @@ use crate::sweep::axis::{Axis, AxisValue};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 
-/// Return the TOML text of the settings whose keys `keep` accepts, in the order of the reference, followed by
-/// the axes.
+/// Return the text of a scenario file in TOML: the settings whose keys `keep` accepts, in the order of the reference,
+/// and then the axes.
 pub(crate) fn write(base: &Settings, axes: &[Axis], keep: impl Fn(&str) -> bool) -> String {
     let mut text = String::new();
     let mut table = "";
@@ -37,7 +37,7 @@ pub(crate) fn write(base: &Settings, axes: &[Axis], keep: impl Fn(&str) -> bool)
     text
 }
 
-/// Return a value of an axis as TOML text.
+/// Return a value of a sweep axis in the notation of TOML.
 fn axis_value(axis: &Axis, value: &AxisValue) -> String {
     if axis.field.is_some() {
         return value

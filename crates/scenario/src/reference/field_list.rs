@@ -20,11 +20,11 @@ pub struct FieldInfo {
     /// Type of the field's values, such as `a whole number of lanes`.
     #[serde(rename = "type")]
     pub holds: String,
-    /// Valid units; empty if values have no unit.
+    /// Units that a value may have, as text; empty if values have no unit.
     pub units: String,
     /// The default value, or a description of the effect of leaving the field out.
     pub default: String,
-    /// Description of the valid values.
+    /// Description of the valid values in words, for the reference.
     pub range: String,
     /// Description of the field, with the symbol and place in the paper if it has one.
     pub meaning: String,
@@ -55,7 +55,7 @@ impl Formats {
             let own = |form: &'static Form| info_of(form.name, &form.own(field.clone()));
             self.forms().map(own).collect()
         };
-        // Take only the first form of file of each kind of machine: all forms have the same machine fields.
+        // Take only one form of file for each kind of machine: all of its forms have the same machine fields.
         let firsts = || self.forms().filter(|form| !self.is_second(form));
         let machines = firsts().flat_map(|form| {
             let rows = (form.tables.machine)().into_iter();
@@ -74,7 +74,7 @@ impl Formats {
     }
 }
 
-/// Return the rows of the field reference (documentation) for an axis over failures of the machine.
+/// Return the rows of the field reference (documentation) for the sweep axis over failures, for one kind of machine.
 fn failures(form: &Form) -> Vec<FieldInfo> {
     let of_axis = |faults: &'static Faults| {
         let axis = FieldInfo {
@@ -94,7 +94,7 @@ fn failures(form: &Form) -> Vec<FieldInfo> {
     form.tables.faults.map_or_else(Vec::new, of_axis)
 }
 
-/// Return the documentation of a field, for the files of one form.
+/// Return the documentation of a field of the scenario file for the kind of machine `form`.
 fn info_of(form: &str, field: &Field) -> FieldInfo {
     FieldInfo {
         machine: form.to_owned(),
@@ -102,7 +102,7 @@ fn info_of(form: &str, field: &Field) -> FieldInfo {
     }
 }
 
-/// Return a row of the field reference (documentation) for a group of fields, such as any axis.
+/// Return a row of the field reference (documentation) for a group of fields, such as the axes of a sweep.
 fn row(key: &str, holds: &str, default: &str, range: &str, meaning: &str) -> FieldInfo {
     FieldInfo {
         key: key.to_owned(),
@@ -116,7 +116,7 @@ fn row(key: &str, holds: &str, default: &str, range: &str, meaning: &str) -> Fie
     }
 }
 
-/// Return the documentation of one field.
+/// Return the documentation of one field of the scenario file.
 fn info(field: &Field) -> FieldInfo {
     let default = match &field.default {
         Default::Required => match &field.within {
@@ -144,7 +144,7 @@ fn info(field: &Field) -> FieldInfo {
     }
 }
 
-/// Return a text for the reference that describes how a default word follows from other fields.
+/// Return a text for the field reference (documentation) that describes how a default word follows from other fields.
 pub(crate) fn in_words(following: &Following) -> String {
     let mut leaders: Vec<(&str, Vec<&str>)> = Vec::new();
     for (leader, word) in following.words {

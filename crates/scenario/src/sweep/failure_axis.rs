@@ -23,21 +23,21 @@ use std::sync::Arc;
 /// The key of the axis over failures in a file.
 pub(crate) const KEY: &str = "machine.faults";
 
-/// Description of the axis over failures in the reference.
+/// Text of the field reference (documentation) on the axis over failures.
 pub(crate) const MEANING: &str = "An axis, called fault, over what can fail of the machine beyond \
     its own faults: no failure, then each part by itself, then pairs of these; \
     axes that change what can fail are taken into it";
 
-/// Names of the options of an axis over failures that is written as a table.
+/// Keys of the options that an axis over failures may have if it is written as a table.
 const OPTIONS: [&str; 2] = ["of", "double"];
 
 /// Name of the axis of variants that replaces the axis over failures.
 const NAME: &str = "fault";
 
-/// Type of the option `double`, the number of pairs of failures.
+/// Valid range of the option `double`, the number of pairs of simultaneous failures.
 const DOUBLES: Whole = Whole::new(0, POINTS_MAX as u64);
 
-/// Return descriptions of the options of an axis over failures that is written as a table.
+/// Return the field descriptions of the options that an axis over failures has if it is written as a table.
 pub(crate) fn options(words: &'static Choice) -> [Field; 2] {
     [
         Field::new(
@@ -58,13 +58,13 @@ pub(crate) fn options(words: &'static Choice) -> [Field; 2] {
     ]
 }
 
-/// Return whether `path` is the key of an option of the axis over failures, which an override may set.
+/// Return whether `path` is the key of an option of the axis over failures. Overrides may set such keys.
 fn is_option(path: &str) -> bool {
     OPTIONS.iter().any(|name| path == join(KEY, name))
 }
 
-/// Return whether an entry of the sweep is an axis over failures, and not one over values of the fields in
-/// the table of faults.
+/// Return whether an entry of the sweep is an axis over failures. Otherwise it may be an axis over values of the fields
+/// in the table `[machine.faults]`.
 pub(crate) fn is_asked(path: &str, node: &Node, layer: Layer) -> bool {
     if is_option(path) {
         return layer == Layer::Override;
@@ -73,8 +73,8 @@ pub(crate) fn is_asked(path: &str, node: &Node, layer: Layer) -> bool {
     path == KEY && (!matches!(node.tree, Tree::Table(_) | Tree::Array(_)) || has_option())
 }
 
-/// Parse an axis over failures. Its variants are known only when the machine is known. A single option, from
-/// an override, changes the existing axis over failures in `axes`.
+/// Read an axis over failures from the sweep. Its variants are computed later, when the machine is known. If an
+/// override sets a single option, change this option of the axis over failures in `axes`.
 pub(crate) fn read(
     schema: &Schema,
     path: &str,
@@ -139,8 +139,8 @@ pub(crate) fn read(
     })
 }
 
-/// Replace the axis over failures by an axis of variants with the failures of the machines. Return whether
-/// there was an axis over failures.
+/// Replace the axis over failures, if there is one, by an axis of variants: one for each machine after a failure.
+/// Return whether there was such an axis.
 pub(crate) fn resolve(
     kind: &Row,
     base: &mut Settings,
@@ -197,8 +197,8 @@ pub(crate) fn resolve(
         } = failures.ok_or_else(too_many)?;
         any_part |= single > 0;
         states.retain(|state| state.runs);
-        // A state without live nodes means that the machine cannot be built; the construction of its point
-        // reports why.
+        // Without live nodes the machine cannot be built. In this case, report no error here: the construction of the
+        // point reports why.
         unbuilt |= states.iter().any(|state| state.live == 0);
         room = room.checked_sub(states.len()).ok_or_else(too_many)?;
         found.push((values, states));
@@ -218,7 +218,8 @@ pub(crate) fn resolve(
     let merged = merged_axes(&machines, &found);
     let mut values = Vec::new();
     for (machine, states) in &found {
-        // Merged axes contribute all of their values, other axes only the first one.
+        // Return whether a value contributes to the result: all values of merged axes do, of other axes only the first
+        // one.
         let first =
             |(axis, at): (usize, &AxisValue)| merged[axis] || *at == machines[axis].values[0];
         if machine.iter().enumerate().all(first) {
@@ -248,8 +249,7 @@ pub(crate) fn resolve(
 }
 
 impl Settings {
-    /// Return the fields that list failed parts, with further failures: the existing entries, then the new
-    /// ones.
+    /// Return the settings of the fields that list failed parts: the existing lists with `parts` appended.
     pub(crate) fn with_failed(
         &self,
         parts: &[Part],
@@ -289,8 +289,8 @@ impl Settings {
     }
 }
 
-/// Set the fields that the kind of machine requires with an axis over failures, unless the file or an axis
-/// sets them.
+/// Give those fields their values that every axis over failures needs for this kind of machine, unless the file or an
+/// axis sets the fields.
 fn set_accompanying_fields(
     base: &mut Settings,
     axes: &[Axis],
@@ -306,13 +306,13 @@ fn set_accompanying_fields(
     Ok(())
 }
 
-/// Return the axes at these positions in the list.
+/// Return copies of the axes at the positions `places` of the list.
 fn axes_at(axes: &[Axis], places: &[usize]) -> Vec<Axis> {
     places.iter().map(|&place| axes[place].clone()).collect()
 }
 
-/// Return, for each axis that changes the machine, whether it must be merged with the axis over failures: it
-/// changes the possible failures or sets lists of failed parts itself.
+/// Return, for each axis that changes the machine, whether it must be merged with the axis over failures. It must if it
+/// changes the possible failures, or sets lists of failed parts itself.
 fn merged_axes(machines: &[Axis], found: &[(Vec<AxisValue>, Vec<State>)]) -> Vec<bool> {
     let mut stride = found.len();
     machines
@@ -329,7 +329,7 @@ fn merged_axes(machines: &[Axis], found: &[(Vec<AxisValue>, Vec<State>)]) -> Vec
         .collect()
 }
 
-/// Return the state of a machine after a failure as a value of an axis of variants.
+/// Convert the state of a machine after a failure to a value of a sweep axis of variants.
 fn value_of(
     base: &Settings,
     machine: &[AxisValue],

@@ -1,4 +1,5 @@
-//! The inside of a node: its client (traffic source) and the crossbars between its interfaces.
+//! The inside of a node of an SCI fabric: its client (traffic source), and the crossbars between
+//! its interfaces.
 
 use super::Engine;
 use super::parts::{Exit, OutputSlot, PacketId, Transfer};
@@ -7,8 +8,8 @@ use crate::{Handler, Source};
 use isthmus_kernel::{Cycles, Id};
 
 impl<T: Copy> Engine<T> {
-    /// Generate the packets of the client of `node` that are due, and admit the packets that find a
-    /// slot.
+    /// Generate the packets of the client of `node` whose time has come, and admit each packet if
+    /// it finds a free slot.
     pub(super) fn generate<H: Handler<Tag = T>>(&mut self, node: usize, handler: &mut H) {
         while let Some(&(time, packet)) = self.clients[node].scheduled.front()
             && time == self.now
@@ -50,8 +51,8 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// Put a packet of the client into a free slot of its output queue. Return whether there is
-    /// one.
+    /// Put a packet of the client into a free slot of its output queue. Return false, and change
+    /// nothing, if there is no free slot.
     fn admit(&mut self, packet: PacketId, exit: Exit) -> bool {
         if self.is_full(exit, self.rules.client_slots) {
             return false;
@@ -61,13 +62,13 @@ impl<T: Copy> Engine<T> {
         true
     }
 
-    /// Return whether an output queue is full: whether it has `slots` packets.
+    /// Return whether an output queue with `slots` slots is full of packets.
     pub(super) fn is_full(&self, exit: Exit, slots: u32) -> bool {
         self.outputs[exit.port].queues[exit.queue].len() == slots as usize
     }
 
-    /// Return the output queue for a packet at its present node. The packet came in by interface
-    /// number `from` of the node, or from the client if `from` is `None`.
+    /// Return the output queue into which a packet goes at its present node. `from` is the number
+    /// of the node's interface by which the packet came, or `None` if it came from the client.
     pub(super) fn exit(&self, packet: PacketId, from: Option<usize>) -> Exit {
         let traveller = &self.packets[packet];
         let mut node = traveller.node;
@@ -92,7 +93,7 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// Put a packet into an output queue. The packet may leave from cycle `ready` on.
+    /// Put a packet into an output queue. It can leave the queue in cycle `ready` at the earliest.
     fn take_slot(&mut self, exit: Exit, packet: PacketId, ready: Cycles) {
         let output = &mut self.outputs[exit.port];
         output.queues[exit.queue].push(OutputSlot {
@@ -105,7 +106,8 @@ impl<T: Copy> Engine<T> {
         self.slots += 1;
     }
 
-    /// Remove the packet in transfer from its input queue once it has passed the crossbar.
+    /// If the packet in transfer has passed the crossbar completely, remove it from its input
+    /// queue.
     #[inline]
     pub(super) fn finish_transfer(&mut self, port: usize) {
         let input = &mut self.inputs[port];
@@ -118,8 +120,8 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// Start a transfer of the crossbar behind an input if possible, responses first, and move one
-    /// symbol.
+    /// Advance the crossbar behind an input by one cycle: start the transfer of a packet if
+    /// possible, responses first, and move one symbol.
     pub(super) fn transfer(&mut self, port: usize) {
         if self.inputs[port].count == 0 {
             return;

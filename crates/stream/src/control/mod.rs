@@ -36,8 +36,8 @@ pub(crate) struct App {
     windows: u64,
 }
 
-/// The purpose of an order to the driver that is under way. For work on a buffer it contains the
-/// stream and the index of the buffer.
+/// The purpose of an order that the driver has not completed yet. For work on a buffer it contains
+/// the stream and the index of the buffer.
 #[derive(Clone, Debug)]
 pub(crate) enum Task {
     Fetch(StreamId, usize, Su),
@@ -47,7 +47,7 @@ pub(crate) enum Task {
     Deliver(StreamId, usize, Su),
 }
 
-/// An ended stream or connection whose status can still be queried.
+/// A stream or connection that has ended, but whose status can still be queried.
 #[derive(Clone, Copy, Debug)]
 enum Gone {
     Stream(StreamId),
@@ -105,7 +105,8 @@ pub struct Manager {
     next_group: u32,
     pub(crate) schedulers: [Scheduler; 2],
     pub(crate) memory: NetworkMemory,
-    /// Cut links, with the work that waits for each: stream, index of the buffer, work.
+    /// Links that have lost their socket, each with the work that waits for a new one: stream,
+    /// index of the buffer, work.
     cut: BTreeMap<LinkId, Vec<(StreamId, usize, Work)>>,
     pub(crate) free_buffers: BTreeSet<u32>,
     next_buffer: u32,
@@ -113,10 +114,10 @@ pub struct Manager {
     outstanding: BTreeMap<OrderId, Task>,
     orders: VecDeque<Order>,
     events: VecDeque<Event>,
-    /// Connections on which the manager must send an acknowledgement.
+    /// Connections on which an acknowledgement must be sent.
     pub(crate) acknowledge_due: BTreeSet<ConnectionId>,
-    /// Streams with a full buffer that wait for network memory, in the order in which they began to
-    /// wait.
+    /// Streams with a full buffer that wait for network memory, those that have waited longest
+    /// first.
     pub(crate) store_queue: VecDeque<StreamId>,
     pub(crate) room_made: bool,
     pub(crate) dirty_streams: BTreeSet<StreamId>,
@@ -173,7 +174,7 @@ impl Manager {
         })
     }
 
-    /// Registers an application with these limits.
+    /// Registers a new application with these limits on its resources, and returns its number.
     pub fn add_application(&mut self, limits: Limits) -> AppId {
         let app = AppId(self.next_app);
         self.next_app += 1;
@@ -213,7 +214,8 @@ impl Manager {
         Ok(())
     }
 
-    /// Returns the number of removed applications whose connections are still being closed.
+    /// Returns the number of applications that were removed but still have connections, which are
+    /// being closed.
     #[must_use]
     pub fn leaving(&self) -> usize {
         let all = self.connections.values();
@@ -229,7 +231,8 @@ impl Manager {
             }
             return Some(order);
         }
-        // Acknowledgements come last, so that one covers all packets that arrived before the poll.
+        // Send acknowledgements after all other orders, so that one acknowledges all packets that
+        // arrived before this call.
         while let Some(id) = self.acknowledge_due.pop_first() {
             let Some(connection) = self.connections.get(&id) else {
                 continue;
@@ -246,7 +249,8 @@ impl Manager {
         None
     }
 
-    /// Returns the next event for the application, if there is one.
+    /// Returns the next event that the driver must report to the application; None if there is
+    /// none.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
@@ -263,8 +267,8 @@ impl Manager {
         deadlines.chain(stall).min()
     }
 
-    /// Handles the passing of time: timeouts of the transmit half, stalled streams and stalled
-    /// closed connections.
+    /// Handles all timeouts that have passed at `now`: those of the transmit half, of stalled
+    /// streams and of stalled closed connections.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.advance(now);
         let late: Vec<_> = {
@@ -281,31 +285,33 @@ impl Manager {
         self.report_stalls();
     }
 
-    /// Sets the current time to `now`, unless that is earlier.
+    /// Sets the manager's clock to `now`, unless `now` is before its present time.
     pub(crate) fn advance(&mut self, now: Instant) {
         self.now = self.now.max(now);
     }
 
-    /// Queues an event for the application.
+    /// Queues an event that the driver reports to the application.
     pub(crate) fn push_event(&mut self, event: Event) {
         self.events.push_back(event);
     }
 
-    /// Creates an order to the driver to do `work`, with the next order number.
+    /// Returns a new order to the driver: the work that it must do, with the next order number.
     fn order(&mut self, work: Work) -> Order {
         let id = OrderId(self.next_order);
         self.next_order += 1;
         Order { id, work }
     }
 
-    /// Issues an order to the driver whose completion the driver does not report.
+    /// Issues an order to the driver without waiting for its completion, which the driver does not
+    /// report.
     pub(crate) fn direct(&mut self, work: Work) {
         let order = self.order(work);
         self.orders.push_back(order);
     }
 
-    /// Issues an order to the driver whose completion the driver reports. A striping unit (SU) of a
-    /// cut link waits for the link.
+    /// Issues an order to the driver, and remembers its purpose until the driver reports
+    /// completion. If the order moves a striping unit (SU) over a cut link, it is kept back until
+    /// the link has a new socket.
     pub(crate) fn order_task(&mut self, task: Task, work: Work) {
         if let Task::Fetch(stream, slot, su) | Task::Deliver(stream, slot, su) = task
             && let Some(waiting) = self.cut.get_mut(&su.link)
@@ -324,8 +330,8 @@ impl Manager {
         self.apps.get(&app).map_or(&Limits::NONE, |app| &app.limits)
     }
 
-    /// Returns the bytes of transmit network memory that a connection may still use, within its own
-    /// share and that of its application.
+    /// Returns how many bytes of transmit network memory a connection may still allocate, within
+    /// its own share and that of its application.
     pub(crate) fn share_left(&self, id: ConnectionId) -> u64 {
         let Some(connection) = self.connections.get(&id) else {
             return 0;
@@ -337,7 +343,7 @@ impl Manager {
         own.min(all.saturating_sub(self.memory.of_app(direction, app)))
     }
 
-    /// Returns the state of streams and connections that the dependence resolver reads.
+    /// Returns the view of streams and connections that the dependence resolver reads.
     pub(crate) fn view(&self) -> View<'_> {
         View {
             streams: &self.streams,
@@ -347,7 +353,8 @@ impl Manager {
         }
     }
 
-    /// Runs the modules of the manager until none of them has work left.
+    /// Lets the modules of the manager (resolver, scheduler and others) work until none of them has
+    /// anything left to do.
     pub(crate) fn settle(&mut self) {
         loop {
             if let Some(stream) = self.failed.pop_front() {
@@ -370,7 +377,7 @@ impl Manager {
         }
     }
 
-    /// Returns the lowest free buffer of staging memory, or a new one.
+    /// Returns a buffer of staging memory: the free one with the lowest number, or a new one.
     pub(crate) fn take_buffer(&mut self) -> BufferId {
         let free = self.free_buffers.pop_first();
         BufferId(free.unwrap_or_else(|| {

@@ -15,13 +15,13 @@ pub(super) struct Dependencies {
     cube: IncompleteHypercube,
     added: Vec<(usize, usize)>,
     known: HashSet<(usize, usize)>,
-    /// Remaining number of steps that the reachability tests may take.
+    /// Number of steps that all further reachability tests together may still take.
     work_left: u64,
 }
 
-/// Reason why a list of dependencies was not added: the first of them that would close a cycle.
+/// The reason why a list of dependencies was not added: one of them would close a cycle.
 pub(super) struct Refusal {
-    /// Index, in the list passed to [`Dependencies::add`], of the dependency that closes a cycle.
+    /// Index of the dependency that closes a cycle, in the list that was passed to [`Dependencies::add`].
     pub index: usize,
     /// Whether the dependency closes a cycle with the permanent dependencies, so that later
     /// attempts will fail, too.
@@ -29,8 +29,7 @@ pub(super) struct Refusal {
 }
 
 impl Dependencies {
-    /// Return an empty set of additional dependencies, whose reachability tests may take `work_max`
-    /// steps.
+    /// Return a set without additional dependencies. All its tests of reachability together may take `work_max` steps.
     pub(super) fn new(cube: IncompleteHypercube, work_max: u64) -> Self {
         Self {
             cube,
@@ -40,20 +39,19 @@ impl Dependencies {
         }
     }
 
-    /// Return whether the reachability tests have used up their steps, so that the search should
-    /// stop.
+    /// Return whether the reachability tests have used up their steps. If so, the search should stop.
     pub(super) fn is_exhausted(&self) -> bool {
         self.work_left == 0
     }
 
-    /// Return whether the dependency of link `next` on link `held` belongs to the cube's own routing
-    /// or has been added.
+    /// Return whether the dependency of link `next` on link `held` is already known: it belongs to the cube's own
+    /// routing or was added.
     pub(super) fn contains(&self, held: usize, next: usize) -> bool {
         self.known.contains(&(held, next))
             || base::depends(self.cube, self.cube.hop(held), self.cube.hop(next))
     }
 
-    /// Add all dependencies in `wanted`, or none if one of them would close a cycle.
+    /// Add all dependencies in `wanted`. If one of them would close a cycle, add none and return the refusal.
     pub(super) fn add(&mut self, wanted: &[(usize, usize)]) -> Result<(), Refusal> {
         let before = self.added.len();
         for (index, &dependency) in wanted.iter().enumerate() {

@@ -1,10 +1,11 @@
-//! Pairs of nodes whose route crosses a failed link or node.
+//! Pairs of nodes in a hypercube whose route crosses a failed link or node.
 
 use super::CubeFaults;
 
-/// Return the pairs of working, mutually reachable nodes whose route in the fault-free cube crosses
-/// an unusable link, sorted by distance, source and destination; `None` if detours for all of them
-/// would cost more than `work_max` search steps.
+/// Return all pairs of nodes whose route in the cube without faults crosses an unusable link,
+/// although both nodes work and can reach each other. The pairs are sorted by distance, source and
+/// destination. Return `None` if detours for all of them would cost more than `work_max` search
+/// steps.
 pub(super) fn affected(faults: &CubeFaults, work_max: u64) -> Option<Vec<(u32, u32)>> {
     let cube = faults.cube();
     let mut pairs = Vec::new();
@@ -15,8 +16,8 @@ pub(super) fn affected(faults: &CubeFaults, work_max: u64) -> Option<Vec<(u32, u
             if first.map(|hop| hop.dimension) != Some(dimension) {
                 continue;
             }
-            // Find the sources whose route to `to` passes `node`. Routes to one destination form a
-            // tree.
+            // Find all sources whose route to `to` passes `node`: search backwards along the tree
+            // that the routes to one destination form.
             let mut stack = vec![node];
             while let Some(from) = stack.pop() {
                 if faults.is_reachable(from, to) {
@@ -40,7 +41,8 @@ pub(super) fn affected(faults: &CubeFaults, work_max: u64) -> Option<Vec<(u32, u
     Some(pairs)
 }
 
-/// Return an upper estimate of the steps of a search of all shortest paths over `distance` hops.
+/// Return an upper bound of the number of steps in which all shortest paths over `distance` hops
+/// are searched.
 fn search_steps(distance: u32) -> u64 {
     u64::from(distance * distance) << distance
 }
@@ -77,7 +79,8 @@ mod tests {
         }
     }
 
-    /// Checks that a failed link of a 7-cube affects 64 pairs in each direction.
+    /// Checks that a failed link of a 7-cube affects the routes of 64 pairs of nodes in each
+    /// direction.
     #[test]
     fn a_failed_link_affects_half_of_the_nodes_in_each_direction() {
         let faults = CubeFaults::new(Hypercube::new(7).unwrap(), &[], &[(5, 13)]).unwrap();

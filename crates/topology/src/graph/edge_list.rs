@@ -1,27 +1,27 @@
-//! Reader of edge lists, which are text files with one edge per line.
+//! Reader of edge lists: text files that describe a graph with one edge per line.
 
 use std::collections::HashMap;
 
 use super::{Attributes, Edge, Graph, GraphError, GraphProblem};
 
-/// A word of a line in an edge list. The parser never interprets a quoted word as an attribute or a comment.
+/// A word of a line in an edge list. A word in quotes is never an attribute or a comment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Word {
     pub text: String,
     pub quoted: bool,
 }
 
-/// A node that the reader has found, with the line of its first occurrence or of its attributes.
+/// A node of a graph file, with its attributes and the line that first names it or gives the attributes.
 struct ReadNode {
     name: String,
     line: usize,
     attributes: Attributes,
 }
 
-/// An edge that the reader has found: its two ends, its attributes and its line.
+/// An edge of a graph file: the indices of its two nodes, its attributes and the number of its line.
 type ReadEdge = (u32, u32, Attributes, usize);
 
-/// State of the reader: the nodes and edges found so far.
+/// The nodes and edges that the reader of an edge list has found so far.
 #[derive(Default)]
 struct Reader {
     nodes: Vec<ReadNode>,
@@ -29,7 +29,7 @@ struct Reader {
     edges: Vec<ReadEdge>,
 }
 
-/// Read the text of an edge list.
+/// Parse the text of an edge list into a graph.
 pub(super) fn read(text: &str) -> Result<Graph, GraphError> {
     let mut reader = Reader::default();
     let text = text.trim_start_matches('\u{feff}');
@@ -41,7 +41,7 @@ pub(super) fn read(text: &str) -> Result<Graph, GraphError> {
 }
 
 impl Reader {
-    /// Read a line of an edge list; `number` is its line number, from 1.
+    /// Add the content of line number `number` (from 1) of an edge list to the graph.
     fn read_line(&mut self, line: &str, number: usize) -> Result<(), GraphProblem> {
         let (words, dictionary) = words(line)?;
         if let Some(problem) = foreign_format(&words) {
@@ -95,7 +95,8 @@ impl Reader {
         Ok(number)
     }
 
-    /// Set attributes of a node, or report the first attribute that the node already has.
+    /// Set attributes of node number `node`, as read from line number `line`. Return a problem if the node already has
+    /// one of them.
     fn set_attributes(
         &mut self,
         node: usize,
@@ -112,7 +113,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Return the graph of all nodes and edges found.
+    /// Return the graph of all nodes and edges that the file contains.
     fn into_graph(self) -> Result<Graph, GraphError> {
         let Self { nodes, edges, .. } = self;
         let place = by_number(&nodes).unwrap_or_else(|| (0..nodes.len() as u32).collect());
@@ -137,7 +138,7 @@ impl Reader {
     }
 }
 
-/// Return whether a word has the form `name=value`.
+/// Return whether a word of an edge list has the form `name=value`.
 fn is_attribute(word: &Word) -> bool {
     !word.quoted && word.text.find('=').is_some_and(|place| place > 0)
 }
@@ -152,8 +153,8 @@ fn foreign_format(words: &[Word]) -> Option<GraphProblem> {
     let parameter = first.split_once('=').map_or("", |(name, _)| name);
     // Parameter names of a Slurm file may have any case (topology.conf(5)).
     let slurm = ["switchname", "blockname"].contains(&parameter.to_ascii_lowercase().as_str());
-    // The output format is described in ibnetdiscover(8) of infiniband-diags, "Topology file format"; options -l and -p
-    // change it.
+    // The reader accepts the format of ibnetdiscover(8) of infiniband-diags, section "Topology file format", without
+    // the options -l and -p, which change it.
     let guid = [
         "vendid",
         "devid",
@@ -184,13 +185,14 @@ fn by_number(nodes: &[ReadNode]) -> Option<Vec<u32>> {
         .map(|ReadNode { name, .. }| {
             let number: u32 = name.parse().ok()?;
             let seen = seen.get_mut(number as usize)?;
-            // A name such as "01" is not canonical: output files would show this node as "1".
+            // Reject names such as "01": output files would show this node as "1".
             (!std::mem::replace(seen, true) && *name == number.to_string()).then_some(number)
         })
         .collect()
 }
 
-/// Return the words of a line up to a comment, and the dictionary of attributes at the end of the line, if any.
+/// Return the words of a line, without its comment, and the text of the dictionary with attributes at its end, `None`
+/// if there is no dictionary.
 pub(crate) fn words(line: &str) -> Result<(Vec<Word>, Option<&str>), GraphProblem> {
     let mut words: Vec<Word> = Vec::new();
     let mut word: Option<Word> = None;
@@ -235,7 +237,8 @@ pub(crate) fn words(line: &str) -> Result<(Vec<Word>, Option<&str>), GraphProble
     Ok((words, None))
 }
 
-/// Return the attributes in the words after the two node names, or in the dictionary.
+/// Return the attributes of an edge-list line: from the words after the two node names, or from `dictionary`, the text
+/// of a Python dictionary.
 fn attributes(words: &[Word], dictionary: Option<&str>) -> Result<Attributes, GraphProblem> {
     let mut attributes = Attributes::new();
     let mut add = |name: &str, value: &str| {
@@ -268,7 +271,8 @@ fn attributes(words: &[Word], dictionary: Option<&str>) -> Result<Attributes, Gr
     Ok(attributes)
 }
 
-/// Return the entries of `{'name': value, ...}` with flat values, as NetworkX writes them.
+/// Parse a Python dictionary `{'name': value, ...}` without nested values, as NetworkX writes it. Return names and
+/// values, or `None` if the text has another form.
 fn entries(text: &str) -> Option<Vec<(String, String)>> {
     let mut rest = text.strip_prefix('{')?.trim_start();
     let mut entries = Vec::new();
@@ -290,7 +294,8 @@ fn entries(text: &str) -> Option<Vec<(String, String)>> {
     }
 }
 
-/// Read a quoted text, or a bare word up to the next punctuation, at the start of `text`. Return it and the rest.
+/// Read a quoted text, or a word up to the next punctuation mark, at the start of `text`. Return it and the rest of
+/// `text`, or `None` if there is none.
 fn scalar(text: &str) -> Option<(String, &str)> {
     let Some(quote) = text.chars().next().filter(|char| "'\"".contains(*char)) else {
         let end = text.find([',', ':', '{', '}', '[', ']', '\'', '"'])?;
@@ -323,13 +328,13 @@ fn unescaped(char: char) -> char {
 mod tests {
     use super::*;
 
-    /// Return the value of the attribute `name` of edge number `edge`, or `None` if the edge lacks it.
+    /// Return the value of the attribute `name` of edge number `edge`, or `None` if the edge does not have it.
     fn attribute<'a>(graph: &'a Graph, edge: usize, name: &str) -> Option<&'a str> {
         let (_, _, edge) = graph.edges().nth(edge)?;
         edge.attributes.get(name).map(String::as_str)
     }
 
-    /// Checks that all notations of edges and attributes in edge lists are read.
+    /// Checks that edge lists are read in all notations of edges and attributes.
     #[test]
     fn all_forms_of_edges_are_read() {
         let text = "\u{feff}# a comment\n\n\
@@ -372,7 +377,7 @@ mod tests {
         assert!(graph.neighbors(0).iter().copied().eq(1..400_000));
     }
 
-    /// Checks that error messages shorten long words.
+    /// Checks that error messages show only the beginning of long words.
     #[test]
     fn long_words_are_cut_in_errors() {
         let text = format!("a b {}", "x".repeat(10_000));

@@ -34,12 +34,13 @@ pub struct Fabric {
     sizes: Option<Vec<u32>>,
     pub(super) grid: Option<Grid>,
     rings: Vec<Vec<u32>>,
-    /// For each ring the number of its first link, and the number of links at the end.
+    /// For each ring the number of its first link. The last entry is the number of all links.
     first_link: Vec<u32>,
     links: Vec<Link>,
-    /// For each node the index of its first link in `leaving`, and the number of links at the end.
+    /// For each node the index of its first link in `leaving`. The last entry is the number of all
+    /// links.
     first_leaving: Vec<u32>,
-    /// All links, ordered by the node that they leave, then by ring.
+    /// Numbers of all links, ordered by the node that they leave and then by ring.
     leaving: Vec<u32>,
     faults: Faults,
     in_service: Vec<bool>,
@@ -129,8 +130,8 @@ impl Fabric {
             None => Ok(fabric),
             Some(&first) => Err(RingsError::Unreachable {
                 from: 0,
-                // Name a node without a path from node 0. If node 0 is itself outside the largest
-                // component, that is any live node.
+                // Name node 0 and a node without a path to or from it. If node 0 itself is outside
+                // the largest connected set, any live node is one.
                 to: if first == 0 {
                     fabric.live_nodes[0]
                 } else {
@@ -183,8 +184,8 @@ impl Fabric {
         Ok(faulted)
     }
 
-    /// Find the nodes that are connected by rings in service. A ring leads from each of its nodes
-    /// to all others, so nodes connected in one direction are also connected in the other.
+    /// Find the live nodes, which are connected by rings in service. A ring leads from each of its
+    /// nodes to all others, so nodes connected in one direction are also connected in the other.
     fn find_live_nodes(&mut self) {
         let node_count = self.node_count() as usize;
         let mut joined = UnionFind::<u32>::new(node_count);
@@ -216,7 +217,7 @@ impl Fabric {
             .partition(|&node| !alone && part[node as usize] == part[largest]);
     }
 
-    /// Return a short description of the fabric, such as "6 x 6 bidirectional torus".
+    /// Return the name of the fabric, such as "6 x 6 bidirectional torus".
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -249,8 +250,8 @@ impl Fabric {
         self.first_link[ring as usize] + position
     }
 
-    /// Return the numbers of the links that leave a node, one for each ring of the node, ordered by
-    /// ring.
+    /// Return the numbers of the links that leave a node in the order of their rings. Each ring of
+    /// the node has one such link.
     ///
     /// # Panics
     /// The node does not exist.
@@ -258,7 +259,7 @@ impl Fabric {
         self.leaving[self.leaving_range(node)].iter().copied()
     }
 
-    /// Return the range of indices in `leaving` of the links that leave a node.
+    /// Return the range of entries of `leaving` with the links that leave a node.
     pub(super) fn leaving_range(&self, node: u32) -> std::ops::Range<usize> {
         let node = node as usize;
         self.first_leaving[node] as usize..self.first_leaving[node + 1] as usize
@@ -271,14 +272,14 @@ impl Fabric {
             .find(|&link| self.links[link as usize].ring == ring)
     }
 
-    /// Return the number of the link that is `hops` links after `link` on the same ring.
+    /// Return the number of the link that follows `link` on its ring after `hops` links.
     pub(super) fn link_after(&self, link: u32, hops: u32) -> u32 {
         let ring = self.links[link as usize].ring as usize;
         let (first, end) = (self.first_link[ring], self.first_link[ring + 1]);
         first + (link - first + hops) % (end - first)
     }
 
-    /// Return the number of the link before `link` on the same ring.
+    /// Return the number of the link that precedes `link` on its ring.
     pub(super) fn link_before(&self, link: u32) -> u32 {
         let ring = self.links[link as usize].ring as usize;
         if link == self.first_link[ring] {
@@ -288,8 +289,8 @@ impl Fabric {
         }
     }
 
-    /// Return the number of nodes in each dimension, or `None` if the fabric has no dimensions; a
-    /// ring has one dimension.
+    /// Return the number of nodes in each dimension; a ring has one dimension. `None` if the
+    /// fabric has no dimensions.
     pub fn sizes(&self) -> Option<&[u32]> {
         self.sizes.as_deref()
     }
@@ -309,7 +310,7 @@ impl Fabric {
         Some(coordinates.collect())
     }
 
-    /// Return the failed nodes and links of the fabric, ascending, each once.
+    /// Return all failed nodes and links of the fabric, each once, in ascending order.
     pub fn faults(&self) -> &Faults {
         &self.faults
     }
@@ -322,7 +323,7 @@ impl Fabric {
         self.in_service[ring as usize]
     }
 
-    /// Return whether all rings are in service.
+    /// Return whether all rings of the fabric are in service.
     pub fn is_whole(&self) -> bool {
         self.in_service.iter().all(|&works| works)
     }

@@ -1,4 +1,4 @@
-//! Tori: positions of rings and directions of links, computed from node numbers.
+//! Tori: computes the positions of rings and the directions of links from the numbers of nodes.
 
 use std::hint::select_unpredictable;
 
@@ -22,7 +22,7 @@ pub(super) enum Direction {
     Down,
 }
 
-/// The arrangement of the nodes of a torus. Dimension 0 varies fastest in node numbers.
+/// The nodes and rings of a torus and how they are numbered. Node numbers count along dimension 0 first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Grid {
     kind: Kind,
@@ -30,34 +30,34 @@ pub(super) struct Grid {
     node_count: u32,
 }
 
-/// One dimension of a torus: its size and the numbering of its nodes and rings.
+/// One dimension of a torus: its size, and how nodes and rings are numbered along it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Axis {
     size: u32,
     /// Difference between the numbers of two neighbouring nodes along this axis.
     stride: u32,
-    /// Number of the first ring along this axis; unused if the rings surround faces.
+    /// Number of the first ring along this axis; not used if rings go round the faces of the torus.
     first_ring: u32,
 }
 
-/// Shortest path between two nodes along one dimension.
+/// Shortest path between two nodes along one dimension, without its links: its direction and number of hops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Offset {
     /// Number of links on a shortest path.
     pub hops: u32,
-    /// Direction of the shortest path, or the first of two equally long ones.
+    /// Direction of the shortest path; if both directions are equally long, that of increasing coordinates.
     pub direction: Direction,
     /// Whether the path in the other direction is equally long.
     pub tie: bool,
 }
 
-/// Shortest path between two nodes along one line of a torus, with its end and ring.
+/// Shortest path between two nodes along one line of a torus, with its last node and its ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LinePath {
     pub offset: Offset,
     /// Number of the node at the end of the path.
     pub end: u32,
-    /// Number of the line's ring in the direction of increasing coordinates.
+    /// Number of the ring along this line with links in the direction of increasing coordinates.
     ring: u32,
 }
 
@@ -69,7 +69,7 @@ impl LinePath {
 }
 
 impl Grid {
-    /// Return the arrangement of a torus. The sizes must be 1 or more and their product below 2^32.
+    /// Return a torus with rings of this kind. The sizes must be 1 or more, and their product must be below 2^32.
     pub fn new(kind: Kind, sizes: &[u32]) -> Self {
         let node_count = sizes.iter().product();
         let rings_per_line = if kind == Kind::TwoWay { 2 } else { 1 };
@@ -126,9 +126,9 @@ impl Grid {
         rings
     }
 
-    /// Return the class of the link at a position of a ring. On a ring around a square it is the
-    /// position; otherwise it follows from the dimension and direction. Translations of the torus
-    /// map a link onto the links of its class.
+    /// Return the class of the link at a position of a ring. Translations of the torus map links onto links of the same
+    /// class. On a ring around a square, the class is the position; on other rings it follows from the dimension and
+    /// direction.
     pub fn link_class(&self, ring: u32, position: u32) -> usize {
         if self.kind == Kind::Faces {
             return position as usize;
@@ -144,18 +144,20 @@ impl Grid {
         }
     }
 
-    /// Return the sum of two nodes as vectors of coordinates, modulo the sizes.
+    /// Return the node whose coordinates are the sums of those of `node` and `offset`, each modulo the size of its
+    /// dimension.
     pub fn sum(&self, node: u32, offset: u32) -> u32 {
         self.combine_coordinates(node, offset, |node, offset, size| (node + offset) % size)
     }
 
-    /// Return the node whose coordinates are the difference of `to` and `from`, modulo the sizes.
+    /// Return the node whose coordinates are those of `to` minus those of `from`, each modulo the size of its
+    /// dimension.
     pub fn difference(&self, from: u32, to: u32) -> u32 {
         self.combine_coordinates(from, to, |from, to, size| (to + size - from) % size)
     }
 
-    /// Return the node whose coordinate in each dimension is the result of `of`, called with the
-    /// coordinates of the two nodes and the size of the dimension.
+    /// Return a node by its coordinates: in each dimension, `of` computes the coordinate from those of the two nodes
+    /// and the size of the dimension.
     fn combine_coordinates(&self, one: u32, other: u32, of: impl Fn(u32, u32, u32) -> u32) -> u32 {
         let coordinate = |(dimension, axis): (usize, &Axis)| {
             let [one, other] = [one, other].map(|node| self.coordinate(node, dimension));
@@ -170,12 +172,13 @@ impl Grid {
         node / axis.stride % axis.size
     }
 
-    /// Return the next node after `node` along a dimension.
+    /// Return the neighbour of `node` in this direction of a dimension.
     pub fn step(&self, node: u32, dimension: usize, direction: Direction) -> u32 {
         self.node_after(node, dimension, direction, 1)
     }
 
-    /// Return the node that is `hops` links after `node` along a dimension, at most once around.
+    /// Return the node that is reached from `node` over `hops` links along a dimension. `hops` must not exceed the size
+    /// of the dimension.
     pub fn node_after(&self, node: u32, dimension: usize, direction: Direction, hops: u32) -> u32 {
         let axis = &self.axes[dimension];
         let from = self.coordinate(node, dimension);
@@ -201,8 +204,8 @@ impl Grid {
         self.shortest_offset(from, to, size)
     }
 
-    /// Return the shortest path between two coordinates along an axis with `size` nodes; `None` if
-    /// the coordinates are equal.
+    /// Return the shortest path from coordinate `from` to coordinate `to` along an axis with `size` nodes; `None` if
+    /// the two are equal.
     fn shortest_offset(&self, from: u32, to: u32, size: u32) -> Option<Offset> {
         if from == to {
             return None;
@@ -211,7 +214,7 @@ impl Grid {
         let up = to + around - from;
         let down = size - up;
         let both = self.kind != Kind::OneWay;
-        // The code avoids a branch, because the shorter direction is unpredictable.
+        // Select without a branch: which direction is shorter is unpredictable for the processor.
         let back = both & (down < up);
         Some(Offset {
             hops: select_unpredictable(back, down, up),
@@ -245,13 +248,14 @@ impl Grid {
         let axis = &self.axes[dimension];
         let below = |node, dimension| self.step(node, dimension, Direction::Down);
         match (self.kind, dimension, direction) {
-            // The face whose lower left corner is node f has the number f.
+            // A ring goes round a square of four nodes (a face). The face whose lower left corner is node f has the
+            // number f.
             (Kind::Faces, 0, Direction::Up) => node,
             (Kind::Faces, 0, Direction::Down) => below(below(node, 0), 1),
             (Kind::Faces, _, Direction::Up) => below(node, 0),
             (Kind::Faces, _, Direction::Down) => below(node, 1),
             (kind, ..) => {
-                // Lines are numbered by their nodes, omitting the coordinate along the line.
+                // Lines are numbered by the coordinates of their nodes without the one along the line.
                 let line = node / (axis.stride * axis.size) * axis.stride + node % axis.stride;
                 match (kind, direction) {
                     (Kind::TwoWay, Direction::Up) => axis.first_ring + 2 * line,
@@ -277,7 +281,7 @@ impl Direction {
 mod tests {
     use super::*;
 
-    /// Checks that the formulas for the ring and the end of each link agree with the list of rings.
+    /// Checks that the formulas for the ring and the two ends of a link agree with an explicit list of the rings.
     #[test]
     fn arithmetic_finds_the_ring_of_each_link() {
         let shapes: [(Kind, &[u32]); 9] = [
@@ -355,7 +359,8 @@ mod tests {
         }
     }
 
-    /// Checks that the offset between two nodes uses the direction with fewer hops, and marks ties.
+    /// Checks that the path between two nodes along a dimension takes the direction with fewer hops, and that equal
+    /// distances are marked as ties.
     #[test]
     fn offsets_take_the_shorter_way_round() {
         let grid = Grid::new(Kind::TwoWay, &[6, 5]);

@@ -1,4 +1,5 @@
-//! Link loads and the check for waiting cycles, computed over all pairs of nodes of a fabric.
+//! Link loads of a fabric, and the check whether packets can wait for one another in a cycle, computed over all pairs
+//! of nodes.
 
 use super::Routes;
 use super::averages::{LinkLoads, Sums};
@@ -6,13 +7,14 @@ use super::results::AllPairs;
 use super::waiting::QueueDependencies;
 
 impl Routes {
-    /// Return the link loads and the check for waiting cycles over all pairs of nodes. The first call
+    /// Return the link loads over all pairs of nodes and the check whether packets can wait in a cycle. The first call
     /// computes and stores them.
     pub(super) fn pairs(&self) -> &AllPairs {
         self.pairs.get_or_init(|| self.compute())
     }
 
-    /// Compute the link loads, and check for waiting cycles, over all pairs of nodes.
+    /// Compute the load of each link over all pairs of nodes, and check whether packets can wait for one another in a
+    /// cycle.
     fn compute(&self) -> AllPairs {
         let mut sums = Sums::default();
         let mut uses = LinkLoads::new(self.fabric());

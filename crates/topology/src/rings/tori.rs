@@ -1,10 +1,10 @@
-//! Routes on tori by arithmetic, without a table, for any size.
+//! Routes on tori of any size, computed from the numbers of the nodes without a table.
 
 use super::Segment;
 use super::grid::{Direction, Grid, Kind, Offset};
 
-/// Maximum number of dimensions of a torus: a torus of 2^16 nodes with two along each dimension has
-/// 16.
+/// Maximum number of dimensions of a torus. The largest torus has 2^16 nodes, and two along each
+/// dimension.
 const MAX_DIMENSIONS: usize = 16;
 
 impl Grid {
@@ -28,7 +28,8 @@ impl Grid {
                     };
                     let intact = |direction| works(path.ring(direction));
                     let direction = intact_direction(path.offset, intact, choose)?;
-                    // Lines of one dimension share no ring with those of another dimension.
+                    // The links along this dimension are one segment, because no ring has links of
+                    // two dimensions.
                     out.push(Segment {
                         ring: path.ring(direction),
                         hops: path.offset.hops,
@@ -53,7 +54,8 @@ impl Grid {
         Some(())
     }
 
-    /// Append the links along one dimension, and return the node after them.
+    /// Append the links of `hops` hops along one dimension to `out`, and return the node at their
+    /// end.
     fn append(
         &self,
         node: u32,
@@ -78,9 +80,10 @@ impl Grid {
         self.node_after(node, dimension, direction, hops)
     }
 
-    /// Append the path dimension by dimension; of two equally long directions, use the one whose
-    /// ring has the lower number. The result is that of [`Routing::Fixed`](super::Routing::Fixed),
-    /// since rings of lower dimensions have lower numbers. The torus must consist of lines.
+    /// Append the shortest path whose links along each dimension follow one another. Of two equally
+    /// long directions, use the one whose ring has the lower number. The result is that of
+    /// [`Routing::Fixed`](super::Routing::Fixed), since rings of lower dimensions have lower
+    /// numbers. The torus must consist of lines.
     pub fn lowest_rings(&self, source: u32, destination: u32, out: &mut Vec<Segment>) {
         let mut node = source;
         for dimension in 0..self.dimensions() {
@@ -111,8 +114,8 @@ impl Grid {
         }
     }
 
-    /// Append a shortest path at random: the links along the dimensions in any mixture. The torus
-    /// must consist of lines.
+    /// Append a random shortest path: links along all dimensions in random order. The torus must
+    /// consist of lines.
     pub fn random_shortest_path(
         &self,
         source: u32,
@@ -124,8 +127,8 @@ impl Grid {
         let mut node = source;
         let mut left: u32 = legs.legs[..legs.count].iter().map(|leg| leg.hops).sum();
         while legs.count > 1 {
-            // The probability that the next link is along a dimension is the share of that
-            // dimension in the remaining links.
+            // Choose the dimension of the next link with a probability proportional to the number
+            // of links that remain along it.
             let mut drawn = choose(left);
             let mut next = 0;
             while drawn >= legs.legs[next].hops {
@@ -148,7 +151,8 @@ impl Grid {
     }
 }
 
-/// Add links to a path. Links on the ring of the last segment extend it.
+/// Append `hops` links on a ring to a path. If the last segment of the path is on this ring,
+/// lengthen it.
 pub(super) fn extend(path: &mut Vec<Segment>, ring: u32, hops: u32) {
     match path.last_mut() {
         Some(last) if last.ring == ring => last.hops += hops,
@@ -156,8 +160,8 @@ pub(super) fn extend(path: &mut Vec<Segment>, ring: u32, hops: u32) {
     }
 }
 
-/// Return the direction in which the path continues: of two equally long intact directions, one at
-/// random; otherwise the intact one.
+/// Return the direction in which the path continues. Of two equally long directions without faults,
+/// it is one at random; otherwise it is the one without faults. `None` if there is none.
 fn intact_direction(
     offset: Offset,
     intact: impl Fn(Direction) -> bool,
@@ -172,12 +176,12 @@ fn intact_direction(
     }
 }
 
-/// Return one of two directions at random.
+/// Return one of two directions at random; `choose` returns a random number below its argument.
 fn pick_direction(directions: [Direction; 2], choose: &mut impl FnMut(u32) -> u32) -> Direction {
     directions[choose(2) as usize]
 }
 
-/// The remaining links of a path along one dimension.
+/// The links of a path that are still to come along one dimension.
 #[derive(Clone, Copy)]
 struct Leg {
     dimension: usize,
@@ -185,14 +189,15 @@ struct Leg {
     hops: u32,
 }
 
-/// The remaining links of a path along each dimension in which two nodes differ.
+/// The links of a path that are still to come, along each dimension in which two nodes differ.
 struct Legs {
     legs: [Leg; MAX_DIMENSIONS],
     count: usize,
 }
 
 impl Legs {
-    /// Return the legs of a path between two nodes, with random choices of equally long directions.
+    /// Return the links of a path between two nodes, by dimension. Of two equally long directions,
+    /// one is chosen at random.
     fn between(
         grid: &Grid,
         source: u32,

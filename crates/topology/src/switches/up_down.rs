@@ -1,4 +1,4 @@
-//! Routes of up*/down* routing, which lead up a tree and then down.
+//! Routes of up*/down* routing: each leads up a tree of switches first, and then only down.
 
 use super::neighbors::Neighbors;
 use super::{Apart, Form};
@@ -14,17 +14,18 @@ use crate::{Wiring, distance};
 #[derive(Debug, Clone)]
 pub struct UpDown {
     switches: u32,
-    /// Next switch, and whether the hop to it leads down. The index combines whether the packet has gone down, the
-    /// destination switch, and the current switch.
+    /// Table of next switches, each with whether the hop to it leads down. The index consists of whether the packet has
+    /// gone down before, the destination switch and the current switch.
     next: Vec<(u32, bool)>,
-    /// Number of ordered pairs of switches by the number of links of their route.
+    /// Entry n is the number of ordered pairs of switches with a route of n links.
     hops: Vec<u64>,
 }
 
 /// Entry of the table of next switches if no route exists.
 const NO_ROUTE: (u32, bool) = (u32::MAX, false);
 
-/// Rank the switches by their distance from the switch with the most neighbours, the lowest of several.
+/// Return the ranks of all switches: their distances from the switch with the most neighbours. Of several such
+/// switches, it is the one with the lowest number.
 pub(super) fn ranks(beside: &Neighbors) -> Ranks {
     let switches = beside.switches();
     let most = (0..switches).max_by_key(|&at| (beside.of(at).len(), switches - at));
@@ -32,9 +33,9 @@ pub(super) fn ranks(beside: &Neighbors) -> Ranks {
 }
 
 impl UpDown {
-    /// Name of this routing in results.
+    /// Name of this routing, as results contain it.
     pub const NAME: &str = "one of the shortest ways up a tree, then down";
-    /// The reason why packets cannot deadlock, for results.
+    /// Text in results on why packets cannot deadlock.
     pub const REASON: &str = "no way leads up after it has led down";
 
     /// Return the up*/down* routes of a network of this form and wiring.
@@ -62,7 +63,8 @@ impl UpDown {
             down.fill(u32::MAX);
             any.fill(u32::MAX);
             down[to as usize] = 0;
-            // On the way down, a route leads to higher ranks, so the switches of higher rank are computed first.
+            // Go from the highest rank to the lowest: on the way down, a route leads to higher ranks, whose results are
+            // needed.
             for &at in ranks.order().iter().rev() {
                 let below = beside.of(at).iter().filter(|&&n| !is_up(at, n));
                 let nearest = below.map(|&n| down[n as usize].saturating_add(1)).min();
@@ -97,7 +99,8 @@ impl UpDown {
         Ok(ways)
     }
 
-    /// Return the index of an entry in the table of next switches.
+    /// Return the index in the table of next switches of a packet at switch `at` with destination `to`. `gone_down` is
+    /// whether the packet has gone down before.
     fn index(&self, gone_down: bool, at: u32, to: u32) -> usize {
         let switches = self.switches as usize;
         (usize::from(gone_down) * switches + to as usize) * switches + at as usize
@@ -110,8 +113,8 @@ impl UpDown {
         (next != NO_ROUTE).then_some(next)
     }
 
-    /// Return the number of ordered pairs of switches by the number of links of their route, pairs of a switch and
-    /// itself included.
+    /// Return the number of ordered pairs of switches at each distance: entry n counts the pairs with a route of n
+    /// links. Entry 0 counts the pairs of a switch and itself.
     pub fn hops(&self) -> &[u64] {
         &self.hops
     }
@@ -147,7 +150,8 @@ mod tests {
         }
         let ring = Form::Ring { switches: 6 };
         let ways = UpDown::new(&ring, &ring.wiring(1)).unwrap();
-        // Position 5 of the order is switch 3: a route from 2 to 4 could pass it, but not upwards to 4.
+        // A route from 2 to 4 may not lead over switch 3, the last in the order of ranks: the hop from there to 4 would
+        // lead up.
         assert_eq!(ways.next(false, 2, 4), Some((1, false)));
     }
 }

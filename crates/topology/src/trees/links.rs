@@ -1,4 +1,5 @@
-//! Directed links of a fat tree: their numbers, ends and names.
+//! Directed links of a fat tree: how they are numbered, the vertices at their ends, and their
+//! names.
 
 use std::fmt;
 use std::ops::Range;
@@ -6,7 +7,7 @@ use std::ops::Range;
 use super::tree::Level;
 use super::{Tree, Vertex};
 
-/// Kind of a directed link by its two ends.
+/// Kind of a directed link of a tree, which follows from its two ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LinkKind {
     /// The link leads from a node to a leaf switch.
@@ -34,7 +35,7 @@ pub struct Link {
 }
 
 impl fmt::Display for Link {
-    /// Write the name that all links of this kind and level have.
+    /// Write the name that all links of this kind and level have in common, such as `up 2`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
             LinkKind::Inject => f.write_str("inject"),
@@ -45,8 +46,8 @@ impl fmt::Display for Link {
     }
 }
 
-/// The two ends of a link between a subtree and the rest of the tree. The link is one of the links
-/// up of a vertex over the subtree, or the parallel link down.
+/// A link that connects a subtree with the rest of the tree: one of the links up of a vertex, or
+/// the parallel link down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Crossing {
     pub up: bool,
@@ -54,12 +55,12 @@ pub(super) struct Crossing {
     pub level: usize,
     /// Position of the lower vertex within its level.
     pub index: u32,
-    /// Port up of the lower vertex.
+    /// Number of the upward port of the lower vertex, to which the link is connected.
     pub port: u32,
 }
 
 impl Tree {
-    /// Return the link with this number.
+    /// Return the link with this number: its kind, its level and its two ends.
     ///
     /// # Panics
     /// The link does not exist.
@@ -131,8 +132,8 @@ impl Tree {
         first..first + down_ports
     }
 
-    /// Return the links down of a switch that lead towards a node: one link, or all parallel links.
-    /// The result is `None` if the node is not below the switch.
+    /// Return the links that lead down from a switch towards a node: one link, or all parallel
+    /// links. Return `None` if the node is not below the switch.
     ///
     /// # Panics
     /// The switch or node does not exist.
@@ -149,7 +150,7 @@ impl Tree {
         Some(first..first + level.down.parallel)
     }
 
-    /// Return the lower end and port of the link with this number.
+    /// Return the lower end and the port of link number `link`.
     pub(super) fn crossing(&self, link: u32) -> Crossing {
         let count = self.link_count();
         assert!(
@@ -193,7 +194,7 @@ impl Tree {
         }
     }
 
-    /// Return the number of the link with this lower end and port.
+    /// Return the number of a link, given its lower end and its port.
     pub(super) fn number(&self, crossing: Crossing) -> u32 {
         let Crossing {
             up,
@@ -212,7 +213,7 @@ impl Tree {
             + port / above.down.parents
     }
 
-    /// Return the position, within its level, of the upper end of a link.
+    /// Return the index of a link's upper vertex within its level.
     fn parent(&self, crossing: Crossing) -> u32 {
         let Crossing {
             level, index, port, ..

@@ -1,42 +1,43 @@
-//! One rank of a collective operation and its progress through the rounds.
+//! The progress of one rank of a collective operation through its rounds.
 
 use crate::Outstanding;
 use crate::jobs::collective::Plan;
 use isthmus_kernel::Cycles;
 use std::collections::VecDeque;
 
-/// A message that a rank of a collective operation sends.
+/// A message of a collective operation, as a rank sends it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Sent {
     /// Time at which the rank generated the message.
     pub(super) asked: Cycles,
-    /// Time at which the rank hands the message to its network interface.
+    /// Time at which the rank hands this message to its network interface.
     pub(super) time: Cycles,
     /// Rank of the receiver.
     pub(super) to: u32,
     /// Length of the message in bytes.
     pub(super) bytes: u64,
-    /// Number of the step that the message belongs to, counted over all rounds.
+    /// Number of the step in which the message is sent, counted over all rounds.
     pub(super) step: u64,
 }
 
-/// Limits and times that all steps of a collective operation share.
+/// Pause, processor time and limits of a collective operation, which hold for all ranks and steps.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pace {
     /// Pause between two rounds of the operation, in cycles.
     pub(super) pause: Cycles,
-    /// Processor time for each message before it is handed over.
+    /// Processor time that each message takes before it is handed to the network interface.
     overhead: Cycles,
-    /// Whether all ranks start a round together.
+    /// Whether all ranks start each round at the same time, when all have ended the previous one.
     pub(super) together: bool,
-    /// Largest number of steps of a round that a rank may have under way.
+    /// Maximum number of steps of a round that a rank may have under way at a time.
     steps: u32,
-    /// Largest number of messages that a rank may have under way.
+    /// Maximum number of messages that a rank may have under way at a time.
     messages: Outstanding,
 }
 
 impl Pace {
-    /// Return the limits and times of `plan`, for ranks that may have `outstanding` messages under way.
+    /// Return the pause, processor time and limits of the operation `plan`. A rank may have `outstanding` messages
+    /// under way.
     pub(super) fn new(
         plan: &Plan,
         pause: Cycles,
@@ -44,12 +45,12 @@ impl Pace {
         outstanding: Outstanding,
     ) -> Self {
         let (steps, messages) = match plan {
-            // A rank sends one message to each other rank; no message depends on another.
+            // Limit the steps: each sends one message to another rank, and no message depends on another.
             Plan::AllToAll { .. } => (
                 outstanding.limit().unwrap_or(u32::MAX),
                 Outstanding::Unlimited,
             ),
-            // A round is one step with several messages.
+            // A round of these operations is one step, in which a rank sends several messages.
             Plan::Neighbours { .. } | Plan::Listed { .. } => (1, outstanding),
             // Each step sends data that the previous step received, so only one step is under way.
             Plan::Ring { .. } | Plan::RecursiveDoubling { .. } => (1, Outstanding::Unlimited),
@@ -63,13 +64,14 @@ impl Pace {
         }
     }
 
-    /// Return whether the next step of a rank depends on which of several messages completes first.
+    /// Return whether a rank may have several messages or steps under way, so that its next step depends on which one
+    /// completes first.
     pub(super) fn several(&self) -> bool {
         self.steps > 1 || self.messages.limit().is_some_and(|most| most > 1)
     }
 }
 
-/// A round of a collective operation that a rank has ended.
+/// A round of a collective operation that a rank has ended, with its start and its end.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Round {
     /// Number of the round, from 0.
@@ -80,17 +82,17 @@ pub(super) struct Round {
     pub(super) end: Cycles,
 }
 
-/// Progress of a rank in a step that it has started.
+/// State of a step of a collective operation that a rank has started.
 #[derive(Debug, Clone, Copy)]
 struct Step {
-    /// Number of messages of this rank in the step that are not complete.
+    /// Number of messages that this rank sends in the step and that are not complete.
     unsent: u32,
-    /// Number of messages of other ranks in the step that have not arrived at this rank.
+    /// Number of messages from other ranks that this rank still awaits in the step.
     awaited: u32,
 }
 
 impl Step {
-    /// Return whether the rank has sent and received all messages of the step.
+    /// Return whether the rank has sent and received all of its messages of this step.
     fn is_done(self) -> bool {
         self.unsent == 0 && self.awaited == 0
     }
@@ -103,7 +105,7 @@ pub(super) struct Member {
     first: u64,
     /// The steps that have started, from step number `first`.
     started: VecDeque<Step>,
-    /// Number of started steps that are not done.
+    /// Number of steps that the rank has started but not finished.
     unfinished: u32,
     /// For each step that has not started, in order: the number of messages that have already arrived for the step.
     early: VecDeque<u32>,
@@ -111,11 +113,11 @@ pub(super) struct Member {
     waiting: VecDeque<Sent>,
     /// Number of messages that were handed to the network interface and are not complete.
     under_way: u32,
-    /// Time of the latest completion or arrival that the rank waited for.
+    /// Time of the latest completion or arrival after which the rank could continue.
     ready: Cycles,
     /// Number of messages that the rank has generated so far.
     generated: u64,
-    /// Time of the last step that generated messages, and the number of these messages.
+    /// Time of the last step in which the rank generated messages, and the number of these messages.
     last: (Cycles, u64),
     /// Time at which the rank started its present round.
     round: Cycles,
@@ -126,22 +128,24 @@ pub(super) struct Member {
 }
 
 impl Member {
-    /// Record that one of this rank's own messages, sent in step `step`, is complete. Return whether the rank may
-    /// continue.
+    /// Record that one of this rank's own messages, sent in step `step`, is complete. Return whether the rank has
+    /// something to do: the step is complete, or messages wait.
     pub(super) fn completed(&mut self, now: Cycles, step: u64) -> bool {
         self.under_way -= 1;
         self.ready = self.ready.max(now);
         self.update_step(step, |step| step.unsent -= 1) || !self.waiting.is_empty()
     }
 
-    /// Record the arrival of a message that another rank sent in step `step`. Return whether this rank may continue.
+    /// Record the arrival of a message that another rank sent in step `step`. Return whether this completes a step, so
+    /// that this rank may continue.
     pub(super) fn arrived(&mut self, now: Cycles, step: u64) -> bool {
         self.ready = self.ready.max(now);
         let next = self.first + self.started.len() as u64;
         if step < next {
             return self.update_step(step, |step| step.awaited -= 1);
         }
-        // Senders are at most one round ahead of this rank, since they wait for its messages in turn.
+        // Index of the step after the latest started one. Senders are at most one round ahead of this rank, since they
+        // wait for its messages in turn.
         let ahead = (step - next) as usize;
         if self.early.len() <= ahead {
             self.early.resize(ahead + 1, 0);
@@ -150,7 +154,8 @@ impl Member {
         false
     }
 
-    /// Apply `note` to step number `step`, which has started. Return whether the step is now complete.
+    /// Apply `note` to the state of step number `step`, which has started. Return whether the step is complete after
+    /// that.
     fn update_step(&mut self, step: u64, note: impl FnOnce(&mut Step)) -> bool {
         let step = &mut self.started[(step - self.first) as usize];
         note(step);
@@ -159,14 +164,16 @@ impl Member {
         done
     }
 
-    /// Start the next round at `time`, when all ranks have ended the present round.
+    /// Let the rank continue, which waits for the others: its next round starts at `time`, when all ranks have ended
+    /// the present one.
     pub(super) fn release(&mut self, time: Cycles) {
         self.waits_for_all = false;
         self.ready = time;
         self.round = time;
     }
 
-    /// Start all steps and hand over all messages that the limits allow. Call `end` with each round that has ended.
+    /// Start all steps that the limits allow, and call `send` with each message that is handed over. Call `end` with
+    /// each round that the rank has ended.
     pub(super) fn go_on(
         &mut self,
         plan: &Plan,
@@ -219,7 +226,7 @@ impl Member {
             && let Some(next) = self.waiting.pop_front()
         {
             self.under_way += 1;
-            // A processor handles one message at a time.
+            // Make the processor busy until then: it handles one message at a time.
             self.free = time.max(self.free) + pace.overhead;
             send(Sent {
                 time: self.free,
@@ -228,7 +235,8 @@ impl Member {
         }
     }
 
-    /// Start step number `step`, the next one. Return the number of messages that it generates.
+    /// Start step number `step`, which must be the next one, at `time`. Return the number of messages that the rank
+    /// generates in it.
     fn begin(&mut self, plan: &Plan, rank: u32, step: u64, time: Cycles) -> u64 {
         let before = self.waiting.len();
         let waiting = &mut self.waiting;
@@ -252,13 +260,13 @@ impl Member {
         unsent.into()
     }
 
-    /// Return the number and start time of the present round, or `None` while the rank has ended
-    /// its round and waits for the other ranks.
+    /// Return the number and the start time of the rank's present round. Return `None` if the rank has ended the round
+    /// and waits for other ranks.
     pub(super) fn open_round(&self, plan: &Plan) -> Option<(u64, Cycles)> {
         (!self.waits_for_all).then(|| (self.first / plan.steps(), self.round))
     }
 
-    /// Return the number of messages that the rank has generated by time `now`.
+    /// Return how many messages the rank has generated by time `now`.
     pub(super) fn asked_by(&self, now: Cycles) -> u64 {
         match self.last {
             (time, messages) if time > now => self.generated - messages,

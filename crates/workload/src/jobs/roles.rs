@@ -7,21 +7,21 @@ use crate::jobs::partners::partners;
 use crate::jobs::spec::{Arrivals, Destinations, Io, Sizes, Targets, Traffic};
 use isthmus_units::Time;
 
-/// The clients of a job: their traffic settings and their nodes.
+/// The client processes of a job: the node of each, and the settings of their messages.
 pub(super) struct Clients {
     pub(super) asking: ArrivalProcess,
     pub(super) sizes: Sizes,
     pub(super) read_ratio: f64,
-    /// Length of the last message of a burst, in bytes.
+    /// Length of the last message of a burst in bytes; the other messages have the full size.
     pub(super) tail: u64,
-    /// Nodes that receive the messages of clients without a fixed partner.
+    /// Nodes to which messages of clients without a fixed partner are sent.
     pub(super) targets: Vec<u32>,
-    /// Node of each client process, with its fixed partner if it has one.
+    /// Number of the node of each client process, with the client's fixed partner if it has one.
     pub(super) nodes: Vec<(u32, Option<u32>)>,
 }
 
-/// Return the steps of a collective operation and the pause between its rounds, or `None` for
-/// traffic of another kind.
+/// Return the steps of a collective operation among `ranks` ranks, and the pause between its rounds; `None` if the
+/// traffic is no collective operation.
 pub(super) fn plan(traffic: &Traffic, ranks: u32) -> Option<(Plan, Time)> {
     match traffic {
         Traffic::AllToAll { message, pause } => {
@@ -50,7 +50,8 @@ pub(super) fn plan(traffic: &Traffic, ranks: u32) -> Option<(Plan, Time)> {
     }
 }
 
-/// Return the processor time that a member of a collective operation spends on each message.
+/// Return the processor time that each message of a collective operation takes at its sender; zero unless messages are
+/// listed.
 pub(super) fn overhead(traffic: &Traffic) -> Time {
     match traffic {
         Traffic::Listed { overhead, .. } => *overhead,
@@ -58,7 +59,7 @@ pub(super) fn overhead(traffic: &Traffic) -> Time {
     }
 }
 
-/// Return the clients of traffic that is not a collective operation.
+/// Return the processes that send the messages of a job. The traffic must not be a collective operation.
 pub(super) fn clients(traffic: &Traffic, nodes: &[u32], servers: &[u32], tick: Time) -> Clients {
     let writes = |asking, sizes| Clients {
         asking,
@@ -148,7 +149,8 @@ pub(super) fn clients(traffic: &Traffic, nodes: &[u32], servers: &[u32], tick: T
 }
 
 impl Clients {
-    /// Assign fixed or random servers to the clients, and remove the clients without a server other than themselves.
+    /// Assign each client its server, or a random one for each message. Remove clients whose only server would be their
+    /// own node.
     fn with_servers(mut self, destinations: Destinations, servers: &[u32]) -> Self {
         let nodes: Vec<u32> = self.nodes.iter().map(|&(node, _)| node).collect();
         let partners = partners(destinations, &nodes, servers);

@@ -55,7 +55,8 @@ pub enum Mapping {
     Shared,
 }
 
-/// The choice of the nodes of one job. A node is available if it is not an I/O server or if the mapping is shared.
+/// Rule that chooses the nodes of one job among the available nodes. A node is available if it is not an I/O server or
+/// if jobs may share it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JobNodes {
     /// The job has all available nodes.
@@ -93,7 +94,7 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// Return sizes that all equal `bytes`.
+    /// Return a distribution in which every message has the size `bytes`.
     pub fn fixed(bytes: Bytes) -> Self {
         Self {
             mean: bytes,
@@ -143,7 +144,7 @@ pub enum Arrivals {
 }
 
 impl Arrivals {
-    /// Return a closed loop with equal pauses.
+    /// Return closed-loop arrivals in which every pause has the length `think`.
     pub const fn equal_pauses(think: Time) -> Self {
         Self::Closed {
             think,
@@ -185,7 +186,7 @@ pub enum ListedTo {
     Server(u32),
 }
 
-/// Messages that one node of a job sends one after another to the same receiver.
+/// Messages of the same kind that one node of a job sends one after another to the same receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Listed {
     /// The rank of the sender among the nodes of the job.
@@ -226,7 +227,7 @@ pub enum Traffic {
         /// Pause between two rounds of the operation.
         pause: Time,
     },
-    /// Rounds in which all nodes combine a vector (all-reduce).
+    /// Repeated all-reduce: in each round all nodes combine a vector.
     AllReduce {
         /// Length of the vector.
         vector: Bytes,

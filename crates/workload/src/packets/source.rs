@@ -1,4 +1,4 @@
-//! Source of the packets of each node: times and destinations.
+//! Generates the packets of each node: their times and their destinations.
 
 use crate::gaps::Gaps;
 use crate::others::Others;
@@ -53,20 +53,20 @@ pub struct Request {
 #[derive(Debug, Clone)]
 pub struct PacketSource {
     gaps: Gaps,
-    /// Mean gap between two packets of a node, in cycles.
+    /// Mean time between two packets of a node, in cycles.
     mean: f64,
     hot: Option<(Chance, u32)>,
     /// The nodes in service (working and connected), ascending.
     live: Vec<u32>,
-    /// Choice of an index in `live` other than the index of the sender.
+    /// Chooses a random destination as an index in `live`, never that of the sender.
     others: Option<Others>,
     senders: Vec<u32>,
     nodes: Vec<Node>,
-    /// Index of each node in `nodes`, by its number.
+    /// For each node number, the index of the node in `nodes`.
     node_index: Vec<u32>,
 }
 
-/// State of one sending node: its index among the live nodes, and its random streams.
+/// State of one node that sends packets: its next time to send, and the streams of its random numbers.
 #[derive(Debug, Clone)]
 struct Node {
     /// Index of the node in the list of live nodes.
@@ -141,13 +141,14 @@ impl PacketSource {
         &self.senders
     }
 
-    /// Return the mean gap between two packets of a node, in cycles.
+    /// Return the mean time between two packets of a node, in cycles.
     pub fn mean_gap(&self) -> f64 {
         self.mean
     }
 
-    /// Draw the next packet of `node`, in the cycle of its previous packet or later. The first packet follows cycle 0
-    /// after a gap (with deterministic spacing: after a phase, uniform over `phases` gaps).
+    /// Return the next packet of `node`, whose random time is not before its previous packet. The first packet follows
+    /// cycle 0 after a random gap; with deterministic spacing, it follows after a phase that is uniform over `phases`
+    /// gaps.
     ///
     /// # Panics
     /// If `node` is not one of the [`senders`](Self::senders).

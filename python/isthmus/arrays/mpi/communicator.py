@@ -9,7 +9,7 @@ from isthmus.errors import IsthmusError
 
 
 def refuse_unless_communicator(comm: Any) -> None:
-    """Refuse an unusable communicator, without communication.
+    """Raise an error for an unusable communicator of MPI. The check does not communicate.
 
     Raises:
         IsthmusError: it is null, freed, an inter-communicator or not a communicator, or MPI has

@@ -1,4 +1,4 @@
-//! Simulations of jobs on SCI fabrics, as experiments start and measure them.
+//! Simulations of jobs on SCI fabrics, with the traits through which experiments start and measure them.
 
 use super::super::subject::{Built, built, collapse};
 use super::super::{SciSummary, figures};
@@ -16,7 +16,7 @@ use isthmus_machine::sci::{JobsSimulation, Machine};
 use std::sync::Arc;
 
 impl Kind for SciJobs {
-    /// SCI fabric with its routes, ready to be simulated.
+    /// An SCI fabric and its routes, from which simulations are started.
     type Built = Built;
     /// Properties of the SCI fabric that results contain.
     type Summary = SciSummary;
@@ -26,7 +26,7 @@ impl Kind for SciJobs {
         built(spec)
     }
 
-    /// Combine the SCI fabric with the jobs to a point of a sweep, which experiments simulate and measure.
+    /// Return a point of a sweep, which experiments simulate and measure: this SCI fabric with these jobs.
     fn subject(built: &Built, work: &JobsOnRings) -> Result<Arc<dyn Subject>, Flaw> {
         let (machine, transfer) = (built.shared(), work.transfer);
         jobs::subject(FabricForJobs { machine, transfer }, &work.jobs)
@@ -37,13 +37,13 @@ impl Kind for SciJobs {
         figures::summary(built.machine())
     }
 
-    /// Return the names of all latencies that are measured under this workload.
+    /// Return the names of all latencies that a simulation of this workload measures.
     fn measures(work: &JobsOnRings) -> Vec<String> {
         jobs::names(&work.jobs)
     }
 }
 
-/// An SCI fabric as a machine that jobs run on.
+/// An SCI fabric on which jobs run, and the rule that splits their messages into transactions.
 #[derive(Debug)]
 struct FabricForJobs {
     machine: Arc<Machine>,
@@ -51,7 +51,7 @@ struct FabricForJobs {
 }
 
 impl Runs for FabricForJobs {
-    /// Start a simulation at cycle 0; `seed` and `replication` determine its random numbers.
+    /// Start a simulation of the jobs at cycle 0. `seed` and `replication` determine its random numbers.
     fn begin(&self, jobs: &Measured, seed: u64, replication: u64) -> Box<dyn Simulated> {
         Box::new(Running {
             simulation: JobsSimulation::new(
@@ -86,12 +86,12 @@ impl Runs for FabricForJobs {
         self.machine.fabric().live_nodes().len() as u64
     }
 
-    /// Return a lower bound of the mean time of a message of a job on an idle fabric, in ns.
+    /// Return a lower bound, in ns, of the mean time of a job's message on an otherwise idle fabric.
     fn alone_ns(&self, jobs: &Measured, asks: &PredictableJob<'_>) -> f64 {
         capacity::alone_ns(&self.machine, self.transfer, jobs, asks, None)
     }
 
-    /// Return the demand on each part of the SCI fabric, and the supply of the part.
+    /// Return the demand of the jobs on each part of the SCI fabric, and the capacity of the part.
     fn capacity(&self, jobs: &Measured) -> Capacity {
         let devices = self.devices(jobs);
         capacity::capacity(&self.machine, self.transfer, jobs, devices.as_ref())
@@ -105,7 +105,7 @@ impl Runs for FabricForJobs {
     }
 }
 
-/// Return the counts of the use of links and devices by a simulation.
+/// Return the counters of the links and storage devices in a simulation.
 fn counts(simulation: &JobsSimulation) -> Counts {
     let links = simulation.links();
     Counts {

@@ -1,11 +1,11 @@
-//! One route of a list, and the routes from every switch to every other.
+//! A routing table, entry by entry, and a list of the routes from every switch to every other.
 
 use std::fmt;
 
 /// Maximum number of layers of virtual channels in a list, which is the maximum number of channels per link.
 pub(super) const LAYERS_MAX: u16 = 16;
 
-/// A route: at one switch, the next switch for a range of destinations.
+/// An entry of a routing table: at switch `at`, the next switch for a range of destinations.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Route {
     pub at: u32,
@@ -16,7 +16,7 @@ pub(super) struct Route {
     pub line: u32,
 }
 
-/// Write a short form, for lists of millions of routes.
+/// Formats a route in a short form, because debug output may list millions of routes.
 impl fmt::Debug for Route {
     /// Write the switch, the range of destinations, the next switch and the layer.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -25,26 +25,27 @@ impl fmt::Debug for Route {
     }
 }
 
-/// The routes from every switch to every other. The routes that packets use lead to their destinations and cannot
-/// deadlock.
+/// A complete list of routes between switches. Every route that a packet uses leads to its destination, and the routes
+/// cannot deadlock.
 #[derive(Debug)]
 pub struct Listing<'r> {
     pub(super) routes: &'r [Route],
     pub(super) switches: u32,
-    /// Index of the route in the list, by destination switch and current switch; `u32::MAX` if no route exists.
+    /// Index in `routes` of the route from each switch to each destination switch, the destinations first; `u32::MAX`
+    /// if no route exists.
     pub(super) of: Vec<u32>,
     pub(super) layers: u16,
 }
 
 impl Listing<'_> {
-    /// Return the route at switch `at` to switch `to`.
+    /// Return the entry for the route at switch `at` to switch `to`; `None` if none exists or the two are the same.
     pub(super) fn route(&self, at: u32, to: u32) -> Option<&Route> {
         let place = self.of[(to * self.switches + at) as usize];
         self.routes.get(place as usize).filter(|_| at != to)
     }
 
-    /// Return the route at switch `at` and the route at the switch after it, for a destination that is neither of the
-    /// two.
+    /// For destination `to`, return the route at switch `at` and the route at the next switch. Return `None` if one of
+    /// the two switches is the destination.
     pub(super) fn consecutive_routes(&self, at: u32, to: u32) -> Option<(&Route, &Route)> {
         let first = self.route(at, to)?;
         Some((first, self.route(first.next, to)?))
