@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 VALUE = 60
-"""Maximum columns of a user's value that a message quotes."""
+"""Maximum width, in terminal columns, of a user's value that a message quotes."""
 
 
 def columns(text: str) -> int:

@@ -43,7 +43,7 @@ class Live:
     samples: int
     """Number of samples that arrived at the sink."""
     checked: int
-    """Number of samples that the sink computed again and found equal."""
+    """Number of received samples that the sink computed again and found equal to the result."""
     seconds: float
     """Seconds until the sink confirmed the last samples."""
     nodes: tuple[float, float]
@@ -73,7 +73,7 @@ class Live:
         return "computing" if self.forwarders[0] > self.nodes[1] else "communication"
 
     def as_json(self) -> dict[str, Any]:
-        """Return the result as JSON values; fractions of time are 0 to 1."""
+        """Return the measured values as a dictionary for JSON; shares of time are 0 to 1."""
         return {
             "samples": self.samples,
             "checked": self.checked,
@@ -89,7 +89,7 @@ class Live:
 
 @dataclass(frozen=True)
 class Point:
-    """Simulated loads of a machine with some number of cells (processors of an iWarp array)."""
+    """Offered and carried load in the simulation of a machine with this number of cells."""
 
     cells: int
     offered: float
@@ -137,7 +137,7 @@ def live(*, time: str = "5 s", nodes: int = NODES, rate: str | None = RATE) -> L
         raise IsthmusError("the stream manager runs on Linux alone")
     reply = ask_json(_core.optimise, {"time": time, "nodes": nodes, "rate": rate})
     computed, waited = reply.pop("nodes")
-    # Threads that wait for a processor count as computing, so the sum may exceed 1.
+    # Limit the fraction to 1: threads that wait for a free processor also count as computing.
     busy = None if rate else min(1.0, computed * QUADRANTS * nodes / processors())
     return Live(
         **{**reply, "forwarders": tuple(reply["forwarders"])}, nodes=(computed, waited), busy=busy
@@ -147,8 +147,8 @@ def live(*, time: str = "5 s", nodes: int = NODES, rate: str | None = RATE) -> L
 def growth(cells: Sequence[int] = GROWTH, *, outside: str = "100 MB/s") -> Growth:
     """Simulate the interface with the data of machines with more cells.
 
-    The simulated machine consists of the four forwarding cells at the links of the interface. The
-    other cells set their load: 15 of 16 cells compute, each as fast as in the paper.
+    Only the network interface and the four cells that forward data to it are simulated. The other
+    cells determine the offered load: 15 of 16 cells compute, each as fast as in the paper.
 
     Args:
         cells: number of cells of each machine.
@@ -179,7 +179,7 @@ def growth(cells: Sequence[int] = GROWTH, *, outside: str = "100 MB/s") -> Growt
 
 
 def _accepted(results: isthmus.Results) -> list[float]:
-    """Return the simulated throughput in MB/s of each point of a sweep."""
+    """Return the accepted load (simulated mean throughput) of each point of a sweep, in MB/s."""
     table = results.table
     rows = table.filter((table["measure"] == "accepted") & (table["statistic"] == "mean"))
     return [float(value) for value in rows.sort("point")["value"]]

@@ -31,7 +31,7 @@ use crate::error::check;
 pub enum Computation {
     /// Sorting by comparison of many more values than fit into memory.
     Sorting,
-    /// Fast Fourier transform.
+    /// A program that computes fast Fourier transforms.
     FourierTransform,
     /// Product of two matrices.
     MatrixProduct,
@@ -47,7 +47,8 @@ pub enum Computation {
 }
 
 impl Computation {
-    /// Return log2 of f(M), the operations per word of I/O, up to a constant. `log_memory` is log2 M.
+    /// Return log2 of f(M), up to a constant. f(M) is the number of operations per word of I/O with a memory of M
+    /// words; `log_memory` is log2 M.
     fn log_reuse(self, log_memory: f64) -> f64 {
         match self {
             Self::Sorting | Self::FourierTransform => log_memory.log2(),
@@ -100,7 +101,8 @@ pub struct Balanced {
     pub mips: f64,
     /// Instructions per byte of I/O in one PE.
     pub instructions_per_byte_pe: f64,
-    /// Instructions per byte of I/O in the whole machine. Its larger total memory permits more than one PE has.
+    /// Instructions per byte of I/O of the whole machine. This is more than for one PE, because the total memory
+    /// is larger.
     pub instructions_per_byte: f64,
     /// Number of I/O nodes that provide this I/O bandwidth.
     pub io_nodes: u64,
@@ -209,7 +211,7 @@ mod tests {
     #[test]
     fn sorting_on_the_papers_machine_needs_its_hamming_placement() {
         let balanced = machine(Computation::Sorting, 128, None).solve().unwrap();
-        // The factor is N / log N = 128 / 7 = 18.3.
+        // The expected factor between the I/O bandwidths of the machine and of one PE is N / log N = 128 / 7 = 18.3.
         assert!((balanced.factor - 128.0 / 7.0).abs() < 1e-9);
         assert_eq!(balanced.io_nodes, 19);
         let hamming = balanced.hamming.unwrap();
@@ -225,8 +227,8 @@ mod tests {
             .unwrap();
         // The factor is N log M / (log N + log M) = 128 * 20 / 27.
         assert!((balanced.factor - 128.0 * 20.0 / 27.0).abs() < 1e-9);
-        // By Eq. (3), t_comp / t_io of the machine, (N C / (factor IO)) / log(N M), equals that of one PE, (C / IO) /
-        // log M.
+        // By Eq. (3) of the paper, the instructions per byte of I/O divided by the logarithm of the memory are the same
+        // for the machine, log2(N M) = 27, and for one PE, log2 M = 20.
         let machine = balanced.instructions_per_byte / 27.0;
         assert!((machine - balanced.instructions_per_byte_pe / 20.0).abs() < 1e-12);
     }
@@ -251,8 +253,8 @@ mod tests {
             assert!((factor(computation, memory) - expected).abs() < 1e-9);
             assert!((factor(computation, None) - expected).abs() < 1e-9);
         }
-        // The factor for sorting is 64 * 12 / 18. That for searching is 64 times as large: it exceeds the growth of the
-        // computing bandwidth.
+        // Expect the factor 64 * 12 / 18 for Fourier transforms, the same as for sorting, and 64 times as much for
+        // searching.
         let sorting = factor(Computation::FourierTransform, memory);
         assert!((sorting - 64.0 * 12.0 / 18.0).abs() < 1e-9);
         assert!((factor(Computation::Searching, memory) - 64.0 * sorting).abs() < 1e-6);

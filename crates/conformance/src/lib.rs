@@ -46,14 +46,14 @@ pub trait Candidate {
     /// Runs the engine until `limit`, and passes all its reports to the log.
     fn run_until(engine: &mut Self::Engine, limit: Cycles, log: &mut Log<'_>) -> Ran;
 
-    /// Starts the counters, unless the engine counts from time 0.
+    /// Makes the engine start its counters. The default does nothing, for engines that count from time 0.
     fn count(_engine: &mut Self::Engine) {}
 
     /// Returns all counters of the engine.
     fn counted(engine: &Self::Engine) -> Vec<u64>;
 }
 
-/// A time limit, in cycles, by which all messages of a case arrive.
+/// A time limit in cycles that is long enough for all messages of a case to arrive.
 const ENOUGH: Cycles = 30_000;
 
 /// Statistics of a conformance check: the numbers of random messages and of situations that its
@@ -71,7 +71,7 @@ pub struct Checked {
     pub pieces: u64,
     /// Number of runs in which each message was offered as late as possible.
     pub late: u64,
-    /// Number of runs that the handler interrupted while messages were under way.
+    /// Number of runs that the handler ended while messages had not arrived yet.
     pub finished: u64,
 }
 

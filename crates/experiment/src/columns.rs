@@ -67,7 +67,7 @@ impl BinColumns {
         (scaled(&mut self.lower), scaled(&mut self.upper))
     }
 
-    /// Add JSON lists of [`Bins`], parsed in parallel.
+    /// Append the histogram bins of JSON lists of [`Bins`], which are parsed in parallel.
     ///
     /// # Errors
     /// A list has no bins or invalid ones. In that case nothing is added.
@@ -154,7 +154,7 @@ pub struct ChannelColumns {
     pub lengths: Vec<i64>,
     /// Names of the kinds of channel, without repetition; the column `kind` refers to them.
     pub kinds: Vec<String>,
-    /// Position in the column `kinds` of each kind of channel, by its name.
+    /// Maps the name of a kind of channel to its position in `kinds`.
     places: HashMap<String, u32>,
     /// Kind of each channel, as a position in `kinds`.
     pub kind: Vec<u32>,
@@ -331,6 +331,8 @@ mod tests {
         assert_eq!(columns.lengths, [1; 6]);
     }
 
+    /// Checks the error messages for histograms whose JSON is invalid, such as columns of different
+    /// lengths.
     #[test]
     fn invalid_histograms_are_refused() {
         let good = r#"{"lower":[1],"upper":[2],"count":[9]}"#;
@@ -378,6 +380,7 @@ mod tests {
         }
     }
 
+    /// Checks that columns made from the JSON of channels have the values of these channels, in order.
     #[test]
     fn channel_columns_have_the_values_of_the_parsed_channels() {
         let mean = ChannelUse {
@@ -420,6 +423,7 @@ mod tests {
         assert!(columns.analytic[1].is_nan() && columns.analytic[0] == 0.125);
     }
 
+    /// Checks that the JSON of a channel is refused if any one of its fields is missing.
     #[test]
     fn a_channel_with_a_missing_field_is_refused() {
         let whole = serde_json::json!({

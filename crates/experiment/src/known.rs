@@ -20,7 +20,7 @@ pub(crate) enum Known {
     Absent,
 }
 
-/// Return the current estimate of the measure `name`.
+/// Return the estimate of the measure `name` from the observations so far; `Absent` if there is no such measure.
 pub(crate) fn estimate(
     replications: &[&Recorders],
     rules: &Rules,

@@ -15,7 +15,8 @@ pub(crate) const CYCLES_MAX: Cycles = 1 << 58;
 const BACKLOG_MIN: u64 = 500_000;
 /// Number of demands of one flow that may wait in one replication, for each sending node.
 const BACKLOG_PER_SENDER: u64 = 1_000;
-/// Number of periods of a periodic process, such as a checkpoint, whose demands may wait at the same time.
+/// Backlog limit of a periodic process, such as one that writes checkpoints, in periods: the demands of this
+/// many periods may wait at the same time.
 const PERIODS: u64 = 2;
 /// Ratio of the backlog limit to the number of demands that delays of software and devices hold at once.
 /// Above this limit, most demands wait for other demands.
@@ -38,7 +39,7 @@ const SENDER_BYTES: u64 = 8 << 10;
 pub(crate) struct BacklogLimit {
     /// Number of demands of one flow that may wait before the replication ends.
     pub demands: u64,
-    /// Whether the limit follows from the memory that the run may use.
+    /// Whether the memory that the run may use determines `demands`.
     pub by_memory: bool,
 }
 
@@ -55,7 +56,7 @@ impl BacklogLimit {
             .max(per_sender)
             .max(in_delays.unwrap_or(0))
             .max(of_periods);
-        // The other half of the memory is reserved for data that grow with the run.
+        // Use half of the memory for the backlog. The other half is reserved for data that grow with the run.
         let share = memory / 2 / u64::from(replications.max(1));
         let fits = (share / DEMAND_BYTES).max(1);
         Self {
@@ -64,8 +65,8 @@ impl BacklogLimit {
         }
     }
 
-    /// Return whether in a backlog of this size most demands of the flow wait for other demands, not for
-    /// delays of software or devices.
+    /// Return whether, in a backlog of this size, most demands of the flow wait for other demands. Otherwise
+    /// most of them wait only for the fixed delays of software and devices.
     pub fn is_beyond_delays(&self, subject: &dyn Subject, flow: usize) -> bool {
         self.demands >= beyond_delays(subject, flow)
     }

@@ -21,7 +21,7 @@ pub(crate) struct Machines {
 struct Machine {
     /// Description of the machine.
     described: Described,
-    /// The built machine; empty until it is needed.
+    /// The machine built from the description; empty until a simulation first needs it.
     built: OnceLock<Built>,
 }
 

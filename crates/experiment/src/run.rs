@@ -44,7 +44,8 @@ use std::time::Duration;
 pub struct Options {
     /// Master seed of the random numbers, instead of the seed of the scenario.
     pub seed: Option<u64>,
-    /// Number of threads, at most [`processors`](crate::processors); 0 means one per processor.
+    /// Number of threads that simulate in parallel, at most [`processors`](crate::processors); 0 means one per
+    /// processor.
     pub jobs: usize,
     /// Whether to run the shortened form of the scenario (`--quick`): shorter runs, wider confidence
     /// intervals.
@@ -88,7 +89,7 @@ pub struct Experiment {
     journal: Journal,
     progress: Arc<Progress>,
     memory: Arc<Memory>,
-    /// The first error that ended the run.
+    /// The first error, which ends the run; `None` without an error.
     failure: Mutex<Option<RunError>>,
     /// The result of the run as JSON, if all points and searches were in the journal before the run.
     finished: Mutex<Option<Vec<u8>>>,
@@ -148,7 +149,7 @@ impl Experiment {
             })
     }
 
-    /// Return the first error of the run as an error, if there is one.
+    /// Return `Err` with the first error of the run so far, otherwise `Ok`.
     fn check_failure(&self) -> Result<(), RunError> {
         let failure = self.failure.lock();
         let failure = failure.unwrap_or_else(PoisonError::into_inner).take();

@@ -1,4 +1,5 @@
-//! Parses HTTP requests for the page and its WebSocket: one request per connection.
+//! Parser of HTTP requests from browsers: for the web page that shows the screens, and for its WebSocket.
+//! Each connection carries one request.
 
 use isthmus_wire::address::check_host;
 use std::io::{ErrorKind, Read};

@@ -44,7 +44,8 @@ pub fn turn(driver: &mut Driver, times: usize) {
         let (staging, network) = driver.manager().used(direction);
         assert!(staging <= STAGING && network <= NETWORK);
     }
-    // Blocks in use may be up to four times as large as their data, and as much memory may be free.
+    // Check the allocated memory. Blocks in use may be four times as large as their data, and the driver may keep
+    // as much memory for reuse.
     let most = 2 * (STAGING + NETWORK) * 5;
     let has = driver.figures().memory_bytes;
     assert!(
@@ -62,7 +63,8 @@ pub fn content(stream: u32, adu: u64, offset: u64, bytes: usize) -> Vec<u8> {
     bytes.map(|at| of(at) as u8).collect()
 }
 
-/// The peer's or rank's end of a socket, and the bytes that were read from it.
+/// One end of a pair of sockets, at which a fuzzer acts as a network peer or as a rank (application process),
+/// and the bytes that were read from it.
 pub struct End {
     socket: UnixStream,
     pub had: Vec<u8>,

@@ -19,7 +19,7 @@ pub(crate) struct Sender<'s> {
     pub outstanding: Outstanding,
     /// Time from the hand-over of a message until it is complete on an idle machine, in microseconds.
     pub alone_us: f64,
-    /// Data of a message, in a unit such as bytes.
+    /// Amount of data of each message, in the unit of the load, such as bytes.
     pub each: f64,
     /// Offered load, in units per microsecond; `None` in a closed loop.
     pub asked: Option<f64>,
@@ -34,8 +34,8 @@ impl Sender<'_> {
         (self.alone_us > 0.0).then(|| f64::from(most) * self.each / self.alone_us)
     }
 
-    /// Return a remark if the limit keeps the sender below its offered load or its maximum rate. `amount` returns
-    /// the text of a rate that is given in units per microsecond.
+    /// Return a sentence for the results if the limit on outstanding messages keeps the sender below its offered
+    /// load or its maximum rate; otherwise `None`. `amount` formats a rate in units per microsecond.
     pub fn remark(&self, amount: impl Fn(f64) -> String) -> Option<String> {
         let bound = self.bound()?;
         let than = match (self.asked, self.most) {

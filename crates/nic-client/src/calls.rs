@@ -33,7 +33,7 @@ pub struct ConnectionOptions {
 }
 
 impl ConnectionOptions {
-    /// Create the default options of a connection to a destination.
+    /// Create the options of a connection to `destination`, all others with their default values.
     #[must_use]
     pub fn to(destination: &str) -> Self {
         Self {

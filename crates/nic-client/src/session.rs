@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 
 /// Maximum size of a ring that the daemon may create.
 const MAX_RING_BYTES: u64 = 1 << 30;
-/// Maximum time until the daemon has detected that a socket was closed.
+/// Time for which the client waits at most until the daemon has noticed that a socket was closed.
 const CLOSE_DELAY: Duration = Duration::from_secs(5);
 /// The pause between two attempts to create a link.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -231,8 +231,8 @@ impl Session {
         there.map(|link| link.number).collect()
     }
 
-    /// Release the link of this number if it is broken, as the daemon may still wait for a
-    /// reconnect.
+    /// Release the link of this number if its connection is lost, so that the daemon does not wait for
+    /// it to reconnect.
     fn give_up_lost(&self, number: u16) {
         let lost = {
             let mut links = lock(&self.core.links);
@@ -317,11 +317,12 @@ impl Drop for Session {
         self.end();
         if let Some(thread) = self.thread.take() {
             if self.check_process().is_err() {
-                // A forked child has no such thread, and the identifier may belong to another thread.
+                // Do not join the thread in a forked child: it does not run there, and its identifier
+                // may belong to another thread.
                 std::mem::forget(thread);
                 return;
             }
-            // The thread panics only on a bug, and has printed the panic.
+            // Ignore a panic of the thread: it is a bug, and the thread has printed it.
             let _ = thread.join();
         }
     }
@@ -349,8 +350,8 @@ pub(crate) fn ask_link(
     })
 }
 
-/// Send the first request on a socket to the daemon. `line` returns the first line of the answer
-/// once it is complete.
+/// Send the first request of a connection to the daemon and return the answer. `line` is the function
+/// that reads the answer, one line, from the socket; it returns `None` if the daemon closes it.
 fn first(
     name: &str,
     wire: &mut Transport,
@@ -392,7 +393,8 @@ fn write_all(wire: &mut Transport, mut bytes: &[u8], timeout: Timeout<'_>) -> Re
     Ok(())
 }
 
-/// Read available bytes from the socket, for a session that has no thread yet.
+/// Wait until bytes arrive at the socket, read them, and return their number. Used while the session has
+/// no thread for this yet.
 fn read_some(wire: &mut Transport, bytes: &mut [u8], timeout: Timeout<'_>) -> Result<usize> {
     loop {
         match wire.read(bytes).map_err(garbled)? {
@@ -411,7 +413,8 @@ fn garbled(error: io::Error) -> Error {
     Error::Garbled(error.to_string())
 }
 
-/// Receive the rings of a link over its socket; the ring that this process writes comes first.
+/// Receive the shared-memory rings of a link over its socket and return the link: first the ring that this
+/// process writes, then the ring that it reads. A direction with a size of 0 bytes has no ring.
 fn rings(number: u16, from_rank: u64, to_rank: u64, wire: Transport) -> Result<Link> {
     let until = Instant::now() + DESCRIPTORS;
     let refused = |error: isthmus_ring::Error| Error::Link(number, error.to_string());

@@ -121,8 +121,8 @@ fn renew(
         };
         let renewed = driver.renew(id, lasting.nth, lasting.received.unwrap_or(0));
         let received = renewed.map_err(|error| match error {
-            // Put the application's own number of the link into the message instead of the
-            // driver's.
+            // Name the link by the application's number for it; the error of the driver has another
+            // number.
             Error::Resumable(_, why) => {
                 refusal(RefusalKind::Conflict, format!("link {number}: {why}"))
             }
@@ -199,8 +199,8 @@ impl State {
         Ok(Some(id))
     }
 
-    /// Return the driver's number of a lasting link that belongs to the caller's session and has
-    /// this key.
+    /// Return the driver's ID of the link `number` of the caller's application. `None` if it is not
+    /// a lasting link of the caller's session with this `key`.
     fn own_link(&self, caller: &Caller, number: u16, key: &str) -> Option<LinkId> {
         let link = self.apps.get(&caller.app)?.links.get(&number)?;
         let owner = link.owner.as_ref()?;
@@ -238,7 +238,7 @@ impl State {
         }
     }
 
-    /// End the lasting links of a session that has ended.
+    /// End the lasting links (those that outlive one stream) of a session that has ended.
     pub fn drop_links(&mut self, driver: &mut Driver, app: AppId, session: u32) {
         let links = self.apps.get_mut(&app).map(|app| &mut app.links);
         let of_session = |link: &&mut AppLink| {

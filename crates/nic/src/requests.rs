@@ -42,7 +42,7 @@ pub(crate) fn handle(
     };
     let message = match context.answer(id, (request, found)) {
         Ok(Some(answer)) => Message::Answer { id, answer },
-        // The answer to this request is sent later.
+        // Send no answer now: the request waits, and its answer follows later.
         Ok(None) => return logs.then(|| "started".into()),
         Err(refusal) => Message::Refused {
             id: Some(id),
@@ -206,7 +206,7 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// Delay the answer to a request until a stream makes progress or ends.
+    /// Let a request wait: `waiter` gets its answer once the stream makes progress or ends.
     fn wait(&mut self, stream: StreamId, waiter: Waiter) -> Result<(), Refusal> {
         self.check_stream(stream.0, true)?;
         self.begin_wait()?;
@@ -253,8 +253,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Return the number of a stream if it belongs to the caller. An operator may inspect and
-    /// cancel every stream.
+    /// Return the ID of a stream if it belongs to the caller's application; otherwise a refusal. If
+    /// `operator` is true, a caller with an operator's rights may use the streams of all applications.
     fn check_stream(&self, stream: u32, operator: bool) -> Result<StreamId, Refusal> {
         let id = StreamId(stream);
         let manager = self.driver.manager();
@@ -460,7 +460,7 @@ pub(crate) fn log_entry(request: &Request) -> Option<String> {
 /// The prefix of a refusal in the audit log.
 pub(crate) const REFUSED: &str = "refused: ";
 
-/// Return the text of a refusal for the audit log.
+/// Return the text that the audit log contains for a refused request.
 pub(crate) fn refused(refusal: &Refusal) -> String {
     format!("{REFUSED}{}", refusal.text)
 }

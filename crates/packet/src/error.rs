@@ -8,13 +8,13 @@ pub enum Error {
     /// A rule that must be 1 or more is 0.
     #[error("{what} is 0; it must be 1 or more")]
     Zero {
-        /// Name of the rule in [`Rules`](crate::Rules).
+        /// Name of the rule that is 0, a field of [`Rules`](crate::Rules).
         what: &'static str,
     },
     /// The value of a rule is too large.
     #[error("{what} is {value}; it may be {most} at most")]
     TooMany {
-        /// Name of the rule in [`Rules`](crate::Rules).
+        /// Name of the rule whose value is too large, a field of [`Rules`](crate::Rules).
         what: &'static str,
         /// The value that is too large.
         value: u32,
@@ -61,7 +61,7 @@ pub enum Error {
     /// The network is inconsistent or too large for the engine.
     #[error("{what}: {link}")]
     Network {
-        /// Description of the inconsistency.
+        /// What is inconsistent or too large, as text for the message of the error.
         what: &'static str,
         /// The number of the inconsistent link, or the number of links if there are too many.
         link: u64,

@@ -29,7 +29,8 @@ pub(crate) enum Along {
 }
 
 impl Along {
-    /// Convert a dimension of the Rust layout; None if it is not distributed.
+    /// Convert the distribution of one dimension from the type of the Rust layout; `None` if the dimension is not
+    /// distributed.
     pub(crate) fn of(dim: &Dim) -> Option<Self> {
         let (axis, spread) = dim.0.as_ref()?;
         Some(match spread {
@@ -39,7 +40,7 @@ impl Along {
         })
     }
 
-    /// Convert the distribution to a dimension of the Rust layout.
+    /// Convert the distribution of one dimension to the type of the Rust layout.
     fn dim(self) -> Dim {
         let (axis, spread) = match self {
             Self::Cyclic(axis, block, source) => (axis, Spread::Cyclic { block, source }),
@@ -161,9 +162,9 @@ pub(crate) fn place(layout: &Layout, rank: u32) -> PyResult<u32> {
     layout.index_of(rank).ok_or_else(none)
 }
 
-/// The bytes of an array from its first element on, and its strides in bytes.
+/// A numpy array that Python passes for reading: its bytes from the first element on, and its strides in bytes.
 pub(crate) type Given<'py> = (PyReadonlyArray1<'py, u8>, Vec<u64>);
-/// The bytes of a writable array from its first element on, and its strides in bytes.
+/// A numpy array that Python passes for writing: its bytes from the first element on, and its strides in bytes.
 pub(crate) type Taken<'py> = (PyReadwriteArray1<'py, u8>, Vec<u64>);
 
 /// View arrays from Python as Rust arrays for reading.

@@ -7,7 +7,7 @@ use isthmus_units::{Bandwidth, Bytes};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// Size of one sorted value or one matrix element, unless the question contains another size.
+/// Default size of one value to sort or one matrix element: 8 bytes.
 const WORD: Bytes = Bytes::new(8);
 
 /// An application whose I/O bandwidth can be estimated.
@@ -22,7 +22,7 @@ enum Application {
     Search,
 }
 
-/// The question about the I/O bandwidth of an application, in JSON.
+/// The parameters from which the I/O bandwidth that an application needs is estimated, parsed from JSON.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Question {
@@ -36,7 +36,7 @@ struct Question {
     io_node_bandwidth: Option<Quantity<Bandwidth>>,
 }
 
-/// The answer about the I/O bandwidth of an application, in JSON.
+/// The estimate of the I/O bandwidth that an application needs, which is written as JSON.
 #[derive(Serialize)]
 struct Answer {
     application: Application,
@@ -175,7 +175,7 @@ fn laws(computation: Computation) -> (String, String, &'static str) {
     (law, simple, source)
 }
 
-/// Convert an error to one that names the field of the question that causes it.
+/// Convert an error of the balance model to one that names the input field with the invalid value.
 fn in_field(error: Error) -> Refusal {
     let Error::OutOfRange {
         field,

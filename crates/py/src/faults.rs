@@ -11,7 +11,7 @@ use serde::Deserialize;
     default,
     expecting = "an object with lists of failed pes, io_nodes, links and io_links"
 )]
-/// The failed parts of a hypercube: PEs, links, and I/O nodes by number.
+/// The failed parts of a hypercube as Python passes them: numbers of PEs and I/O nodes, and links by their ends.
 pub(crate) struct FaultsQuestion {
     pub pes: Vec<Whole>,
     pub io_nodes: Vec<Whole>,
@@ -76,7 +76,8 @@ impl FaultsQuestion {
             .map_err(|error| Refusal::at("faults.io_links", error))
     }
 
-    /// Return the I/O nodes that do not work because they or their PE have failed, ascending.
+    /// Return the numbers of the I/O nodes that do not work, ascending: those that have failed, or whose
+    /// processing element (PE) has failed.
     pub(crate) fn silent_io_nodes(
         &self,
         cube: Hypercube,

@@ -40,14 +40,14 @@ impl PyIoDistribution {
         }))
     }
 
-    /// Return the layout of the array.
+    /// Return the layout: how the array is distributed over the ranks (application processes).
     #[getter]
     fn layout(&self) -> PyLayout {
         PyLayout(self.0.layout().clone())
     }
 
-    /// Return the extents of the layout's process grid, and the distribution of each dimension of
-    /// the array over the grid's axes.
+    /// Return the grid of processes over which the array is distributed: its extents, and for each
+    /// dimension of the array its distribution over an axis of the grid. `None` if there is no grid.
     #[getter]
     fn over(&self) -> Option<(Vec<u32>, Vec<Option<Along>>)> {
         let grid = self.0.layout().as_grid()?;
@@ -73,7 +73,7 @@ impl PyIoDistribution {
         self.0.unit_count()
     }
 
-    /// Return the number of the link over which a rank sends its blocks.
+    /// Return the number of the link to the network interface over which `rank` sends its blocks.
     fn link(&self, rank: u32) -> PyResult<u32> {
         Ok(self.0.link(place(self.0.layout(), rank)?))
     }

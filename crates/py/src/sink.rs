@@ -53,7 +53,7 @@ impl PySink {
         Ok(Self(SinkServer::listen(at, sink).map_err(wrong)?))
     }
 
-    /// Return the address at which the sink listens.
+    /// Return the socket address at which this server (sink) accepts connections, as text.
     fn address(&self) -> PyResult<String> {
         let address = self.0.address().map_err(failed)?;
         Ok(address.to_string())

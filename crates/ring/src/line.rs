@@ -16,7 +16,7 @@ pub(crate) struct Line {
     gone: bool,
 }
 
-/// Creates both ends of the pair of sockets.
+/// Creates a pair of connected Unix sockets.
 pub(crate) fn pair() -> Result<(OwnedFd, OwnedFd), Error> {
     rustix::net::socketpair(
         AddressFamily::UNIX,

@@ -48,7 +48,7 @@ pub struct Scenario {
     pub measure: Measure,
     /// Stopping rules of the simulations.
     pub stop: Stop,
-    /// Parameters of the test for saturation.
+    /// Parameters of the statistical test whether a point is stable or saturated.
     pub verdict: Verdict,
     /// The search for the saturation load, if the file has one.
     pub search: Option<Search>,
@@ -56,7 +56,7 @@ pub struct Scenario {
     /// The values of all fields, except those that axes set.
     pub(crate) base: Settings,
     points: Vec<Point>,
-    /// Changes that overrides make to machine, workload and sweep.
+    /// Changes to the values in the file that the user made by overrides.
     changes: Vec<Change>,
     /// Whether an axis of the sweep is over failures of the machine.
     sweeps_faults: bool,
@@ -307,7 +307,7 @@ impl Scenario {
         canonical::write(&self.base, &self.axes, |_| true)
     }
 
-    /// Return the SHA-256 of the canonical form without title and description, in hexadecimal.
+    /// Return the SHA-256 of the scenario's text in canonical form, without title and description, in hexadecimal.
     pub fn digest(&self) -> String {
         let words = ["title", "description"];
         canonical::hash(&canonical::write(&self.base, &self.axes, |key| {
@@ -316,8 +316,8 @@ impl Scenario {
     }
 }
 
-/// Check that each field outside of `[machine]` and `[workload]` that is set has an effect on this kind of
-/// machine.
+/// Return an error if the file sets a field outside of `[machine]` and `[workload]` that has no effect on this
+/// kind of machine.
 fn check_rules(kind: &Row, base: &Settings) -> Result<(), Problem> {
     let mut effects = Effects::default();
     effects.note(base, kind.watch_rules);
@@ -363,7 +363,8 @@ fn without_load(base: &Settings, axes: &[Axis]) -> Vec<Axis> {
 /// without points, of the first search line.
 type Expanded = (Vec<Point>, (Described, Described));
 
-/// Construct and check all points and search lines, and record which fields have an effect.
+/// Build and check all points of the sweep, and the searches for the saturation load. Record in `effects` which
+/// fields have an effect.
 fn build_all(
     kind: &'static Row,
     base: &Settings,
@@ -427,7 +428,7 @@ fn points(
         .collect()
 }
 
-/// Return the search lines, one search for saturation for each combination of the axes that do not set the
+/// Return one search for the saturation load for each combination of values of the axes that do not set the
 /// load.
 fn lines(
     kind: &'static Row,

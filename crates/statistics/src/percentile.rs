@@ -53,7 +53,7 @@ pub struct PercentileEstimate {
 }
 
 impl PercentileEstimate {
-    /// Set the upper end to infinity, unless the whole interval is a single value.
+    /// Set the upper end of the interval to infinity, unless both ends are the same value.
     pub(crate) fn remove_upper_end(&mut self) {
         if self.low < self.high {
             self.high = f64::INFINITY;
@@ -74,8 +74,9 @@ impl PercentileEstimate {
     }
 }
 
-/// Return percentiles with intervals over the replications of a measure. If the steady state is not
-/// certain (`steady` is false), the upper arm allows for runs that start below it.
+/// Return percentiles of the observations of all `replications`, each with its confidence interval.
+/// If `steady` is false, the runs may have started below the steady state, and the upper end of each
+/// interval is raised accordingly.
 ///
 /// # Errors
 /// [`Error::TooFew`] without replications or if one is empty, [`Error::OutOfRange`] for an
@@ -127,7 +128,7 @@ struct End {
 }
 
 impl Distributions {
-    /// Return the distribution functions of these histograms.
+    /// Return the distribution functions of the observations, one for each replication's histogram.
     fn new(replications: &[Histogram], confidence: f64, steady: bool) -> Result<Self, Error> {
         let empty = replications.iter().any(|each| each.count() == 0);
         let mut all = Histogram::new();
@@ -207,7 +208,7 @@ impl Distributions {
     /// Return the first bucket for which a share of `p` of the observations is in or below it.
     fn bucket_reaching(&self, p: f64) -> usize {
         let last = self.buckets.len() - 1;
-        // Allow for rounding: the mean of shares may fall slightly short of `p`.
+        // Accept a sum of shares slightly below `p`, which may be due to rounding errors.
         let is_reached = |bucket: &usize| self.mean(*bucket) >= p * (1.0 - 1e-12);
         (0..last).find(is_reached).unwrap_or(last)
     }
@@ -245,8 +246,8 @@ impl Distributions {
         }
     }
 
-    /// Return the upper end of the interval, where the mean distribution exceeds `share`; `None` if
-    /// it never does.
+    /// Return the upper end of a percentile's interval, at least `value`: the point where the mean
+    /// distribution function exceeds `share`; `None` if it never does.
     fn high(&self, share: f64, value: f64) -> Option<End> {
         let bucket = (0..self.buckets.len()).find(|bucket| self.mean(*bucket) > share)?;
         let (lower, upper) = self.value_range(bucket);
@@ -284,7 +285,8 @@ impl Distributions {
         low + (high - low) * self.fraction(bucket, p)
     }
 
-    /// Return the fraction of a bucket below the point where the mean distribution reaches `p`.
+    /// Return the fraction of a bucket of the histogram, from 0 to 1, that lies below the point where the
+    /// mean distribution function reaches `p`.
     fn fraction(&self, bucket: usize, p: f64) -> f64 {
         let before = bucket
             .checked_sub(1)
@@ -293,7 +295,7 @@ impl Distributions {
         ((p - before) / inside).clamp(0.0, 1.0)
     }
 
-    /// Return the range of values of a bucket, limited to the smallest and largest observations.
+    /// Return the smallest and the largest value that an observation in a bucket of the histogram may have.
     fn value_range(&self, bucket: usize) -> (f64, f64) {
         let Bucket { lower, upper, .. } = self.buckets[bucket];
         (lower.max(self.min) as f64, upper.min(self.max) as f64)

@@ -186,7 +186,7 @@ fn replication_count(operands: &[Quantity]) -> usize {
     lengths.max().filter(|most| *most > 1).unwrap_or(0)
 }
 
-/// Return the weighted sum of the operands, with its interval.
+/// Return the weighted sum of the operands, with its confidence interval.
 fn weighted_sum(
     operands: &[Quantity],
     weights: &[f64],
@@ -205,7 +205,7 @@ fn weighted_sum(
         } else {
             (above, below)
         };
-        // Skip an operand of weight zero: zero times an infinite arm would be NaN.
+        // Skip an operand of weight zero: zero times an infinite interval width would be NaN.
         if weight != 0.0 {
             down += weight.abs() * below;
             up += weight.abs() * above;
@@ -461,8 +461,8 @@ mod tests {
         assert_eq!((open.low, open.high), (Some(1.5), None));
     }
 
-    /// Checks that an estimate whose spread is as large as its mean has no upper end, whatever is
-    /// subtracted from it.
+    /// Checks that the interval of a result has no upper end if that of an operand has none, for
+    /// differences and ratios.
     #[test]
     fn results_without_an_end_stay_without_one() {
         let wide = Quantity {
@@ -497,7 +497,8 @@ mod tests {
         assert!(compare(&Operation::Ratio, &[two], 0.95).is_err());
     }
 
-    /// Checks that arms beyond the replications, such as those of a bin of 3, do not cancel.
+    /// Checks that a difference keeps the extra interval width of both operands, such as that of
+    /// histogram bins of width 3, although the replications are compared in pairs.
     #[test]
     fn additional_widths_do_not_cancel() {
         let wide = |mean: f64| {
@@ -510,7 +511,7 @@ mod tests {
         };
         let difference = one(&Operation::Difference, &[wide(102.0), wide(100.0)]);
         let width = difference.high.unwrap() - difference.low.unwrap();
-        // The longer upper arm of a positive measure does not count twice.
+        // The upper half of the interval of a positive measure is wider; that must not widen both sides.
         assert!((9.0..=12.0 + 1e-6).contains(&width), "{width}");
     }
 

@@ -122,8 +122,8 @@ impl SaturationTest {
     /// demands it has. With few periods there are fewer sections.
     ///
     /// # Errors
-    /// Those of [`judge`](Self::judge), but the minimum is samples of four whole periods in each
-    /// replication.
+    /// Those of [`judge`](Self::judge). [`Error::TooFew`] if a replication has samples of fewer than four
+    /// whole periods.
     pub fn judge_periodic(&self, replications: &[Backlog]) -> Result<Judgement, Error> {
         self.judge_by(replications, |_| PERIODS_MIN / 2)
     }
@@ -184,14 +184,15 @@ impl SaturationTest {
                 .max(persistence.half_width / persistence.mean.max(0.0));
             missing * missing
         } else {
-            // A backlog without growth stays within bounds, so its trend falls like 1 / length.
+            // A backlog that does not grow stays within bounds, so the half-width of its growth falls in
+            // proportion to 1 / length. Lengthen the runs by the ratio of the half-width to the margin.
             growth.half_width / margin.abs()
         };
         longer.max(LENGTHEN.0).min(LENGTHEN.1)
     }
 }
 
-/// Backlog gained per demand in the sections of the first half and of the second half of all runs.
+/// Growth of the backlog per demand, in each section of the first half and of the second half of all runs.
 struct Halves {
     first: Vec<f64>,
     second: Vec<f64>,
@@ -234,8 +235,8 @@ impl Halves {
         Estimate::from_samples(&self.second, confidence)
     }
 
-    /// Return the estimate of `g2 - PERSISTENCE * g1`, with g1 and g2 the gains per demand in the
-    /// two halves.
+    /// Return an estimate of `g2 - PERSISTENCE * g1`. g1 and g2 are the growth of the backlog per
+    /// demand in the first and in the second half of the run.
     fn persistence(&self, confidence: f64) -> Result<Estimate, Error> {
         let pairs = self.first.iter().zip(&self.second);
         let contrasts: Vec<f64> = pairs.map(|(g1, g2)| g2 - PERSISTENCE * g1).collect();

@@ -8,17 +8,18 @@ use crate::quantile::f_quantile;
 const ENOUGH_SAMPLES: usize = 40;
 /// Number of parts into which a section is cut for the test of lag-1 correlation.
 const PARTS: usize = 4;
-/// Maximum lag-1 correlation of the parts for which sections of four parts are close to
-/// independent: Law and Carson (Operations Research 27(5), 1979) accept 0.4 for batches a tenth as
-/// long.
+/// Maximum correlation between successive parts of a run at which sections of four parts count as
+/// independent. Law and Carson (Operations Research 27(5), 1979) accept 0.4 for batches a tenth as
+/// long as the tested ones.
 const CORRELATION_MAX: f64 = 0.4;
 /// Number of parts into which a replication is cut for the test whether the replication is too
 /// short.
 const PARTS_OF_A_RUN: usize = 16;
-/// Correlation that may be due to chance, in standard deviations of the correlation of independent
-/// parts.
+/// Largest correlation between successive parts of a run that counts as chance, in standard
+/// deviations of the correlation of independent parts.
 const CHANCE_SIGMAS: f64 = 1.0;
-/// Maximum finite stretch, which belongs to a correlation of 0.6.
+/// Maximum of the factor that [`stretch`] returns for correlated runs; it belongs to a correlation of 0.6. A larger
+/// factor counts as infinite.
 const STRETCH_MAX: f64 = 2.0;
 /// Probability that the test rejects sections of replications that do not differ.
 const ANOVA_LEVEL: f64 = 0.1;
@@ -170,8 +171,8 @@ mod tests {
         let rejected = (0..runs)
             .filter(|seed| sections(&noise(10, 96, 0.0, *seed)).unwrap().is_none())
             .count();
-        // The number of rejections is Binomial(1000, 0.1): mean 100, sigma 9.5; the test allows 4
-        // sigma.
+        // The number of rejections has the distribution Binomial(1000, 0.1), with mean 100 and standard
+        // deviation 9.5. Allow 4 standard deviations.
         assert!(
             (62..=138).contains(&rejected),
             "{rejected} of {runs} given up"

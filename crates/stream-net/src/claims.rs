@@ -57,7 +57,8 @@ pub(crate) fn write_claim(socket: &Socket, claim: &Claim, from: usize) -> io::Re
     }
 }
 
-/// The ring memory that holds the data of one packet, as claims in the order of the data.
+/// The pieces of shared ring memory (claims) that hold the data of one packet, in the order of the
+/// data.
 #[derive(Debug, Default)]
 pub(crate) struct Claims {
     parts: Vec<RingClaim>,
@@ -86,8 +87,8 @@ impl Claims {
         self.parts.iter().any(|part| part.link == link)
     }
 
-    /// Returns the claim that contains byte `from`, and the position in that claim. None beyond the
-    /// end.
+    /// Returns the piece of ring memory (claim) that holds byte `from` of the packet, and the
+    /// position of the byte in that piece. `None` beyond the end of the packet.
     pub fn at(&self, mut from: usize) -> Option<(&Claim, usize)> {
         for part in &self.parts {
             if from < part.claim.len() {
@@ -137,7 +138,7 @@ impl Claimed {
     /// that the rank sends again.
     pub fn clear_range(&mut self, at: usize, bytes: usize) {
         self.0.retain(|begin, _| !(at..at + bytes).contains(begin));
-        // `put` may have joined the claim on this SU to the claim before it.
+        // Shorten a claim that begins before `at`: `put` may have joined the removed bytes to it.
         if let Some((begin, before)) = self.0.range_mut(..at).next_back() {
             drop(before.claim.split_off(at - begin));
         }

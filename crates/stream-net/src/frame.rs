@@ -28,7 +28,7 @@ use isthmus_stream::{StreamId, Su, Tu};
 /// end of a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// A striping unit (SU) with its data.
+    /// A striping unit (piece of a data unit) with its data, without checksums.
     Data,
     /// To ranks: a striping unit that did not arrive completely. The same number of bytes follows,
     /// none of them valid.
@@ -41,10 +41,10 @@ pub enum Kind {
     /// To ranks after a cut: `offset` bytes of this stream on this link were received. The rank
     /// must write all later bytes again.
     Resume,
-    /// From ranks: a striping unit with its data and the CRC32C of each block of the data.
+    /// A striping unit (piece of a data unit) from a rank: its data and the CRC32C of each block of the data.
     Crc32c,
-    /// From ranks: a striping unit with its data and the Internet checksum of each block of the
-    /// data, not inverted.
+    /// A striping unit (piece of a data unit) from a rank: its data and the Internet checksum of each block of
+    /// the data. The checksum is the ones' complement sum without the final inversion.
     Internet,
 }
 
@@ -79,8 +79,8 @@ impl Frame {
     /// Size of an encoded frame header in bytes.
     pub const BYTES: usize = 32;
 
-    /// Creates the header of a frame with the data of a striping unit (SU). SUs must be below 4
-    /// GiB; for a larger SU the header has 0 bytes, which decoding refuses.
+    /// Creates the header of a frame with the data of the striping unit `su`, which must be smaller
+    /// than 4 GiB. For a larger one the header says 0 bytes, and the decoder refuses it.
     #[must_use]
     pub fn su(kind: Kind, stream: StreamId, tu: &Tu, su: &Su) -> Self {
         Self {

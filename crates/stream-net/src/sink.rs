@@ -27,7 +27,7 @@ const CONFIRM_DELAY: Duration = Duration::from_millis(1);
 /// The settings of a sink, which receives packets and checks them.
 #[derive(Clone, Debug)]
 pub struct Sink {
-    /// The channel number that packets must have.
+    /// The channel number that received packets must have in their headers.
     pub channel: u32,
     /// The kind of checksum of the packets' data.
     pub checksum: Checksum,
@@ -66,7 +66,7 @@ pub struct Counts {
     /// Position at which the first stream was cut short: stream, application data unit (ADU), byte
     /// of that ADU.
     pub cut_at: Option<(u32, u64, u64)>,
-    /// Number of packets with corrupted data.
+    /// Number of received packets whose data did not match their checksum.
     pub corrupted: u64,
     /// Number of packets that had been received before.
     pub duplicates: u64,
@@ -83,12 +83,12 @@ struct State {
     /// Position of the next expected byte: stream, application data unit (ADU), byte of that ADU.
     next: (u32, u64, u64),
     early: BTreeMap<u64, (Header, Vec<u8>)>,
-    /// Number of bytes of the receive window that the early packets use.
+    /// Number of bytes of the receive window that packets use which arrived before a missing packet.
     early_cost: u64,
     /// Streams of the packets that were not accepted and that the sender will send again, by
     /// sequence number.
     resent: BTreeMap<u64, u32>,
-    /// Number of bytes of the receive window that were reported to the sender as free again.
+    /// Total number of received bytes that were confirmed to the sender, which may then send as many more.
     confirmed: u64,
     /// Bytes that were read from the socket beyond the current packet.
     read_ahead: VecDeque<u8>,
@@ -101,7 +101,8 @@ struct State {
 }
 
 impl Sink {
-    /// Creates a sink with CRC32C on channel 0 and this window.
+    /// Creates the settings of a sink: CRC32C checksums, channel 0, and `window`, the number of
+    /// bytes that a sender may send before they are confirmed.
     #[must_use]
     pub fn new(window: u64) -> Self {
         Self {
@@ -157,7 +158,7 @@ impl Sink {
         Ok(state.counts)
     }
 
-    /// Receives packets until the sender leaves or an error occurs.
+    /// Receives packets until the sender closes the connection or an error occurs.
     fn receive_all<S: Peer>(
         &self,
         socket: &mut S,
@@ -273,8 +274,8 @@ impl Sink {
     /// Returns whether the sink must confirm received data now, although more bytes may be
     /// readable.
     fn is_due(&self, state: &mut State) -> bool {
-        // Count a packet only at the end of an ADU: within an ADU the sender waits only for room in
-        // the window.
+        // Count only the packet that ends an application data unit (ADU). After other packets the
+        // sender waits for a confirmation only when its window is full.
         state.delayed += u64::from(state.next.2 == 0);
         let unconfirmed = state.freed - state.confirmed;
         let most = self.window / 4;
@@ -369,8 +370,8 @@ impl Sink {
         let mut sum = Sum::new(self.checksum);
         let mut done = 0;
         while done < bytes {
-            // Read up to one header beyond the data, which saves a system call if the next header
-            // is available.
+            // Ask for the data and the header that follows it, to save the system call that would
+            // read the header.
             let end = (bytes + Header::BYTES).min(done + STEP);
             let piece = &mut buffer.data[done..end];
             let Some(read) = self.read(socket, state, piece)? else {
@@ -448,7 +449,7 @@ impl State {
             }
         }
         if header.cut {
-            // A cut stream of which no data arrived still takes its number.
+            // Move on to the number of a stream that was cut short before any of its data arrived.
             if header.stream > self.next.0 {
                 self.next = (header.stream, 0, 0);
             }

@@ -32,8 +32,8 @@ impl DiscardedStreams {
         before.is_some_and(|before| before >= STREAMS || self.bits >> before & 1 == 1)
     }
 
-    /// Returns the set as 64 bits: the newest stream in the lower half, then the bits of the
-    /// streams in the upper half.
+    /// Returns this set as a 64-bit word: the number of the newest stream in the lower 32 bits, one
+    /// bit per stream in the upper 32 bits.
     pub(crate) fn word(self) -> u64 {
         u64::from(self.newest) | u64::from(self.bits) << STREAMS
     }

@@ -50,7 +50,8 @@ impl Address {
         }
     }
 
-    /// Return whether processes of other machines can connect to this address.
+    /// Return whether data to this address may leave the machine: false for Unix sockets and loopback
+    /// addresses.
     #[must_use]
     pub fn leaves_the_machine(&self) -> bool {
         match self {

@@ -50,7 +50,7 @@ impl fmt::Display for Peer {
 pub struct Transport {
     socket: Socket,
     tls: Option<Tls>,
-    /// Decrypted bytes after the first line, which were not read from the connection yet.
+    /// Decrypted bytes that came together with the first line. The next reads return them first.
     unread: Vec<u8>,
     peer: Peer,
 }

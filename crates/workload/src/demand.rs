@@ -117,8 +117,8 @@ impl Traffic {
         self.layout
     }
 
-    /// Return the number of initial demands of a processing element (PE): all outstanding ones in a closed loop, else
-    /// one.
+    /// Return the number of demands with which a processing element (PE) starts: in a closed loop its number of
+    /// outstanding demands, otherwise one.
     pub fn initial(&self) -> u32 {
         self.arrivals.initial()
     }

@@ -39,7 +39,9 @@ FAR = 2.0
 or ``worse``.
 """
 THROUGHPUT = "GB/s"
-"""Unit of the load for which the highest accepted load is a criterion of the comparison as well."""
+"""Unit of loads that are throughputs. For such a load, variants are also compared by the highest
+accepted load.
+"""
 WARNINGS = 6
 """Maximum number of collapsed points that the warnings of an answer list."""
 SENTENCES = 3
@@ -118,7 +120,7 @@ class Answer:
 
     @property
     def has_reasons(self) -> bool:
-        """Whether the bottleneck of any series is known."""
+        """Whether the reason of saturation (the bottleneck) is known for at least one series."""
         return any(s.reason for s in self.series)
 
     @property
@@ -166,7 +168,7 @@ class Answer:
 
 
 _last: list[tuple[RunResult, Answer]] = []
-"""Cache of the last run and its answer, as every plot of a report needs the answer."""
+"""The last run and its answer, cached because every plot of a report needs the answer."""
 
 
 def answer(run: RunResult) -> Answer:
@@ -208,8 +210,8 @@ def _answer(run: RunResult) -> Answer:
 
 
 _PLAIN = {"about the same": 3, "unknown": 2, "mixed": 1, "better": 1, "worse": 1}
-"""Sort keys of badges; variants with these badges are listed after the others, in
-ascending order.
+"""Sort keys of badges (verdicts on a variant). Variants with these badges are listed after the
+others, a lower key first.
 """
 
 
@@ -440,7 +442,9 @@ def _ratio_of_each_job(ratios: dict[str, Ratio]) -> list[Ratio | None]:
 
 
 def _felt_by_job(ratios: dict[str, Ratio]) -> dict[str, Ratio]:
-    """Return for each job the first ratio of a measure that describes its performance."""
+    """Return, for each job, the first ratio in `ratios` whose measure describes how fast the job
+    runs.
+    """
     found: dict[str, Ratio] = {}
     for name, each in ratios.items():
         job, _, quantity = name.rpartition(".")

@@ -31,7 +31,9 @@ PASSES = 3
 case.
 """
 BLOCKS = (1, 2, 3, 4, 8, 16, 32, 128)
-"""Numbers of rows in the cyclic blocks that are measured: 4 to 512 bytes of a column."""
+"""Sizes of the blocks of the measured block-cyclic distributions, in rows of 4 bytes in each
+column: runs of 4 to 512 bytes.
+"""
 DTYPE = "f4"
 THREADS_RANKS = 4
 """Number of ranks in the plans that threads execute."""
@@ -60,8 +62,8 @@ class Case:
 
 
 def cases(ranks: int) -> Iterator[Case]:
-    """Yield the exchanges to measure: between cyclic blocks of rows and panels of whole columns,
-    and from panels to the same panels.
+    """Yield the redistributions of a matrix to measure. They convert between cyclic blocks of rows
+    and blocks of whole columns (panels), or copy panels to the same panels.
     """
     item = np.dtype(DTYPE).itemsize
     for side in SIDES:
@@ -78,7 +80,7 @@ class Memory:
     """Memory that the arrays of all measured cases reuse, so its pages are mapped only once."""
 
     def __init__(self) -> None:
-        """Start without memory; `arrays` allocates it when it is needed."""
+        """Create an object without memory for arrays; the method `arrays` allocates it."""
         self.parts: list[NDArray[Any]] = [np.zeros(0, DTYPE)]
 
     def arrays(self, layout: Layout, rank: int) -> list[NDArray[Any]]:

@@ -43,7 +43,9 @@ class Drawn:
 
 
 def latency(view: View, measures: Sequence[str] | None = None, name: str = "latency") -> Chart:
-    """Return a chart of the requested measures (or `measures`) over the x axis, a panel each."""
+    """Return a chart with a panel for each of `measures`, drawn over the x axis. None means the
+    measures that the user requested.
+    """
     return chart(name, view, scene.latency(view, measures), marks(view))
 
 
@@ -332,7 +334,7 @@ def _rows(view: View, series: Series, plot: Curves) -> list[tuple[list[Any], int
 
 
 def _y_axis(plot: Curves, drawn: list[float]) -> Spec:
-    """Return the Vega-Lite encoding of the y axis of a panel of curves."""
+    """Return the Vega-Lite description of the y axis of a panel of curves: its title and scale."""
     log, zero = scene.is_log(plot, drawn), scene.from_zero(plot, drawn)
     return axis("y", plot.y_title, "y", log=log, zero=zero)
 

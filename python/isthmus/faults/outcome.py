@@ -74,7 +74,7 @@ class Summary:
     highest load.
     """
     worst: str
-    """The failed parts in the case with the least throughput."""
+    """Text that names the failed parts of the case with the lowest throughput."""
     latency_added_us: Value
     latency_added_us_worst: Value
     collapsed: int
@@ -97,7 +97,7 @@ def outcomes(study: Study, run: RunResult) -> list[CaseOutcome]:
 
 
 def _points(run: RunResult) -> dict[str, list[PointResult]]:
-    """Return the points of each case, by ascending load."""
+    """Return the measured points of each case (set of failures) by its label, sorted by load."""
     axis = next(i for i, each in enumerate(run.axes) if each.key == AXIS)
     found: dict[str, list[PointResult]] = {}
     for point in run.points:
@@ -138,8 +138,8 @@ def _outcome(
 
 
 def _bound(points: list[PointResult], known: bool, base: CaseOutcome | None) -> str | None:
-    """Return the kind of bound of the remaining throughput; `known` means that the throughput of
-    this case is exact.
+    """Return ``at least`` or ``at most`` if the throughput relative to `base` is only a bound; None
+    if it is exact. `known` tells whether the throughput of this case itself is exact.
     """
     if base is None or not points:
         return None
@@ -156,7 +156,9 @@ def _throughput(points: list[PointResult], confidence: float) -> Value:
 
 
 def _latency(points: list[PointResult], confidence: float) -> Value:
-    """Return the latency at the lowest load; no value unless the fabric carries that or more."""
+    """Return the latency at the lowest load of `points`. The value is None if the fabric may not
+    carry that load.
+    """
     if not points:
         return Value(None)
     first, most = points[0], _throughput(points, confidence).value or 0.0

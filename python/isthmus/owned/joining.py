@@ -25,10 +25,11 @@ class JoinTimeout:
         self._before: Holder | None = None
 
     def wait(self, busy: BusyError) -> None:
-        """Wait for one tick, unless the time limit is reached.
+        """Sleep for a short interval before the next attempt to join the folder.
 
         Raises:
-            BusyError: the wait has taken too long, or the holder does the whole run.
+            BusyError: the time limit is reached, or the process that holds the folder does the
+                whole run.
 
         """
         holder, waited_s = busy.holder, time.monotonic() - self._started
@@ -40,7 +41,7 @@ class JoinTimeout:
                 f"{holder} {holder.work}, so that nothing is left for parts; wait until it has "
                 "ended, or end it (what is finished is kept) and then start parts",
             )
-        # Do not time out while another process collects results, as that always ends.
+        # Wait without a timeout while another process collects results: collecting always ends.
         if waited_s > JOIN_S and not (holder and holder.work == COLLECTS):
             raise busy
         if waited_s > JOIN_SAID_S and not self._said:

@@ -39,7 +39,7 @@ class Checks:
 
     @cached_property
     def names(self) -> dict[str, Any]:
-        """The names that ``checks.py`` defines, with their values."""
+        """The global names of the file ``checks.py`` after its execution, with their values."""
         found: dict[str, Any] = {}
         with self._errors():
             exec(compile(self.text, str(self.path), "exec"), found)

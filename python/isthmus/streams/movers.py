@@ -26,7 +26,7 @@ class Threads:
         self._threads = threads
 
     def own(self, links: int) -> list[int]:
-        """Return the numbers of this process's links, which are all links."""
+        """Return the numbers of the links that this process serves: all, 0 to `links` - 1."""
         return list(range(links))
 
     def owners(self, links: int) -> list[list[int]]:
@@ -54,11 +54,13 @@ class Threads:
         plan.redistribute(held, out=[parts], threads=self._threads)
 
     def spread(self, plan: Plan, parts: list[Any], held: Any) -> None:
-        """Copy a received piece of the array from the buffers `parts` to the user's arrays."""
+        """Copy a received piece of the array from the link buffers `parts` to the user's arrays
+        `held`, as `plan` says.
+        """
         plan.redistribute([parts], out=held, threads=self._threads)
 
     def agree(self, problem: BaseException | None) -> None:
-        """Raise the error, if there is one; there are no other ranks to agree with."""
+        """Raise `problem` if it is not None. Threads have no other ranks that must raise it too."""
         if problem is not None:
             raise problem
 
@@ -99,7 +101,7 @@ class MpiMovers:
         self._ranks.exchange(plan, parts, held)
 
     def agree(self, problem: BaseException | None) -> None:
-        """Raise an error of any rank on all ranks."""
+        """Raise an error on all ranks if any rank passes a `problem` that is not None."""
         try:
             self._ranks.agree(0, "" if problem is None else str(problem))
         except IsthmusError as error:
@@ -116,7 +118,7 @@ class CancelOnError:
     """Context manager for the transfer of an array: an error in the block cancels the stream."""
 
     def __init__(self, stream: Stream, thread: ThreadPoolExecutor) -> None:
-        """Set the stream, and the thread that sends or receives its pieces."""
+        """Store the stream to cancel on an error, and the thread that moves its data."""
         self._stream = stream
         self._thread = thread
 

@@ -29,9 +29,9 @@ class StreamStatus(msgspec.Struct, frozen=True):
     application's processes when receiving.
     """
     done: int
-    """Number of ADUs that are done, as the destination guarantees."""
+    """Number of application data units (ADUs) that are done, as the destination guarantees."""
     incomplete: int
-    """Number of done ADUs with missing bytes."""
+    """Number of ADUs that are done although some of their bytes are missing."""
     bytes: int
     """Number of bytes that the stream has moved."""
     retransmissions: int
@@ -56,7 +56,7 @@ class ConnectionStatus(msgspec.Struct, frozen=True):
     open: bool
     """Whether the connection is open."""
     streams: int
-    """Number of streams that have not ended."""
+    """Number of streams of the connection that have not ended."""
     transmit_bytes: int
     """Data to send in network memory, in bytes."""
     receive_bytes: int
@@ -64,7 +64,7 @@ class ConnectionStatus(msgspec.Struct, frozen=True):
     moved_bytes: tuple[int, int]
     """Bytes that streams of the connection moved to the peer, and from the peer."""
     gone: str | None = None
-    """Reason why the connection is gone."""
+    """Reason why the connection was lost; None while it works."""
     congestion: str | None = None
     """Algorithm of congestion control of the connection's socket."""
 
@@ -75,7 +75,7 @@ class Event:
     def __init__(self, event: dict[str, Any]) -> None:
         """Create the event from the daemon's JSON."""
         self.what = str(event["what"])
-        """``opened``, ``closed``, ``lost``, ``moved``, ``done``, ``ended``, ``stalled``, ..."""
+        """Kind of the event, for example ``opened``, ``closed``, ``lost``, ``done`` or ``ended``."""
         self.told = {k: v for k, v in event.items() if k != "what"}  # codespell:ignore told
         """All details of the event."""
 

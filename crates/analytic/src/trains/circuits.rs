@@ -98,8 +98,8 @@ impl Queues<'_> {
         waits
     }
 
-    /// Return the demand of each class for `channels` channels of a link. `behind` is the time for which a packet waits
-    /// at later links while it holds a channel of this link.
+    /// Return the load that each class of packets puts on the `channels` virtual channels of a link. `behind` is the
+    /// mean time for which a packet waits at later links while it holds a channel of this link.
     fn demand(
         &self,
         circuits: &Circuits,
@@ -126,8 +126,8 @@ impl Queues<'_> {
         .collect()
     }
 
-    /// Return for each link the mean wait of a packet at all later links, computed from the previous iteration's
-    /// results for the next links.
+    /// Return, for each link, the mean time that a packet which holds the link waits at all later links of its
+    /// path. It is computed from the results of the previous iteration, `before`.
     fn waits_behind(
         &self,
         held: &BTreeMap<u32, Input<'_>>,

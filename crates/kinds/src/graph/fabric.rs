@@ -25,7 +25,7 @@ fn link_choices(links: u32) -> u32 {
 }
 
 impl Kind for Graph {
-    /// Network of switches that is ready to be simulated.
+    /// Type of a network of switches that has been built and can be simulated.
     type Built = Built;
     /// Properties of the network of switches that results contain.
     type Summary = GraphSummary;
@@ -111,7 +111,7 @@ fn network_flaw(spec: &GraphSpec, error: &NetworkError) -> Flaw {
 }
 
 impl<W: Routes + Debug + Send + Sync + 'static> Switches for Machine<W> {
-    /// Type of the routes that packets may take.
+    /// Type of the object that computes the routes of packets through the network.
     type Routes = W;
 
     /// Return the network of switches with its routes.
@@ -119,7 +119,8 @@ impl<W: Routes + Debug + Send + Sync + 'static> Switches for Machine<W> {
         self.routed()
     }
 
-    /// Return the kind of the links between two switches, and the rank of the kind on the path of a packet.
+    /// Return the kind of the links between two switches, such as `global_link`, and its rank, by which reports order
+    /// the kinds of links.
     fn between(&self, from: u32, to: u32) -> (&'static str, u8) {
         match (self.group(from), self.group(to)) {
             (None, None) => ("switch_link", 1),
@@ -169,7 +170,8 @@ impl<W: Routes + Debug + Send + Sync + 'static> Switches for Machine<W> {
         }
     }
 
-    /// Return the number of channel classes that packets use on a link; links between groups use one class less.
+    /// Return the number of virtual channel classes that packets use on the link between two switches. A link
+    /// between groups needs one class less than the other links.
     fn classes(&self, from: u32, to: u32) -> u32 {
         let classes = self.routes().classes();
         match self.between(from, to) {

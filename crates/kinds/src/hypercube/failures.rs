@@ -84,7 +84,7 @@ pub(super) fn of_cube(spec: &HypercubeSpec, asked: &Asked) -> Option<Failures> {
     })
 }
 
-/// Return the faults that a scenario lists, with `parts` as further failed parts.
+/// Return the faults `given` in a scenario, with `parts` added as failed parts.
 fn with_failed(given: &FaultSpec, parts: &[Part]) -> FaultSpec {
     let mut faults = given.clone();
     for part in parts {

@@ -55,7 +55,7 @@ pub struct Site {
     pub single: usize,
     /// Number of pairs of single failures.
     pub pairs: u64,
-    /// Faults that the scenario of the fabric itself contains, in words.
+    /// Faults that the fabric has in its own scenario, before the failures of the study, in words.
     pub harmed: Vec<String>,
 }
 
@@ -64,7 +64,7 @@ pub struct Site {
 pub struct Case {
     /// Value of the sweep axis `fault` that selects this case.
     pub label: String,
-    /// Index of the fabric in `sites`.
+    /// Index of the fabric in the study's list of fabrics, `sites`.
     pub site: usize,
     /// Kind of failure: `none`, `one link`, `one node` or `two parts`.
     pub kind: &'static str,
@@ -97,13 +97,13 @@ impl From<ScenarioError> for StudyError {
 }
 
 impl StudyError {
-    /// Return an error that names the file of the scenario.
+    /// Create an error whose message is the file name of the scenario and the problem.
     fn of(scenario: &Scenario, problem: impl fmt::Display) -> Self {
         Self(format!("{}: {problem}", scenario.file()))
     }
 }
 
-/// A fabric that a scenario describes, before it has a unique label.
+/// A fabric found in a scenario. Its name may be the same as that of another fabric of the study.
 struct Found {
     variant: Variant,
     spec: SciSpec,
@@ -213,7 +213,8 @@ fn check(scenario: &Scenario) -> Result<(), StudyError> {
     Ok(())
 }
 
-/// Return the fabric of one variant of a scenario.
+/// Return the fabric that one variant (machine of the sweep) of a scenario describes. `title` distinguishes fabrics
+/// with the same name.
 fn fabric(scenario: &Scenario, variant: Variant, title: &str) -> Result<Found, StudyError> {
     if let Some(field) = variant.given(NODE_FIELDS) {
         let at = match variant.label.as_str() {
@@ -292,8 +293,8 @@ fn case(label: &str, site: usize, spec: &SciSpec, state: &State) -> Case {
     }
 }
 
-/// Return the settings of further scenarios, such as loads, rules and seeds, that differ from the first scenario and
-/// are ignored, in words. `seeded` means that the caller has set the seed.
+/// Return, in words, the settings that the study ignores: those of the second and further scenarios, such as loads and
+/// rules, that differ from the first. A different seed does not count if the caller has set one (`seeded`).
 fn left_out(scenarios: &[Scenario], seeded: bool) -> String {
     let Some((first, others)) = scenarios.split_first() else {
         return String::new();

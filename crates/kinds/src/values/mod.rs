@@ -1,10 +1,10 @@
 //! Types of values in the scenario tables of machines and workloads.
 
-// Fields that hold the nodes of a job.
+// Type of scenario fields whose value is a set of nodes on which a job runs.
 mod job_nodes;
-// Fields that hold a load as a bandwidth, rate, gap or share.
+// Types of scenario fields whose value is an offered load: a bandwidth, a rate, a gap in time or a share.
 mod loads;
-// Fields that hold a list of messages.
+// Type of scenario fields whose value is a list of messages.
 mod messages;
 // Numbers of nodes per dimension, rings, and levels of trees.
 mod sizes;

@@ -37,14 +37,14 @@ struct Message {
     unsent: u64,
     /// Data of the transfer units that have not started, in bytes.
     unsent_bytes: u64,
-    /// Number of transfer units that have not ended, including those that have not started.
+    /// Number of transfer units of the message that have not ended, including those that have not started.
     open: u64,
 }
 
 /// Sender and receiver of a worm (a message of the wormhole network).
 #[derive(Debug, Clone, Copy)]
 enum Leg {
-    /// The worm travels from a PE to a PE.
+    /// The worm travels from one processing element (PE) to another.
     Between { from: u32, to: u32 },
     /// The worm travels to or from an I/O node.
     Io(Step),
@@ -55,7 +55,7 @@ enum Leg {
 enum Stage {
     /// The transfer unit waits for the time at which its message is handed to the network.
     Hand,
-    /// The transfer unit waits for the time at which its worm is sent.
+    /// The transfer unit waits for the time at which its next worm (network message) is sent.
     Send,
     /// The transfer unit waits for the arrival of the tail of its worm.
     Arrive,
@@ -176,8 +176,8 @@ impl Replication for JobsSimulation {
         (self.state.messages.len() + self.state.units.len()) as u64
     }
 
-    /// Run the engine up to cycle `until` or until the observer has finished. Return whether any message is
-    /// under way.
+    /// Run the engine up to cycle `until`, or until the observer ends the run. Return whether any message has
+    /// not arrived yet.
     fn run_until<O: Observer>(&mut self, observer: &mut O, until: Cycles) -> bool {
         let state = &mut self.state;
         self.engine
@@ -213,7 +213,7 @@ impl Replication for JobsSimulation {
 }
 
 impl State {
-    /// Start the messages that the jobs have generated since the last call.
+    /// Begin to send the messages that the jobs have generated since the last call.
     fn begin(&mut self, engine: &mut Engine<TransferUnitId>) {
         let mut starting = std::mem::take(&mut self.starting);
         self.jobs.pass_on(|&demand| starting.push(demand));
@@ -245,7 +245,7 @@ impl State {
         self.starting = starting;
     }
 
-    /// Return sender and receiver of the first worm of a transfer unit of a job's message.
+    /// Return the sender and the receiver of the first worm that carries a transfer unit of the message `demand`.
     fn first_leg(&self, demand: &Demand) -> Leg {
         let (from, to) = (demand.from, demand.to);
         if to < self.machine.cube().node_count() {
@@ -298,7 +298,7 @@ impl State {
         self.wait(engine, at, next);
     }
 
-    /// Schedule the next event of a transfer unit for `time`.
+    /// Let a transfer unit wait for its next event, which occurs at `time`.
     fn wait(&mut self, engine: &mut Engine<TransferUnitId>, time: Cycles, unit: TransferUnit) {
         let number = self.units.insert(unit);
         engine.schedule(time, number.number());
@@ -457,8 +457,8 @@ impl<O: Observer> Driver<'_, O> {
         state.follow(engine, unit, step, engine.now());
     }
 
-    /// Handle a request or a write at `node`, the I/O node that has or stores the data. The request arrived
-    /// through the I/O node `asked`.
+    /// Handle a read or write request at `node`, the I/O node whose disk holds the data. The PE sent the request
+    /// to the I/O node `asked`, which may be another one.
     fn at_holder(
         &mut self,
         engine: &mut Engine<TransferUnitId>,
@@ -552,8 +552,8 @@ impl<O: Observer> Driver<'_, O> {
 }
 
 impl State {
-    /// Return the I/O node that has or stores the data of a transfer unit. If it has failed, its substitute
-    /// serves with its own device.
+    /// Return the I/O node whose device holds the data of a transfer unit, or its substitute if that I/O node
+    /// has failed.
     fn holder(&self, unit: &TransferUnit) -> u32 {
         let server = self.demand(unit).to - self.machine.cube().node_count();
         self.machine.attends(server)

@@ -1,4 +1,4 @@
-//! I/O demands under way and their messages.
+//! I/O demands (such as reads of a file) that are not complete, and their messages.
 
 use crate::hypercube::build::Machine;
 use crate::hypercube::observe::Operation;
@@ -20,7 +20,7 @@ pub(crate) struct Open {
     pub generated: Cycles,
     /// Number of the demand's chains of messages that have not ended.
     pub parts: u32,
-    /// Network time of the demand's slowest chain of messages so far, in cycles.
+    /// Time that messages spent in the network, in cycles, in the slowest chain of messages of the demand so far.
     pub network: Cycles,
     /// Time of the latest arrival of data or of a stored block of the demand so far.
     pub last: Cycles,
@@ -33,13 +33,13 @@ pub(crate) enum Step {
     Ask { pe: u32 },
     /// Request or write from the PE of a failed I/O node to a nearby working I/O node.
     Redirect { failed: u32, to: u32 },
-    /// Request or data from one I/O node to another.
+    /// Request or data to write, from one I/O node to another.
     Forward { from: u32, to: u32 },
     /// Data from I/O node `from` to the PE, through the I/O node `asked`.
     Reply { from: u32, asked: u32, pe: u32 },
     /// Data of a broadcast to the I/O node `to` and its descendants in the tree from `root`.
     Spread { root: u32, from: u32, to: u32 },
-    /// Data of a broadcast from an I/O node to one of its PEs.
+    /// Data of a broadcast, from the I/O node `from` to one of the PEs that it serves.
     Copy { from: u32, pe: u32 },
 }
 

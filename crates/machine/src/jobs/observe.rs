@@ -19,7 +19,8 @@ pub struct Packet {
     /// Time from the packet's start on the link of its source to the arrival of its tail at the destination, in
     /// ticks.
     pub latency: Cycles,
-    /// Whether the packet is a server's answer that its device has stored a write. Other packets carry data.
+    /// Whether the packet is the answer of an I/O server that its device has stored the written data. Other
+    /// packets carry data.
     pub answer: bool,
 }
 
@@ -62,7 +63,7 @@ pub trait Observer {
     /// or the server's answer if the server has a device. A read is complete when all data has arrived.
     fn completed(&mut self, completed: &Completed);
 
-    /// Handle the end of a phase at all processes of a job. Does nothing by default.
+    /// Handle the end of a phase of a job: all its processes have finished the phase. The default does nothing.
     fn phase(&mut self, _phase: &Phase) {}
 
     /// Return whether the observer has seen enough, so that the run may end.

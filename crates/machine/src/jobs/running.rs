@@ -19,9 +19,8 @@ struct Reported {
     job: u32,
 }
 
-/// Entry of a queue of processes, each with a time at or before its next message. The earliest entry is the
-/// greatest, for a max-heap. The order at equal times has no effect, because no message completes between
-/// these reports.
+/// A process in a queue ordered by time. `time` is at or before the time of the next message of the process.
+/// The entry with the earliest time compares as the greatest, so that a max-heap returns it first.
 #[derive(Debug, Clone, Copy)]
 struct QueuedProcess {
     time: Cycles,
@@ -43,7 +42,7 @@ impl PartialOrd for QueuedProcess {
 }
 
 impl PartialEq for QueuedProcess {
-    /// Return whether both entries have the same time.
+    /// Return whether both queue entries have the same time; the process does not count.
     fn eq(&self, other: &Self) -> bool {
         self.time == other.time
     }
@@ -69,7 +68,7 @@ pub struct Open {
 #[derive(Debug)]
 pub(crate) struct Jobs {
     source: JobsSource,
-    /// Whether any process of any job may have several messages under way.
+    /// Whether any process of any job may have several messages in flight at once.
     several: bool,
     /// Number of messages of each process that were reported to the observer.
     reported: Vec<Reported>,
@@ -139,7 +138,7 @@ impl Jobs {
         self.source.handed(time, demand, &mut self.demands);
     }
 
-    /// Handle the complete arrival of a message's data. Only the arrival of a write has an effect.
+    /// Handle the arrival of all data of a message at its destination, at `time`. Has an effect only for a write.
     #[inline]
     pub fn arrived(&mut self, time: Cycles, demand: &Demand) {
         if demand.operation == Operation::Write {
@@ -147,7 +146,7 @@ impl Jobs {
         }
     }
 
-    /// Handle the completion of a message at its process.
+    /// Handle the completion of a message at `time`: the process that requested it may generate its next ones.
     #[inline]
     pub fn completed(&mut self, time: Cycles, demand: &Demand) {
         self.source.completed(time, demand, &mut self.demands);
@@ -205,8 +204,8 @@ impl Jobs {
         self.report(process, asked, observer);
     }
 
-    /// Report to the observer that a process has generated `asked` messages so far; skip those already
-    /// reported. Return false if the observer finished before the last of them.
+    /// Report the messages of a process to the observer, up to `asked`, the number generated so far, without
+    /// those already reported. Return false if the observer ends the run before the last one.
     #[inline]
     fn report<O: Observer>(&mut self, process: u32, asked: u64, observer: &mut O) -> bool {
         let Reported { messages, job } = &mut self.reported[process as usize];
@@ -314,7 +313,7 @@ mod tests {
             let mut asked =
                 |of: std::ops::Range<u32>| of.map(|p| all.asked_by(p, now)).sum::<u64>();
             assert_eq!(seen.0, [asked(0..4), asked(4..8)], "at {now}");
-            // Expect that each of the four processes of the job sends three messages at 0, 2, 4 us and so on.
+            // Expect that each of the four processes of the second job has sent three messages at 0, 2, 4 us and so on.
             assert_eq!(seen.0[1], 12 * (now / 2_000 + 1));
         }
         assert!(seen.0[0] > 20, "some 40 in 10 us: {}", seen.0[0]);

@@ -28,7 +28,7 @@ pub enum Switching {
     },
 }
 
-/// Measure of the age of a packet, for switches that serve the oldest packet first.
+/// Definition of the age of a packet, for switches that serve the oldest packet first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Age {
     /// The age counts from the event [`Readings::age_from`], up to a limit. Packets beyond the limit have
@@ -75,7 +75,7 @@ pub struct Nic {
     pub dma_block: Time,
     /// Time by which each packet that the node receives delays the sending DMA engine, if it is busy.
     pub receive_delay: Time,
-    /// Time from the handover of a message to its first packet.
+    /// Time that software needs to send: from the handover of a message to the start of its first packet.
     pub software_latency: Time,
     /// Time from the arrival of the request packet of a read to the server's first packet.
     pub read_turnaround: Time,
@@ -83,8 +83,8 @@ pub struct Nic {
     pub dma_slice: u32,
 }
 
-/// Penalty of packets that have waited long: extra time on their last link (a reading of section 4.3 of the
-/// QsNET paper).
+/// Penalty of late packets: a packet older than `after` needs the additional time `cost` on its last link. This
+/// interprets section 4.3 of the QsNET paper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LatePackets {
     /// Age beyond which a packet is late.
@@ -106,7 +106,7 @@ pub struct NetworkSpec {
     pub switching: Switching,
     /// Measure of the age of a packet, for switches that serve the oldest packet first.
     pub age: Age,
-    /// Modelling choices where the sources of this model can be read in more than one way.
+    /// Modelling choices where the papers that describe the modelled networks can be read in more than one way.
     pub readings: Readings,
     /// Properties of the network interfaces.
     pub nic: Nic,

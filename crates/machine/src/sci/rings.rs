@@ -82,7 +82,8 @@ impl<T: Copy> Rings<T> {
         either!(&self.engine, engine => engine.under_way())
     }
 
-    /// Return the collapse of the fabric, if the latest check has found one.
+    /// Return a description of the stall if the latest check found that the fabric has stopped working; otherwise
+    /// `None`.
     pub fn stall(&self) -> Option<&Stall> {
         self.stall.as_ref()
     }

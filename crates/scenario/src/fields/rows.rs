@@ -23,7 +23,7 @@ pub trait Selector: Sized {
     const WORDS: &'static [&'static str];
     /// Add the descriptions of the fields that apply only to some words of the field `selector`.
     fn rows(path: &str, selector: &str, rows: &mut Rows);
-    /// Return the variant that the field `selector` names, with the values of its fields.
+    /// Read the variant that the value of the field `selector` names, with its fields in the table `path`.
     fn read(settings: &Settings, path: &str, selector: &str) -> Self;
 }
 
@@ -144,7 +144,7 @@ mod tests {
     use crate::fields::field::Default;
     use isthmus_units::Time;
 
-    /// Example table with a choice and an optional subtable.
+    /// Example of a scenario table, for the tests: with a choice of variants and an optional subtable.
     #[derive(Describe)]
     struct Table {
         /// How it goes.
@@ -179,7 +179,7 @@ mod tests {
         below: Deep,
     }
 
-    /// Example subtable of the fields of a variant.
+    /// Example of a scenario table that only one variant of an enum has, for the tests.
     #[derive(Describe)]
     struct Deep {
         /// How deep.
@@ -194,6 +194,7 @@ mod tests {
         share: f64,
     }
 
+    /// Checks the order of the fields of a table and of its subtables, and that each field occurs once.
     #[test]
     fn fields_are_grouped_by_table_and_listed_once() {
         let rows = Rows::of::<Table>("t");

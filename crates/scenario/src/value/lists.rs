@@ -126,7 +126,7 @@ impl ValueType for Measures {
         TypeInfo::new("a list of measures", self.example, range, json)
     }
 
-    /// Parse a list of distinct names of measures.
+    /// Parse a list of names of measures without repetition.
     fn read(&self, node: &Node) -> Result<Vec<String>, Problem> {
         let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
         let part = |part: &str| !part.is_empty() && part.chars().all(good);
@@ -150,8 +150,8 @@ impl ValueType for Measures {
     }
 }
 
-/// Type of fields whose value is a list of distinct names of named tables. An axis over such a field may be
-/// the word `alone` or `pairs`, which stands for several lists.
+/// Type of scenario fields whose value is a list of names of jobs, without repetition. A sweep over such a field
+/// may be the word `alone`, for each job alone, or `pairs`, for each pair of jobs too; both end with all jobs.
 pub struct NameSet;
 
 impl ValueType for NameSet {

@@ -71,9 +71,9 @@ pub(crate) enum Transport {
     Plain(Box<Plain>),
     /// A file that a thread writes.
     File(Box<FileTransport>),
-    /// A screen of a frame buffer.
+    /// A screen of the frame buffer, on which the connection draws the data that it receives.
     Screen(Drawing),
-    /// Waiting for a UDP socket that the application provides under this name.
+    /// The connection has no socket yet. It waits until the application provides a UDP socket with this name.
     AwaitingDatagrams(String),
     /// A UDP socket that carries packets as datagrams.
     Datagrams(Box<Datagrams>),
@@ -99,7 +99,8 @@ impl Transport {
         }
     }
 
-    /// Returns whether no data can move before a poll finds the socket ready or an order comes.
+    /// Returns whether the connection can move no data until the socket is ready or the stream manager
+    /// gives a new order.
     pub fn is_blocked(&self, now: Instant) -> bool {
         match self {
             Self::AwaitingSocket(..) | Self::AwaitingDatagrams(_) | Self::Connecting(..) => true,

@@ -5,7 +5,8 @@ use crate::{Adjacency, distance};
 
 /// Index of the server of a PE to which no server is assigned yet.
 const UNASSIGNED: u32 = u32::MAX;
-/// Maximum number of passes in which PEs move to servers with fewer PEs.
+/// Maximum number of passes over the PEs that balance the servers: each PE may move to another server that is
+/// equally near and has fewer PEs.
 const BALANCING_PASSES: usize = 4;
 
 /// Return the index in `io_nodes` (ascending) of each PE's server, by the rule of

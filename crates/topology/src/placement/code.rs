@@ -2,7 +2,8 @@
 
 use crate::Hypercube;
 
-/// Return the number of parity bits m of the largest Hamming code of length 2^m - 1 that fits.
+/// Return the number m of parity bits of the largest Hamming code whose length, 2^m - 1, is at most
+/// the `dimension` of the hypercube.
 fn parity_bits(dimension: u32) -> u32 {
     (dimension + 1).ilog2()
 }
@@ -13,7 +14,7 @@ pub(super) fn block_dimension(dimension: u32) -> u32 {
     (1 << parity_bits(dimension)) - 1
 }
 
-/// Return the column of the code's parity-check matrix for each address bit.
+/// Return, for each bit of a node address, its column of the parity-check matrix of the Hamming code.
 fn columns(dimension: u32) -> impl Iterator<Item = u32> {
     let block = block_dimension(dimension);
     (0..dimension).map(move |bit| bit % block + 1)

@@ -27,7 +27,7 @@ pub use dominating::{Budget, DominatingSet};
 /// An error in a requested placement.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PlacementError {
-    /// A Hamming placement was requested outside 2^m - 1 dimensions.
+    /// A Hamming placement was requested in a hypercube whose number of dimensions is not 2^m - 1.
     #[error(
         "a Hamming placement is perfect only in 2^m - 1 dimensions (1, 3, 7, 15), not in \
          {dimension}; `combined` handles the others"
@@ -245,9 +245,9 @@ impl Placement {
         self.server.len() as u32
     }
 
-    /// Return whether no smaller number of I/O nodes has every PE within one hop of an I/O node, according to `known`,
-    /// a dominating set of the same network. The result is false if some PE of this placement is further away, and
-    /// `None` if `known` does not decide it.
+    /// Return whether this placement has the smallest number of I/O nodes with which every PE is within one hop of an
+    /// I/O node. `known` is a dominating set of the same network, with a lower bound on the size of every such set.
+    /// False if some PE of this placement is further away; `None` if `known` does not decide it.
     pub fn is_smallest(&self, known: &DominatingSet) -> Option<bool> {
         let count = self.io_node_count();
         if !self.coverage.is_dominating() || (known.pes().len() as u32) < count {

@@ -117,7 +117,7 @@ pub enum RoutesError {
         /// Name of the fabric, such as "6 x 6 torus".
         fabric: String,
     },
-    /// The table of routes would not fit into memory.
+    /// The fabric has too many nodes for a table of routes.
     #[error(
         "{fabric}: this routing takes a table of all pairs of nodes, which is made for {limit} \
          nodes at most; routing by arithmetic, without a table, is there for rings and tori \

@@ -3,7 +3,8 @@
 use super::grid::{Grid, Kind};
 use super::{MAX_NODES, RingsError, Shape};
 
-/// The rings of a fabric as computed from its shape, with its name and sizes.
+/// The rings of a fabric, each as a list of node numbers, with the fabric's name and its number of nodes per
+/// dimension.
 pub(super) struct Layout {
     pub name: String,
     pub sizes: Option<Vec<u32>>,

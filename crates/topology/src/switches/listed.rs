@@ -160,7 +160,7 @@ impl ListError {
 /// A network that was read from a list of vertices and edges.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
-    /// The switches, in the order of the list.
+    /// The switches and the cables between them, in the order of the list.
     pub form: Form,
     /// The nodes, in the order of the list; `None` if all vertices are switches.
     pub nodes: Option<Nodes>,
@@ -197,7 +197,8 @@ pub fn listed(text: &str, leaves: Leaves, ignored: &str) -> Result<Listed, ListE
     })
 }
 
-/// Return the graph of a list without the ignored attributes, and the classified attributes.
+/// Parse the text of a graph file: GraphML or a list of edges. Return the graph without the attributes named in
+/// `ignored`, and its other attributes by their meaning.
 pub(super) fn read(text: &str, ignored: &str) -> Result<(Graph, Found), ListError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut graph = match text.trim_start().starts_with('<') {
@@ -309,7 +310,7 @@ pub(super) fn network(graph: &Graph, leaves: Leaves) -> Result<(Form, Option<Nod
 fn width(attributes: &Attributes) -> Result<u32, String> {
     let written = attributes.get("width").or_else(|| attributes.get("weight"));
     let Some(written) = written else { return Ok(1) };
-    // NetworkX also writes whole weights as 2.0.
+    // Accept whole numbers with decimals: the Python library NetworkX writes the weight 2 also as `2.0`.
     match written.trim().parse::<f64>() {
         Ok(width) if width.fract() == 0.0 && (1.0..=f64::from(WIDTH_MAX)).contains(&width) => {
             Ok(width as u32)
@@ -336,7 +337,8 @@ mod tests {
         assert_eq!((star.form.switch_count(), star.form.cables().len()), (1, 0));
     }
 
-    /// Checks that the role of a vertex in the file has priority over the rule for leaves.
+    /// Checks that the attribute `role` of a vertex decides whether it is a switch or a node. The rule that
+    /// vertices with one edge are nodes applies only to vertices without the attribute.
     #[test]
     fn roles_override_leaves() {
         let text = r#"<graphml><key id="r" for="node" attr.name="role"/><key id="w" for="edge"

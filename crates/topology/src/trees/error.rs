@@ -30,11 +30,11 @@ pub enum TreesError {
         /// The requested arity.
         arity: u32,
     },
-    /// A number of links is zero.
+    /// The switches of one level have no links of one kind.
     NoLinks {
         /// The level of the switches, from 1 (leaf switches).
         level: u32,
-        /// The kind of links whose number is zero.
+        /// Word for the kind of links that the switches lack, for the message of the error.
         what: &'static str,
     },
     /// The tree has only one node.
@@ -53,7 +53,7 @@ pub enum TreesError {
     },
     /// The tree has too many links.
     TooManyLinks {
-        /// Requested number of links; `u64::MAX` if it is larger.
+        /// Requested number of links of the tree; `u64::MAX` if it is larger.
         links: u64,
     },
     /// The taper does not divide the number of links down of a leaf switch.
@@ -74,7 +74,7 @@ pub enum TreesError {
     Nodes {
         /// Requested number of nodes.
         nodes: u32,
-        /// Numbers of ports down, level by level, as text.
+        /// Numbers of ports of a switch towards the nodes, level by level, as text.
         ports: String,
     },
     /// The parallel links to the top level cannot be divided evenly.

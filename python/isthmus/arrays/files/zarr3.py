@@ -42,7 +42,9 @@ class Zarr(ChunkedFormat):
         return Described(found.shape, found.dtype, "C", chunks=found.shards or found.chunks)
 
     def read_back(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
-        """Return the element type that a reader gets, from zarr's description of a type."""
+        """Return the numpy element type that a reader of a zarr array with elements of `dtype`
+        gets.
+        """
         import zarr
 
         store: dict[str, Any] = {}
@@ -96,7 +98,7 @@ class _Pieces(Pieces):
         self._array = _opened(path, "r")
 
     def get(self, where: tuple[slice, ...], into: NDArray[Any]) -> None:
-        """Read a selection of the array."""
+        """Read the part `where` of the array into `into`."""
         region = ", ".join(f"{along.start}:{along.stop}" for along in where)
         with library_errors(self._path, f"in [{region}], as rank {self._rank} reads it: "):
             into[...] = self._array[where]
@@ -109,7 +111,7 @@ class _Chunks(Chunks):
     """An array of zarr that is open for writing."""
 
     def __init__(self, place: Path) -> None:
-        """Open the created array for writing."""
+        """Open the existing zarr array in the folder `place` for writing."""
         self._place = place
         self._array = _opened(place, "r+")
 
@@ -120,7 +122,7 @@ class _Chunks(Chunks):
 
 
 def _opened(path: Path, mode: Any) -> Any:
-    """Open the zarr array in a folder."""
+    """Open the zarr array in the folder `path`; `mode` is that of ``zarr.open_array``."""
     import zarr
 
     if not path.is_dir():

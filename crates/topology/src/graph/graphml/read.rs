@@ -59,7 +59,7 @@ struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    /// Return a converter of byte offsets to line numbers, at the start of `text`.
+    /// Create a converter from byte offsets in `text` to line numbers. It starts at the first line.
     fn new(text: &'a str) -> Self {
         Self {
             text: text.as_bytes(),
@@ -356,7 +356,7 @@ fn attributes(start: &BytesStart) -> Result<HashMap<String, String>, GraphProble
     for attribute in start.attributes() {
         let attribute = attribute.map_err(|error| malformed(error.to_string()))?;
         if attribute.key.prefix().is_some() || attribute.key.as_ref() == "xmlns" {
-            // Skip namespace declarations and attributes of other XML vocabularies.
+            // Skip XML namespace declarations, and attributes that have a namespace prefix.
             continue;
         }
         let value = attribute
@@ -368,7 +368,8 @@ fn attributes(start: &BytesStart) -> Result<HashMap<String, String>, GraphProble
     Ok(attributes)
 }
 
-/// Remove an attribute that an element must have, and return its value.
+/// Remove a required XML attribute of an element from `attributes` and return its value, or an error if it is
+/// missing.
 fn take_attribute(
     attributes: &mut HashMap<String, String>,
     element: &'static str,

@@ -31,7 +31,7 @@ class Datatypes(Transport):
         self.packed = Collective(ranks)
 
     def transfer(self, share: Share) -> Transfer:
-        """Prepare the transfer of the messages of this rank (`share`)."""
+        """Return a transfer of the messages in `share`: those that this rank sends and receives."""
         return _DatatypeTransfer(self, share)
 
     def close(self) -> None:
@@ -64,7 +64,7 @@ class _DatatypeTransfer(Transfer):
         return None
 
     def forget(self) -> None:
-        """Free the datatypes that were built for the last arrays."""
+        """Free the MPI datatypes that were built for the last arrays."""
         self.close()
 
     def close(self) -> None:
@@ -75,7 +75,9 @@ class _DatatypeTransfer(Transfer):
         self.types = []
 
     def _alltoallw_arguments(self, parts: list[memory.Given], *, sent: bool) -> list[Any]:
-        """Return the ``Alltoallw`` arguments: counts, offsets and types by rank."""
+        """Return the arguments of ``Alltoallw`` for one direction: address, and counts, offsets
+        and datatypes by rank. `sent` chooses the messages to send, otherwise those to receive.
+        """
         size = self.ranks.comm.size
         counts, types = [0] * size, [MPI.BYTE] * size
         for number, (peer, _) in enumerate(self.share.sends if sent else self.share.receives):

@@ -41,7 +41,7 @@ class Window(Transport):
         self.turn = 0
 
     def transfer(self, share: Share) -> Transfer:
-        """Prepare the transfer of the messages of this rank (`share`)."""
+        """Return a transfer of the messages in `share`: those that this rank sends and receives."""
         return _WindowTransfer(self, share)
 
     def grow(self, half: int) -> None:
@@ -88,7 +88,9 @@ class _WindowTransfer(Transfer):
         return self._arrays(share.rank) if share.is_sender else []
 
     def _parts_of(self, rank: int) -> list[tuple[int, tuple[int, ...], int]]:
-        """Return offset, shape and bytes of each part of a rank in shared memory."""
+        """Return the offset in shared memory, the shape and the size in bytes of each rectangular
+        part of the source array that a rank has.
+        """
         laid, begin = [], 0
         for shape in self.share.plan.from_.extents(rank):
             size = int(np.prod(shape, dtype=np.int64)) * self.share.dtype.itemsize
@@ -97,7 +99,7 @@ class _WindowTransfer(Transfer):
         return laid
 
     def _arrays(self, rank: int) -> list[Part]:
-        """Return the arrays of a rank in shared memory."""
+        """Return views of the arrays of a rank in shared memory, one for each rectangular part."""
         assert self.shared is not None
         own, share = self.shared.of[rank], self.share
         return [
@@ -106,7 +108,9 @@ class _WindowTransfer(Transfer):
         ]
 
     def move(self, operands: Operands) -> None:
-        """Move all messages: through the outboxes, directly from shared arrays, or in place."""
+        """Move the data of all messages. Receivers copy it from the senders' arrays if these are in
+        shared memory, otherwise from buffers (outboxes) to which the senders copy it.
+        """
         transport, steps = self.transport, self.steps
         flags = OVERLAPS * operands.overlaps | (SHARED if operands.shared else PACKED)
         if not (operands.problem or operands.shared):
@@ -136,7 +140,7 @@ class _WindowTransfer(Transfer):
         return self.transport.memory.of[rank][begin : begin + size]
 
     def _pack(self, step: int, operands: Operands) -> None:
-        """Pack the outgoing pieces of a step into the outbox of this rank."""
+        """Copy the message pieces that this rank sends in a step to its outbox in shared memory."""
         key = ("pack", step, self.transport.turn)
         if key not in self._cached_views(operands):
             rank = self.share.rank
@@ -161,8 +165,8 @@ class _WindowTransfer(Transfer):
         self.share.unpack(self.views[key], operands)
 
     def _cached_views(self, operands: Operands) -> dict[tuple[str, int, int], list[Any]]:
-        """Return the cache of message slots, emptied if the arrays or the shared memory have
-        changed.
+        """Return the cache of views of the shared memory where messages lie. The cache is emptied
+        if the arrays or the shared memory are not those of the last call.
         """
         now = (operands, self.transport.memory)
         if self.views_for is None or any(
@@ -213,6 +217,6 @@ class _WindowTransfer(Transfer):
         self.views, self.views_for = {}, None
 
     def close(self) -> None:
-        """Release the shared source arrays."""
+        """Release the shared memory that holds the source arrays."""
         self.forget()
         self.shared = None
