@@ -21,7 +21,7 @@ def flat(text: str) -> str:
 
 
 def cut(text: str, width: int = VALUE) -> str:
-    """Return a text cut to `width` columns, with an ellipsis."""
+    """Return the text; if it is wider than `width` terminal columns, cut it and add an ellipsis."""
     used = fits = 0
     for place, letter in enumerate(text):
         used += _wide(letter)

@@ -55,12 +55,12 @@ class Live:
 
     @property
     def samples_per_s(self) -> float:
-        """Samples per second that arrived at the sink."""
+        """Samples per second that arrived at the sink, the receiver that checks them."""
         return self.samples / self.seconds
 
     @property
     def bytes_per_s(self) -> float:
-        """Bytes per second that arrived at the sink."""
+        """Bytes per second that arrived at the sink, the receiver that checks the samples."""
         return SAMPLE_BYTES * self.samples_per_s
 
     @property

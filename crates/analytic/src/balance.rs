@@ -59,8 +59,8 @@ impl Computation {
         }
     }
 
-    /// Return the factor of the I/O bandwidth for N = `pes` without regard to the memory: N / log2 N for sorting and
-    /// the FFT, N^2 / log2 N for searching.
+    /// Return the factor by which N = `pes` PEs need more I/O bandwidth than one PE, by the formula that does not depend
+    /// on the memory: for example N / log2 N for sorting and the FFT, N^2 / log2 N for searching.
     fn factor_without_memory(self, pes: f64) -> f64 {
         match self {
             Self::Sorting | Self::FourierTransform => pes / pes.log2().max(1.0),
@@ -83,8 +83,8 @@ pub struct Balance {
     pub mips: f64,
     /// IO: I/O bandwidth in MByte/s that balances a single PE.
     pub io_mbytes_per_s: f64,
-    /// M: memory of one PE in words (values). `None` selects the factor without regard to the memory, which is the
-    /// paper's N / log N.
+    /// M: memory of one PE in words (values). `None` selects the formula of the paper that does not depend on the
+    /// memory, such as N / log N.
     pub memory_words: Option<f64>,
     /// Bandwidth of one I/O node in MByte/s. `None` means that it equals the I/O bandwidth of one PE.
     pub io_node_mbytes_per_s: Option<f64>,
@@ -225,7 +225,7 @@ mod tests {
         let balanced = machine(Computation::Sorting, 128, Some(1_048_576.0))
             .solve()
             .unwrap();
-        // The factor is N log M / (log N + log M) = 128 * 20 / 27.
+        // The expected factor is N log M / (log N + log M) = 128 * 20 / 27, with binary logarithms.
         assert!((balanced.factor - 128.0 * 20.0 / 27.0).abs() < 1e-9);
         // By Eq. (3) of the paper, the instructions per byte of I/O divided by the logarithm of the memory are the same
         // for the machine, log2(N M) = 27, and for one PE, log2 M = 20.

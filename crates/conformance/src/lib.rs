@@ -31,7 +31,7 @@ pub trait Candidate {
 
     /// Number of nodes of the network, numbered from 0.
     const NODES: u32;
-    /// Maximum size of a message, in the engine's own units.
+    /// Maximum size of a message, in the engine's own unit, such as flits.
     const SIZE_MAX: u32;
     /// A start time far from 0, for runs that test late times. An engine that has to step through
     /// all cycles sets a smaller one.
@@ -56,8 +56,8 @@ pub trait Candidate {
 /// A time limit in cycles that is long enough for all messages of a case to arrive.
 const ENOUGH: Cycles = 30_000;
 
-/// Statistics of a conformance check: the numbers of random messages and of situations that its
-/// cases covered.
+/// What a conformance check of an engine has covered: numbers of random cases, of messages, and of
+/// special situations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Checked {
     /// Number of runs of random messages.
@@ -88,7 +88,8 @@ impl fmt::Display for Checked {
 
 /// Checks that the engine follows the rules of [`Engine`], with this number of random cases.
 ///
-/// # Panics If the engine breaks a rule, or the cases cover too few situations.
+/// # Panics
+/// If the engine breaks a rule, or the cases cover too few situations.
 pub fn check<C: Candidate>(cases: u32) -> Checked {
     refuses_the_past::<C>();
     let [messages, follow_ups, pieces, late, finished] = [const { Cell::new(0) }; 5];
@@ -147,8 +148,8 @@ struct Outcome {
     counted: Vec<u64>,
 }
 
-/// Creates an engine with its counters started, and offers it all messages of the case except
-/// follow-ups.
+/// Creates an engine, starts its counters, and offers it the messages of the case. Follow-up messages,
+/// which the handler offers during the run, are left out.
 fn begin<C: Candidate>(case: &Case, shift: Cycles) -> C::Engine {
     let mut engine = C::new();
     C::count(&mut engine);
@@ -226,8 +227,8 @@ fn has_ties(case: &Case, reports: &[Report]) -> bool {
     follow_ups.iter().any(|report| first.contains(&report.at))
 }
 
-/// Runs a case in several pieces, with some time limits in the past. With `late`, each message is
-/// offered as late as possible.
+/// Runs a case as several calls of the engine's `run_until`, with the time limits `cuts`, some of them in
+/// the past. If `late` is true, each message is offered as late as possible, otherwise before the run.
 fn in_pieces<C: Candidate>(
     case: &Case,
     cuts: &[Cycles],
@@ -253,7 +254,7 @@ fn in_pieces<C: Candidate>(
     end::<C>(&mut engine, log)
 }
 
-/// Interrupts the run after each `step` reports, and continues it each time.
+/// Runs a case, interrupts the run whenever the engine has made `step` more reports, and continues it.
 fn interrupted<C: Candidate>(
     case: &Case,
     step: usize,

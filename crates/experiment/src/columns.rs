@@ -170,8 +170,8 @@ pub struct ChannelColumns {
     pub highest: Vec<f64>,
     /// Share of the time for which each channel was occupied, 0 to 1.
     pub busy: Vec<f64>,
-    /// `busy` of the channel of a kind that was occupied longest, for rows that contain the mean of that
-    /// kind.
+    /// For rows that contain the mean of all channels of a kind: the share of the time, 0 to 1, for which the
+    /// busiest channel of the kind was occupied.
     pub busiest: Vec<f64>,
     /// Mean time for which one message occupied each channel, in us.
     pub held_us: Vec<f64>,

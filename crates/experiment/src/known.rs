@@ -42,7 +42,8 @@ pub(crate) fn estimate(
         return Known::TooFew;
     }
     match ReplicationMeans::new(series(), rules.warm_up()) {
-        // No end of the warm-up was found: half of the run is discarded, and that may not be enough.
+        // Return no estimate if no end of the warm-up was found: then half of the run is discarded, which
+        // may not be enough.
         Ok(means) if !means.warm_up_detected => Known::TooFew,
         Ok(means) => match interval(&means, replications, at, rules) {
             Ok((estimate, true)) => Known::Estimate(estimate),

@@ -33,8 +33,8 @@ const DEMAND_BYTES: u64 = 256;
 /// resident memory and rounded up.
 const SENDER_BYTES: u64 = 8 << 10;
 
-/// Number of waiting demands (requests to transfer data) of one flow at which a replication ends, because a
-/// larger backlog gives no new information.
+/// Limit on the backlog: a replication ends when this number of demands (requests to transfer data) of one flow
+/// wait, because a larger backlog gives no new information.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BacklogLimit {
     /// Number of demands of one flow that may wait before the replication ends.

@@ -26,7 +26,7 @@ struct Machine {
 }
 
 impl Machines {
-    /// Return an empty list for machines of this kind.
+    /// Create an empty list for machines of this kind.
     pub fn new(kind: &'static Row) -> Self {
         Self {
             kind,

@@ -1,4 +1,5 @@
-//! The experiment of a scenario: it runs all points and searches of the scenario on several threads.
+//! Runs an experiment: all points of a scenario's sweep and all its searches for the saturation load, on several
+//! threads.
 
 mod build;
 mod collected;
@@ -61,7 +62,7 @@ pub struct Options {
     pub extent: Extent,
 }
 
-/// Extent of the work of a process: a whole run, or parts of a run that several processes share.
+/// How much of a run a process does: the whole run, or parts of a run that several processes share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Extent {
     /// The whole run, by [`Experiment::run`]. All machines are built, and all points checked, before any

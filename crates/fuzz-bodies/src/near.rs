@@ -54,8 +54,8 @@ pub fn turn(driver: &mut Driver, times: usize) {
     );
 }
 
-/// Returns the bytes of an application data unit (ADU) from `offset` on, which sender and receiver
-/// can compute.
+/// Returns `bytes` bytes of the made-up content of an application data unit (ADU), from `offset` on. Sender and
+/// receiver compute the same content.
 pub fn content(stream: u32, adu: u64, offset: u64, bytes: usize) -> Vec<u8> {
     let seed = u64::from(stream) << 32 ^ adu << 16;
     let bytes = 0..bytes as u64;

@@ -219,8 +219,8 @@ impl Session {
         links.insert(link.number, Arc::new(link));
     }
 
-    /// Return the numbers of the links of this process in ascending order, without links that are
-    /// known to be broken. The errors of their streams name the reason.
+    /// Return the numbers of the links of this process in ascending order. Links that are known to be
+    /// broken are left out; streams over such a link return an error that names the reason.
     #[must_use]
     pub fn links(&self) -> Vec<u16> {
         if self.check_process().is_err() {
@@ -328,8 +328,8 @@ impl Drop for Session {
     }
 }
 
-/// Request a link on a socket. The answer is read byte by byte, as the bytes after it belong to the
-/// link.
+/// Request a link over a new socket to the daemon, and return the answer. The answer is read byte by
+/// byte, because the bytes that follow it are data of the link.
 pub(crate) fn ask_link(
     name: &str,
     wire: &mut Transport,

@@ -32,8 +32,8 @@ struct Renewed {
     grace: Duration,
 }
 
-/// Create a lasting link over the socket of a request, or attach this socket to the link if it
-/// exists already.
+/// Handle a request for a lasting link (one that survives the loss of its socket): create the link over the
+/// socket of the request, or connect an existing link to this socket.
 pub(crate) fn link(
     shared: &Shared,
     mut wire: Transport,
@@ -57,8 +57,8 @@ pub(crate) fn link(
     let nth = lasting.nth;
     let peer = wire.peer().clone();
     wire.limit_silence(LINK_SILENCE_MS);
-    // After the answer, the socket carries only frames. A rank (application process) that does not
-    // receive the answer reconnects.
+    // Send the answer; after it, the socket carries only frames of the link. If sending fails, the rank
+    // (application process) reconnects.
     let answered = encode(&Message::Answer { id, answer });
     if !wire.write_all(&answered, Instant::now() + HANDSHAKE) {
         return Ok(());
@@ -219,8 +219,8 @@ impl State {
         bytes: u64,
     ) {
         if let Some(id) = self.own_link(caller, number, key) {
-            // A confirmation of bytes that were never sent ends the link. A separate event reports
-            // this end.
+            // The driver ends the link if the rank confirms bytes that were never sent. The link then
+            // has no owner; a separate event reports its end.
             let confirmed = driver.confirm(id, bytes);
             if let Some(link) = self.link_mut(id).filter(|_| confirmed.is_err()) {
                 link.owner = None;
@@ -252,7 +252,8 @@ impl State {
         }
     }
 
-    /// Notify the owner session of a lasting link of an event, and record whether the link is cut.
+    /// Handle an event of a lasting link: send it to the session that owns the link, and record whether the link
+    /// has lost its socket.
     pub fn on_link_event(&mut self, event: &NetEvent) {
         let (id, incarnation, news, cut) = match event {
             NetEvent::LinkReceived {

@@ -15,7 +15,7 @@ use isthmus_stream_net::{Destination, Driver};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-/// The session that sent a request.
+/// The sender of a request: its application, whether it has an operator's rights, and the mailbox of its session.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
     pub app: AppId,

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// Default size of one value to sort or one matrix element: 8 bytes.
 const WORD: Bytes = Bytes::new(8);
 
-/// An application whose I/O bandwidth can be estimated.
+/// A type of application whose need for I/O bandwidth can be estimated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Application {
@@ -84,8 +84,8 @@ fn solve(question: Question) -> Result<Answer, Refusal> {
     let machine = Balance {
         computation,
         pes: question.pes.0.into(),
-        // The compute speed and the I/O bandwidth do not change the factors. The answer leaves out
-        // all values that depend on them if the question does not contain them.
+        // Use 1 for a compute speed or I/O bandwidth that is not given. They do not change the factors,
+        // and the values that depend on them are left out of the answer.
         mips: question.compute.unwrap_or(1.0),
         io_mbytes_per_s: io.unwrap_or(1.0),
         memory_words: question.memory.map(|memory| words(memory.0)),
@@ -147,8 +147,8 @@ fn computation(
     })
 }
 
-/// Return two formulas of the I/O bandwidth as text, with and without the size of memory, and
-/// their source.
+/// Return two formulas, as text, for the growth of the I/O bandwidth with the number of PEs: with and
+/// without the size of the memory. The third text names the publication.
 fn laws(computation: Computation) -> (String, String, &'static str) {
     const PAPER: &str = "section 3.1 of the hypercube paper, after Kung (ISCA 1986)";
     const KUNG: &str = "Kung, Memory requirements for balanced computer architectures (ISCA 1986)";

@@ -19,7 +19,8 @@ pub(crate) struct FaultsQuestion {
     pub io_links: Vec<Link>,
 }
 
-/// Return the incomplete hypercube that the I/O nodes of a placement form.
+/// Return the network that connects the I/O nodes of a placement: an incomplete hypercube, which has any number of
+/// nodes.
 pub(crate) fn io_cube(placement: &Placement) -> IncompleteHypercube {
     IncompleteHypercube::new(placement.io_node_count())
         .expect("a placement has at least one I/O node and no more than its cube has PEs")
@@ -54,7 +55,7 @@ impl FaultsQuestion {
         }
     }
 
-    /// Return the faults of the network that connects the PEs.
+    /// Return the failed nodes and links of the network that connects the PEs.
     pub(crate) fn pe_network(&self, cube: Hypercube) -> Result<CubeFaults, Refusal> {
         let pes = plain(&self.pes);
         CubeFaults::new(cube, &pes, &pairs(&self.links)).map_err(|error| match error {
@@ -65,8 +66,8 @@ impl FaultsQuestion {
         })
     }
 
-    /// Return the faults of the network that connects the I/O nodes. The nodes in `silent` forward
-    /// nothing.
+    /// Return the failed nodes and links of the network that connects the I/O nodes. The nodes in
+    /// `silent` count as failed.
     pub(crate) fn io_network(
         &self,
         io_cube: IncompleteHypercube,

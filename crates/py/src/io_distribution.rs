@@ -61,7 +61,7 @@ impl PyIoDistribution {
         self.0.dim()
     }
 
-    /// Return the number of indices of a block along the dimension `dim`.
+    /// Return the size of a block: its number of array indices along the dimension `dim`.
     #[getter]
     fn block(&self) -> u64 {
         self.0.block()

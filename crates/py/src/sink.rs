@@ -95,7 +95,7 @@ impl PySinkSession {
 
 #[pymethods]
 impl PySinkSession {
-    /// Return the address of the sender.
+    /// Return the socket address of the sender, as text.
     fn peer(&self) -> PyResult<String> {
         self.look(|taking| taking.peer().to_string())
     }

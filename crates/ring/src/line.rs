@@ -53,10 +53,10 @@ impl Line {
         let _ = rustix::net::send(&self.socket, &[1], flags);
     }
 
-    /// Waits until the other side wakes this one or is gone, or until `deadline`.
+    /// Waits until the other side wakes this one or is gone, but at most until `deadline`.
     ///
     /// # Returns
-    /// Whether the deadline had not passed.
+    /// False if the deadline passed first.
     pub(crate) fn sleep(&mut self, deadline: Instant) -> Result<bool, Error> {
         let in_time = ready(self.socket.as_fd(), PollFlags::IN, deadline)?;
         self.mark_ready()?;
@@ -66,7 +66,7 @@ impl Line {
     /// Consumes the received wake-up bytes, and checks whether the other side is gone.
     pub(crate) fn mark_ready(&mut self) -> Result<(), Error> {
         let mut bytes = [0; 64];
-        // Usually one byte has arrived. The number of reads is limited in case the peer sends many.
+        // Read at most 16 times: usually one byte has arrived, but the other side may send bytes without end.
         for _ in 0..16 {
             match rustix::net::recv(&self.socket, &mut bytes, RecvFlags::DONTWAIT) {
                 Ok((0, _)) | Err(Errno::CONNRESET) => {

@@ -26,7 +26,7 @@ use std::sync::Arc;
 /// A parsed experiment. All of its points have been checked.
 #[derive(Debug, Clone)]
 pub struct Scenario {
-    /// Version of the file format.
+    /// Version of the scenario file format.
     pub version: u32,
     /// Name of the experiment, which is valid as the name of a folder.
     pub name: String,
@@ -230,8 +230,8 @@ impl Scenario {
         self.kind.kind()
     }
 
-    /// Return the name of the form of the file in the reference. It is the kind of machine, or another word
-    /// for an additional form of that kind.
+    /// Return the name of this form of scenario file in the reference manual: the kind of machine, or another word
+    /// if the kind has a second form.
     pub fn form(&self) -> &'static str {
         self.kind.form()
     }
@@ -286,7 +286,8 @@ impl Scenario {
         self.error_below(field, None, problem, hint)
     }
 
-    /// Return an error about line `line`, from 1, of the value of `field`.
+    /// Return an error about `field`. If its value has several lines, `line` (from 1) is the line below the start of
+    /// the value at which the problem is.
     pub fn error_below(
         &self,
         field: &str,

@@ -109,7 +109,7 @@ pub fn percentile_estimates(
 
 /// The distribution functions of all replications over common buckets.
 struct Distributions {
-    /// All buckets that any replication uses, in ascending order.
+    /// All histogram buckets in which any replication has observations, in ascending order of values.
     buckets: Vec<Bucket>,
     /// For each bucket, the share of the observations of each replication in or below the bucket.
     shares: Vec<Vec<f64>>,
@@ -213,8 +213,9 @@ impl Distributions {
         (0..last).find(is_reached).unwrap_or(last)
     }
 
-    /// Return each replication's share of observations below, and at or below, the value where the
-    /// mean distribution reaches `p`. The two differ only if the distribution has a step there.
+    /// Return two lists with one share of observations per replication: those below the value where
+    /// the mean distribution function reaches `p`, and those at or below it. The lists differ only if
+    /// the function has a step at this value.
     fn shares_around(&self, here: usize, p: f64) -> (Vec<f64>, Vec<f64>) {
         let after = &self.shares[here];
         let before = here.checked_sub(1).map_or_else(
@@ -426,8 +427,8 @@ mod tests {
         );
     }
 
-    /// Checks that the percentiles of three replications are averaged, and a percentile with few observations above it
-    /// is marked unresolved.
+    /// Checks that the result is the mean of the percentiles of three replications, and that a percentile with few
+    /// observations above it is marked as not resolved.
     #[test]
     fn percentiles_of_replications() {
         let replications: Vec<Histogram> = (0..3).map(|i| histogram(1 + i..=100 + i)).collect();

@@ -62,7 +62,7 @@ impl Quantity {
             plain_low -= own.half_width;
             plain_high += own.half_width.max(moved.high - own.mean);
         }
-        // A missing end is at infinity, regardless of the replications.
+        // Use infinity for an end that is missing, whatever the replications are.
         let down = (self.low).map_or(f64::INFINITY, |low| (plain_low - low).max(0.0));
         let up = (self.high).map_or(f64::INFINITY, |high| (high - plain_high).max(0.0));
         Ok((down, up))
@@ -256,9 +256,9 @@ fn quotient(
         first.extra_arms(confidence)?,
         second.extra_arms(confidence)?,
     );
-    // The lower end is multiplied by a factor and the upper end increased by a summand, for the
-    // largest errors beyond the replications. The upper arm of the first operand counts relative to
-    // the second, also if the first is zero.
+    // Widen the interval by the largest errors that the replications do not show: multiply the lower
+    // end by `down` and add `up` to the upper end. The error of the first operand is divided by the
+    // second operand, so that the first may be zero.
     let down = (1.0 - a_below / first.value).max(0.0) / (1.0 + b_above / second.value);
     let room = 1.0 - b_below / second.value;
     let low = if first.value > 0.0 {
@@ -352,7 +352,7 @@ fn geometric_mean(operands: &[Quantity], confidence: f64) -> Result<Option<Quant
 mod tests {
     use super::*;
 
-    /// Return a quantity from its values by replication.
+    /// Return a quantity whose value in each replication is given by `each`.
     fn sampled(each: &[f64]) -> Quantity {
         let estimate = Estimate::from_samples(each, 0.95).unwrap();
         Quantity {
@@ -385,8 +385,8 @@ mod tests {
         sampled(&NOISE.map(|noise| mean + scale * noise))
     }
 
-    /// Checks that common noise cancels in the difference, and in the ratio as far as it is
-    /// proportional.
+    /// Checks that noise which two results have in common, by replication, cancels in their difference.
+    /// In their ratio it cancels if it is proportional to the values.
     #[test]
     fn common_errors_of_paired_results_cancel() {
         let (a, b) = (noisy(102.0, 1.0), noisy(100.0, 1.0));
@@ -429,8 +429,8 @@ mod tests {
         assert!(low.is_infinite() && high.is_infinite());
     }
 
-    /// Checks that replications whose numbers do not match, and brackets, are compared by their
-    /// ends.
+    /// Checks that results are compared by the ends of their intervals if they have different numbers
+    /// of replications, or if one is an interval without replications.
     #[test]
     fn unpaired_results_are_compared_by_their_ends() {
         let (a, b) = (bracket(4.0, 3.0, 5.0), bracket(2.0, 1.5, 2.5));

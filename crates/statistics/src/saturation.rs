@@ -80,8 +80,8 @@ pub struct SaturationTest {
 }
 
 impl Default for SaturationTest {
-    /// Return a test with a threshold of 0.5 % of the offered demands and an error rate of 1 % over
-    /// up to 4 tests of a point.
+    /// Return the default parameters: backlog growth of 0.5 % of the offered demands separates the verdicts,
+    /// and a point is tested at most 4 times with an error probability of 1 % in total.
     fn default() -> Self {
         Self {
             threshold: 0.005,
@@ -178,7 +178,7 @@ impl SaturationTest {
             return 1.0;
         }
         let margin = growth.mean - self.threshold;
-        // The function `max` maps a NaN from 0 / 0 to the lower limit.
+        // The factor may be NaN (0 / 0). The function `max` at the end maps NaN to the lower limit.
         let longer = if margin > 0.0 {
             let missing = (gained.half_width / margin)
                 .max(persistence.half_width / persistence.mean.max(0.0));
@@ -307,7 +307,8 @@ mod tests {
         assert_eq!(slow.lengthen, 4.0);
     }
 
-    /// Checks that a transient is not judged as saturation, however many replications there are.
+    /// Checks that backlogs which grow only at the start of a run are not judged as saturated, however
+    /// many replications there are.
     #[test]
     fn many_replications_do_not_turn_a_transient_into_saturation() {
         let test = SaturationTest {

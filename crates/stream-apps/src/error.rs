@@ -11,7 +11,7 @@ pub enum Error {
     /// A file that cannot be used: its path, and the reason.
     #[error("{}: {}", .0.display(), .1)]
     File(PathBuf, String),
-    /// An error of the screens or of the page that shows them.
+    /// An error of the frame buffer's screens, or of the web page that shows them.
     #[error(transparent)]
     Screens(#[from] isthmus_framebuffer::Error),
     /// An error of the stream manager.

@@ -27,7 +27,7 @@ pub(crate) struct RingClaim {
 pub(crate) struct SumBuffer(Vec<u8>);
 
 impl SumBuffer {
-    /// Adds the claimed bytes to the checksum `sum`.
+    /// Adds the bytes of one claim (piece of ring memory) to the checksum `sum`.
     pub fn sum(&mut self, claim: &Claim, checksum: Checksum, sum: &mut Sum) {
         if checksum == Checksum::None {
             return;
@@ -82,7 +82,7 @@ impl Claims {
         self.len
     }
 
-    /// Returns whether some of the packet's data is in the ring of this link.
+    /// Returns whether some of the packet's data is in the shared-memory ring of this link.
     pub fn lies_on(&self, link: LinkId) -> bool {
         self.parts.iter().any(|part| part.link == link)
     }
@@ -227,7 +227,7 @@ impl Claimed {
         copied
     }
 
-    /// Returns whether some of the TU's data is in the ring of this link.
+    /// Returns whether some of the data of the transfer unit (TU) is in the shared-memory ring of this link.
     pub fn lies_on(&self, link: LinkId) -> bool {
         self.0.values().any(|part| part.link == link)
     }

@@ -21,7 +21,8 @@ pub enum Error {
     /// The caller attached ends to a link that has them already and is not cut.
     #[error("link {0} has its ends: cut it before others are given to it")]
     Attached(LinkId),
-    /// An invalid request for a resumable link: the link, and the problem.
+    /// An invalid request for a resumable link (one that survives the loss of its socket). The fields are the number
+    /// of the link, and a text about the problem.
     #[error("link {0}: {1}")]
     Resumable(LinkId, String),
     /// Invalid data arrived over a link or a socket.

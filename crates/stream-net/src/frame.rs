@@ -114,7 +114,8 @@ impl Frame {
         }
     }
 
-    /// Returns the size in bytes of the checksums that follow the data of this frame.
+    /// Returns the size in bytes of the checksums that follow the data of this frame: 4 bytes for each block of
+    /// the data, 0 without checksums.
     #[must_use]
     pub fn sums_bytes(&self) -> usize {
         match self.sums() {

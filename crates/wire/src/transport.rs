@@ -70,7 +70,7 @@ impl Transport {
         Ok(Self::plain(socket.into(), peer))
     }
 
-    /// Wrap a TCP connection, and detect when the host of the peer is gone.
+    /// Wrap a TCP connection. Keepalive is enabled, so that the system detects when the peer's host is gone.
     #[must_use]
     pub fn tcp(socket: TcpStream, address: SocketAddr) -> Self {
         let socket = Socket::from(socket);

@@ -238,7 +238,8 @@ mod tests {
         Traffic::new(spec, clock, pes, Streams::new(11, 0))
     }
 
-    /// Return whether a binomial share lies within four standard deviations of `p`.
+    /// Return whether `count` of `n` random trials is plausible for the probability `p`: within four standard
+    /// deviations of the binomial distribution.
     fn near(count: usize, n: usize, p: f64) -> bool {
         let n = n as f64;
         (count as f64 / n - p).abs() <= 4.0 * (p * (1.0 - p) / n).sqrt()

@@ -114,7 +114,7 @@ class Answer:
     """Load at which plots compare variants (the highest at which most are stable), in words."""
     busy_x: float | None = None
     warnings: list[str] = field(default_factory=list)
-    """Warnings, one sentence each, on points at which the machine stopped delivering messages."""
+    """Warnings, one sentence each, about points at which the network stopped delivering messages."""
     lessons: Lessons | None = None
     """Slowdown of jobs by other jobs; None unless the run has jobs both alone and together."""
 
@@ -257,7 +257,7 @@ def ranked(layout: View) -> list[str]:
     """Return the names of the requested latency measures, latencies of I/O first."""
 
     def rank(name: str) -> int:
-        """Return the sort key of a latency: latencies of I/O first."""
+        """Return the sort key of a latency measure, smaller for latencies of I/O."""
         order = ("read.network", "read.response", "write.network", "write.response")
         return order.index(name) if name in order else len(order)
 
@@ -292,8 +292,8 @@ def _is_lost(layout: View, series: Series, x: float | None) -> bool:
 
 
 def _common_place(layout: View, *, light: bool) -> float | None:
-    """Return the x value at which most series, including the baseline, are stable. Among equal
-    counts it is the highest load, or the lowest load if `light`; the first x if x is not a load.
+    """Return the x value at which the most series are stable, one of them the baseline. Of several
+    such loads, return the highest, or the lowest if `light`. If x is no load, return the first.
     """
     if not layout.series:
         return None
@@ -312,7 +312,7 @@ def _common_place(layout: View, *, light: bool) -> float | None:
 
 
 def _is_load(layout: View) -> bool:
-    """Return whether the x axis is the load of one of several jobs."""
+    """Return whether the x axis of `layout` is the offered load of one of several jobs."""
     x = layout.x_axis
     return x is not None and layout.run.axes[x].key.endswith(".load")
 
@@ -459,8 +459,8 @@ def _comparable(layout: View, compared: Ratio, *points: PointResult) -> bool:
 
 
 def _badge(saturation: str | None, found: Sequence[Ratio | None], lost: bool) -> str:
-    """Return the badge of a series from its saturation and its ratios; `lost` means saturated or
-    collapsed at the compared load.
+    """Return the badge of a series, such as ``better``: a verdict on its ratios to the baseline and
+    on its saturation. `lost` means that it is saturated or collapsed at the compared load.
     """
     votes = {"earlier": -1, "later": 1}.get(saturation or "", 0)
     signs = {votes} if votes else set()

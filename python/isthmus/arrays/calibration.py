@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SIDES = (16, 256, 1024, 2048)
-"""Columns of the moved matrices, which have about twice as many rows of 4-byte numbers: 3 KB to
-34 MB. The largest exceed the caches together with their copies. As in most arrays, columns are not
-a multiple of a cache line, so a short run touches one line more."""
+"""Numbers of columns of the measured matrices. Each has about twice as many rows of 4-byte numbers,
+so the matrices have 3 KB to 34 MB. The largest do not fit into the caches. The size of a column is
+not a multiple of a cache line, as in most arrays."""
 PASSES = 3
 """Number of passes over all cases, so that a short disturbance cannot affect every measurement of a
 case.
@@ -36,7 +36,7 @@ column: runs of 4 to 512 bytes.
 """
 DTYPE = "f4"
 THREADS_RANKS = 4
-"""Number of ranks in the plans that threads execute."""
+"""Number of simulated ranks in the redistributions that threads of one process carry out."""
 
 
 @dataclass(frozen=True)

@@ -253,7 +253,7 @@ def _tip(view: View, plot: Curves) -> Spec:
 
 
 def _values(view: View, series: Series, plot: Curves, cap: float) -> list[Spec]:
-    """Return the rows of data for one curve."""
+    """Return the points of one curve as data rows for Vega-Lite."""
     found: list[Spec] = []
     unit = unit_label(plot.unit)
     at = {view.x(p): p for p in series.points}
@@ -287,7 +287,9 @@ def _values(view: View, series: Series, plot: Curves, cap: float) -> list[Spec]:
 
 @lru_cache(maxsize=16_384)
 def _x_value(x: float, unit: str | None) -> tuple[float | None, str]:
-    """Return an x value as number and text, cached because all panels need it."""
+    """Return an x value as a number and as a text with its unit. The results are cached, because
+    all panels of a chart need the same values.
+    """
     return brief(x), f"{number(x)} {unit_label(unit)}".strip()
 
 

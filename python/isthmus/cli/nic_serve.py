@@ -240,7 +240,7 @@ def _stop(daemon: NicDaemon) -> None:
     done = threading.Event()
 
     def stop() -> None:
-        """Stop the daemon and record an error."""
+        """Stop the daemon; if this fails, add the error to `failed`."""
         try:
             daemon.stop()
         except RuntimeError as error:

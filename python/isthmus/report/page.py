@@ -178,7 +178,7 @@ def point_lines(rows: Sequence[Mapping[str, Any]], x_title: str) -> Markup:
 
 @cache
 def _environment() -> Environment:
-    """Return the template engine of the package's pages."""
+    """Return the Jinja environment that renders the HTML templates of reports."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -217,5 +217,5 @@ def _glyph_shapes() -> Mapping[str, str]:
 
 
 def template(name: str) -> Template:
-    """Return one of the package's page templates."""
+    """Return the Jinja template of an HTML page, by the file name of the template."""
     return _environment().get_template(name)

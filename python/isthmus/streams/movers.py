@@ -30,7 +30,7 @@ class Threads:
         return list(range(links))
 
     def owners(self, links: int) -> list[list[int]]:
-        """Return the links of each rank; there is one rank, which has all links."""
+        """Return the numbers of the links that each rank serves: one rank serves all links."""
         return [self.own(links)]
 
     def dtype(self, layout: Layout, held: Any, what: str) -> np.dtype[Any]:
@@ -71,7 +71,7 @@ class MpiMovers:
     """
 
     def __init__(self, ranks: Ranks) -> None:
-        """Use the ranks of a communicator."""
+        """Store the ranks of the MPI communicator, which redistribute the arrays."""
         self._ranks = ranks
 
     def own(self, links: int) -> list[int]:
@@ -79,7 +79,7 @@ class MpiMovers:
         return self.owners(links)[self._ranks.comm.rank]
 
     def owners(self, links: int) -> list[list[int]]:
-        """Return the links of each rank, assigned round-robin."""
+        """Return the numbers of the links that each rank serves, assigned round-robin."""
         size = self._ranks.comm.size
         return [list(range(rank, links, size)) for rank in range(size)]
 

@@ -75,7 +75,7 @@ class Event:
     def __init__(self, event: dict[str, Any]) -> None:
         """Create the event from the daemon's JSON."""
         self.what = str(event["what"])
-        """Kind of the event, for example ``opened``, ``closed``, ``lost``, ``done`` or ``ended``."""
+        """Kind of the event, for example ``opened``, ``closed``, ``lost`` or ``done``."""
         self.told = {k: v for k, v in event.items() if k != "what"}  # codespell:ignore told
         """All details of the event."""
 

@@ -21,7 +21,7 @@ fn erlang_c(servers: f64, rho: f64) -> f64 {
 /// Demand for the channels of a link by the messages of a class that arrive over one other link.
 #[derive(Debug, Clone, Copy)]
 struct Demand {
-    /// Share of the time of all channels of the link that the messages use.
+    /// Share of the time, from 0 to 1, for which these messages use the channels of the link.
     share: f64,
     /// Time for which a message holds its channels, in ns.
     time: f64,
@@ -30,7 +30,7 @@ struct Demand {
 }
 
 impl Demand {
-    /// The demand for a channel that no messages use: zero.
+    /// The demand of a class without messages: none.
     const NOTHING: Self = Self {
         share: 0.0,
         time: 0.0,

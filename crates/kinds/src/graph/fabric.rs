@@ -95,8 +95,8 @@ fn flaw(spec: &GraphSpec, error: &MachineError) -> Flaw {
     }
 }
 
-/// Convert an error of the network parameters to an error of the scenario field that causes it; links between groups
-/// have a delay field of their own.
+/// Convert an error in the network parameters to one that names the scenario field with the invalid value. Links
+/// between groups have a delay field of their own.
 fn network_flaw(spec: &GraphSpec, error: &NetworkError) -> Flaw {
     let flaw = packets::flaw(error);
     match (error, &spec.shape) {
@@ -137,7 +137,8 @@ impl<W: Routes + Debug + Send + Sync + 'static> Switches for Machine<W> {
         }
     }
 
-    /// Return the number of random choices of a route at injection and at a link, or `None` if routes depend on load.
+    /// Return the number of alternatives among which a route is chosen at random: when the packet is injected, and
+    /// among parallel links. `None` if the choice depends on the load.
     fn choices(&self) -> Option<[u32; 2]> {
         let Shape::Dragonfly {
             routing,

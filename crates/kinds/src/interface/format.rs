@@ -72,9 +72,9 @@ impl Format for Interface {
         presets: None,
         faults: None,
     };
-    /// Description of a torus of cells with a network interface in a scenario.
+    /// Type that describes the machine: a torus of processors (cells) with a network interface.
     type Machine = Machine;
-    /// Description of the workload: the stream of data.
+    /// Type that describes the workload: the stream of data.
     type Work = Work;
 
     /// Read the description of a torus of cells with a network interface from `[machine]` of a scenario file and check
@@ -141,7 +141,7 @@ impl Format for Interface {
         Ok(work)
     }
 
-    /// Report to `watch` the stopping rules, none of which has an effect.
+    /// Report to `watch` that the stopping rules have no effect, because nothing in this simulation is random.
     fn watch_rules(watch: &mut Watch<'_>) {
         for key in RULES_WITHOUT_EFFECT {
             watch.field(

@@ -39,7 +39,7 @@ pub(crate) struct Lanes {
 }
 
 impl Lanes {
-    /// Return the type of whole numbers in the valid range.
+    /// Return the type for whole numbers from `min` to the maximum number of lanes.
     fn whole(&self) -> Whole<u32> {
         Whole::new(self.min, LANES_MAX).called("a whole number of lanes")
     }

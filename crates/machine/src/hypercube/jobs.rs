@@ -46,11 +46,11 @@ struct Message {
 enum Leg {
     /// The worm travels from one processing element (PE) to another.
     Between { from: u32, to: u32 },
-    /// The worm travels to or from an I/O node.
+    /// The worm travels to or from an I/O node, as one step of an I/O request.
     Io(Step),
 }
 
-/// Event for which a transfer unit under way waits.
+/// Event for which a transfer unit (part of a message) waits.
 #[derive(Debug, Clone, Copy)]
 enum Stage {
     /// The transfer unit waits for the time at which its message is handed to the network.
@@ -63,7 +63,7 @@ enum Stage {
     Store,
 }
 
-/// A transfer unit of a message under way, with its current worm.
+/// A transfer unit (part of a message) that is on its way, and its current step.
 #[derive(Debug, Clone, Copy)]
 struct TransferUnit {
     message: MessageId,
@@ -150,7 +150,7 @@ impl JobsSimulation {
         simulation
     }
 
-    /// Return the traffic of each channel since [`Replication::restart_counts`], or an empty slice if that
+    /// Return what each channel has carried since [`Replication::restart_counts`]; an empty slice if that method
     /// was never called.
     pub fn carried(&self) -> &[Carried] {
         self.engine.channels().carried()
@@ -204,7 +204,8 @@ impl Replication for JobsSimulation {
         }
     }
 
-    /// Return the counts of the storage devices since the last reset; empty without devices.
+    /// Return the counters of the storage devices behind the I/O servers, since the last reset. The list is empty
+    /// without devices.
     fn counted_behind(&self) -> Vec<StationCount> {
         let now = self.engine.now();
         let stores = self.state.stores.as_ref();
@@ -274,7 +275,7 @@ impl State {
         self.wait(engine, started, unit);
     }
 
-    /// Schedule the next worm of a transfer unit, one start-up time after `time`.
+    /// Let the next worm (network message) of a transfer unit start one start-up time after `time`.
     fn follow(
         &mut self,
         engine: &mut Engine<TransferUnitId>,
@@ -347,14 +348,14 @@ impl State {
     }
 }
 
-/// Handler of the events that the engine reports, with the observer that receives the results.
+/// Handler of the engine's events: it changes the state of the simulation and reports results to the observer.
 struct Driver<'a, O> {
     state: &'a mut State,
     observer: &'a mut O,
 }
 
 impl<O: Observer> Handler for Driver<'_, O> {
-    /// Data that the engine returns with each event: the number of the transfer unit under way.
+    /// Type of the tag by which the engine identifies a message in its events: the index of a transfer unit.
     type Tag = TransferUnitId;
 
     /// Handle a timer: the event for which a transfer unit waited has occurred.
@@ -443,7 +444,8 @@ impl<O: Observer> Driver<'_, O> {
         }
     }
 
-    /// Handle a request or a write at `node`, the I/O node that serves its PE.
+    /// Handle a read or write request that has arrived at `node`, the I/O node that serves the PE: forward the
+    /// request if another I/O node has the data.
     fn at_server(&mut self, engine: &mut Engine<TransferUnitId>, unit: TransferUnit, node: u32) {
         let state = &mut *self.state;
         let holder = state.holder(&unit);
@@ -512,7 +514,8 @@ impl<O: Observer> Driver<'_, O> {
         });
     }
 
-    /// Handle the end of a transfer unit: start the next unit of its message, or complete the message.
+    /// Handle the end of a transfer unit: start the next unit of its message. If the unit was the last one, complete
+    /// the message.
     fn ended(&mut self, engine: &mut Engine<TransferUnitId>, unit: &TransferUnit) {
         let now = engine.now();
         let state = &mut *self.state;

@@ -9,7 +9,8 @@ pub enum Switching {
     /// The header opens a circuit: it reserves a virtual channel of each link until the acknowledgement
     /// passes back (section 2.2.1 of the QsNET paper).
     Circuit {
-        /// Time from the last byte of a packet at its destination to the acknowledgement.
+        /// Time from the arrival of a packet's last byte at its destination until the destination sends the
+        /// acknowledgement.
         acknowledgement: Time,
         /// Time that the acknowledgement needs for each link on its way back.
         acknowledgement_hop: Time,

@@ -98,7 +98,7 @@ impl<T: Copy> Rings<T> {
         }
     }
 
-    /// Check whether the fabric has collapsed.
+    /// Check whether the fabric has stalled (packets wait and none arrive), and store the result in `stall`.
     fn check_for_stall(&mut self) {
         // Require that queues wait for one another: packets that only travel for long are not a collapse.
         let stalled = either!(&self.engine, engine => engine.stalled(self.patience));
@@ -121,7 +121,7 @@ impl<T: Copy> Rings<T> {
         either!(&mut self.engine, engine => engine.reset_counters());
     }
 
-    /// Return the traffic of each link, in the order of the fabric's links.
+    /// Return the number of send and echo symbols that each link has carried, in the order of the fabric's links.
     pub fn links<'m>(&self, machine: &'m Machine) -> impl Iterator<Item = LinkUse> + use<'m, T> {
         let counters = either!(&self.engine, engine => engine.counters());
         machine.fabric().links().iter().map(move |link| {

@@ -117,7 +117,7 @@ pub fn at(path: &str, name: &str) -> String {
     join(path, name)
 }
 
-/// Return the type of the field `name` of the table that `T` defines.
+/// Return the type of the values of the field `name` in the scenario table that `T` defines.
 pub fn type_of<T: Describe>(name: &str) -> &'static dyn AnyType {
     let rows = Rows::of::<T>("");
     let row = rows.iter().find(|row| &*row.key == name);

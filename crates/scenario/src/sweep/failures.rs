@@ -78,13 +78,13 @@ pub struct Faults {
     pub with: &'static [(&'static str, &'static str)],
 }
 
-/// The options of an axis over failures, as the scenario file states them.
+/// The options of a sweep axis over failures of parts of the machine, as the scenario file states them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Wanted {
     /// Word that selects the parts that may fail.
     pub(crate) of: &'static str,
     /// Number of pairs of failures to sample at random.
     pub(crate) doubles: u64,
-    /// Origin of the axis over failures in the file or an override.
+    /// Where the axis over failures is defined: a place in the file, or an override.
     pub(crate) origin: Origin,
 }

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::str::FromStr;
 
-/// Words that an axis over sets of named tables may have instead of a list. Each stands for several sets.
+/// Words that a sweep over sets of jobs may contain instead of a list of names. Each stands for several sets.
 pub const SET_WORDS: &[&str] = &["alone", "pairs"];
 
 /// Type of fields whose value is a list of distinct node numbers.
@@ -99,8 +99,8 @@ impl ValueType for Percentiles {
             let problem = format!("{percentile} is no percentile");
             Err(item.problem(problem, "give numbers between 0 and 100"))
         };
-        // Compare percentiles by their bits: positive floating-point numbers have the same order as their
-        // bits.
+        // Find equal percentiles by their bits, because floating-point numbers do not implement `Ord`. Positive
+        // numbers have the same order as their bits.
         let bits = |percentile: &f64| percentile.to_bits();
         distinct(node.items(self)?, percentile, bits, f64::to_string)
     }
@@ -202,7 +202,7 @@ fn distinct<T, K: Ord>(
     items.iter().map(item).collect()
 }
 
-/// Return the error that a list contains an item, described by `what`, twice.
+/// Create the error for a list that contains the same item twice. `what` describes the item.
 pub fn twice(item: &Node, what: impl Display) -> Problem {
     item.problem(format!("{what} is listed twice"), "list it once")
 }

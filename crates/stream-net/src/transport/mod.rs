@@ -37,7 +37,7 @@ pub(crate) struct Incoming<'a> {
 }
 
 impl Incoming<'_> {
-    /// Offers a received packet to the manager.
+    /// Asks the stream manager whether to accept a received packet with this header.
     pub fn offer(&mut self, header: &Header) -> Offer {
         self.manager.offer(self.now, self.id, header)
     }
@@ -63,7 +63,7 @@ pub(crate) enum SocketUse {
 pub(crate) enum Transport {
     /// Waiting for a socket that the application provides under this name.
     AwaitingSocket(String, SocketUse),
-    /// A socket that the system is connecting.
+    /// A socket whose connection to the peer is not established yet.
     Connecting(Socket, SocketUse),
     /// A stream socket that carries packets.
     Framed(Box<Framed>),

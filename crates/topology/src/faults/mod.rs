@@ -20,7 +20,7 @@ pub enum FaultError {
     /// A listed node does not exist.
     #[error("failed node {node}, but the nodes are 0 to {}", node_count - 1)]
     MissingNode {
-        /// Number of the node in the list of failed nodes.
+        /// Number of the nonexistent node in the list of failed nodes.
         node: u32,
         /// Number of nodes of the cube.
         node_count: u32,
@@ -55,7 +55,7 @@ pub struct DisconnectedError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CubeFaults {
     cube: IncompleteHypercube,
-    /// For each node the dimensions in which its link works, as a bit set.
+    /// For each node, a bit set of the dimensions along which its link works.
     usable: Vec<u32>,
     failed: Vec<bool>,
     /// For each node the lowest node that it can reach over working links. The entries of failed

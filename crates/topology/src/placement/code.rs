@@ -115,8 +115,8 @@ mod tests {
         }
     }
 
-    /// Checks that with combined codes, each PE has an I/O node within one hop in its own subcube,
-    /// and all loads are equal.
+    /// Checks that in combined placements, each PE is served by an I/O node of its own subcube, at
+    /// most one hop away, and that all I/O nodes serve the same number of PEs.
     #[test]
     fn every_pe_is_served_within_a_hop_in_its_own_subcube() {
         for dimension in 1..=12 {

@@ -50,7 +50,7 @@ pub enum PlacementError {
     /// An I/O node was requested on a PE that does not exist.
     #[error("I/O node on PE {pe}, but the PEs are 0 to {}", pe_count - 1)]
     MissingPe {
-        /// Number of the PE that was requested for an I/O node.
+        /// Number of the PE on which an I/O node was requested.
         pe: u32,
         /// Number of PEs of the network.
         pe_count: u32,
@@ -67,7 +67,7 @@ pub enum PlacementError {
         /// The lowest PE without a path to an I/O node.
         pe: u32,
     },
-    /// A listed I/O node does not exist.
+    /// An I/O node in the list of failed I/O nodes does not exist.
     #[error("failed I/O node {index}, but the I/O nodes are 0 to {}", count - 1)]
     MissingIoNode {
         /// Index of the I/O node in the list of failed I/O nodes.
@@ -357,7 +357,8 @@ mod tests {
             (best.io_node_count(), best.is_smallest(&set)),
             (7, Some(true))
         );
-        // The first set has one node too many, and the second, smaller set does not dominate.
+        // Neither is smallest: `combined` has one I/O node too many, and `far`, with one I/O node, leaves PEs that
+        // are further than one hop from it.
         let combined = Placement::combined(cube);
         assert_eq!(combined.is_smallest(&set), Some(false));
         let far = Placement::list(&cube, &[0]).unwrap();

@@ -82,7 +82,7 @@ pub enum RingsError {
     /// A listed failed node does not exist.
     #[error("failed node {node}, but the nodes are 0 to {highest}")]
     MissingNode {
-        /// Number of the node in the list of failed nodes.
+        /// Number of the nonexistent node in the list of failed nodes.
         node: u32,
         /// Highest node number of the fabric.
         highest: u32,

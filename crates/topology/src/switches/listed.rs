@@ -10,9 +10,9 @@ use thiserror::Error;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Leaves {
-    /// The vertex is a switch, like all other vertices.
+    /// A vertex with one neighbour is a switch, like all other vertices.
     Switches,
-    /// The vertex is a node.
+    /// A vertex with one neighbour is a node.
     Nodes,
 }
 
@@ -35,12 +35,12 @@ pub enum ListError {
         line: usize,
         /// The width as written in the list.
         width: String,
-        /// Name of the first end of the edge.
+        /// Name of the vertex at the first end of the edge.
         from: String,
         /// Name of the second end of the edge.
         to: String,
     },
-    /// The list has too many cables.
+    /// The list has more cables than [`CABLES_MAX`].
     #[error("more than {CABLES_MAX} cables")]
     Cables {
         /// Line number of the first cable beyond the maximum.
@@ -63,7 +63,7 @@ pub enum ListError {
         line: usize,
         /// Name of the unknown attribute.
         name: String,
-        /// The vertex or edge that has the attribute, as text.
+        /// Text that names the vertex or edge with the attribute.
         owner: String,
         /// The names of all unknown attributes of the list.
         all: Vec<String>,
@@ -87,7 +87,7 @@ pub enum ListError {
     /// A node has no cable.
     #[error("nobody reaches node {name:?}: no cable leads to it")]
     Alone {
-        /// Line number of the node.
+        /// Line number of the node in the list.
         line: usize,
         /// Name of the node.
         name: String,
@@ -337,8 +337,8 @@ mod tests {
         assert_eq!((star.form.switch_count(), star.form.cables().len()), (1, 0));
     }
 
-    /// Checks that the attribute `role` of a vertex decides whether it is a switch or a node. The rule that
-    /// vertices with one edge are nodes applies only to vertices without the attribute.
+    /// Checks that the attribute `role` of a vertex decides whether it is a switch or a node. The option for
+    /// vertices with one neighbour (leaves) applies only to vertices without the attribute.
     #[test]
     fn roles_override_leaves() {
         let text = r#"<graphml><key id="r" for="node" attr.name="role"/><key id="w" for="edge"

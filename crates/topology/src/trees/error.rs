@@ -63,21 +63,21 @@ pub enum TreesError {
         /// Requested ratio of links down to links up.
         taper: u32,
     },
-    /// The top level has links up.
+    /// The switches of the top level have ports up, although no level is above them.
     PortsAtTop {
         /// The level of the top switches, from 1 (leaf switches).
         level: u32,
         /// Requested number of ports up.
         ports: u32,
     },
-    /// No number of switches can connect all of the requested ports.
+    /// No tree of switches with these numbers of ports has exactly the requested number of nodes.
     Nodes {
         /// Requested number of nodes.
         nodes: u32,
         /// Numbers of ports of a switch towards the nodes, level by level, as text.
         ports: String,
     },
-    /// The parallel links to the top level cannot be divided evenly.
+    /// The parallel links between the top level and the level below cannot be divided evenly among the switches.
     Parallel {
         /// Requested number of nodes.
         nodes: u32,

@@ -37,7 +37,7 @@ class Zarr(ChunkedFormat):
     module = "zarr"
 
     def describe(self, path: Path, given: Given) -> Described:
-        """Return the description of the array in a folder."""
+        """Return the shape, element type and chunks of the zarr array in the folder `path`."""
         found = _opened(path, "r")
         return Described(found.shape, found.dtype, "C", chunks=found.shards or found.chunks)
 

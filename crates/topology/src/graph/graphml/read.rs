@@ -150,7 +150,7 @@ impl Parser {
             (Some(Open::Root), "key") => {
                 let mut attributes = attributes(start)?;
                 let id = take_attribute(&mut attributes, "key", "id")?;
-                // The keys of drawing programs for their own use have a type instead of a name.
+                // Name a key without a name by its type: drawing programs define such keys for their own use.
                 let name = attributes.remove("attr.name");
                 let key = Key {
                     name: name
@@ -252,8 +252,8 @@ impl Parser {
         })
     }
 
-    /// Return the default values of keys and the remaining XML attributes of an element. XML attributes with a dot
-    /// (`yfiles.foldertype`, `parse.indegree`) are internal to other programs and ignored.
+    /// Return the attributes of a node or edge: the defaults of all keys, replaced by the XML attributes `written` in
+    /// its tag. XML attributes with a dot (`yfiles.foldertype`) are internal to other programs and are ignored.
     fn with_defaults(&self, domain: &str, written: HashMap<String, String>) -> Attributes {
         let defaults = self
             .keys
@@ -305,7 +305,8 @@ impl Parser {
 
     /// Handle text inside an element.
     fn text(&mut self, text: &str) {
-        // Text inside elements of a data element (labels of drawing programs) belongs to the data element.
+        // Add the text to the innermost open `data` or `default` element. Drawing programs nest other elements,
+        // such as labels, in it.
         for (_, open) in self.open.iter_mut().rev() {
             match open {
                 Open::Data(data) => return data.value.push_str(text),

@@ -43,7 +43,9 @@ class _DatatypeTransfer(Transfer):
     """A transfer with derived datatypes, which are built for the arrays of the last exchange."""
 
     def __init__(self, transport: Datatypes, share: Share) -> None:
-        """Prepare the transfer; datatypes are built at the first exchange."""
+        """Create the transfer of the messages in `share`. Its MPI datatypes are built later, at the
+        first exchange.
+        """
         super().__init__(transport, share)
         # An exchange in place must pack: all data are read before any are written.
         self.packed = transport.packed.transfer(share)
@@ -52,7 +54,9 @@ class _DatatypeTransfer(Transfer):
         self.arguments: list[list[Any]] = []
 
     def move(self, operands: Operands) -> None:
-        """Move all messages; pack them if target arrays overlap source arrays."""
+        """Send and receive all messages. They are packed into buffers only if the target arrays
+        overlap the source arrays.
+        """
         if self.ranks.agree(OVERLAPS * operands.overlaps, operands.problem) & OVERLAPS:
             return self.packed.move(operands)
         if operands is not self.types_for:

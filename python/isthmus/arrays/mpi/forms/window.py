@@ -57,14 +57,17 @@ class _WindowTransfer(Transfer):
     transport: Window
 
     def __init__(self, transport: Window, share: Share) -> None:
-        """Cut the messages into pieces, and grow the outboxes for them; a collective call."""
+        """Cut the messages into pieces that fit into the outboxes (send buffers in shared memory),
+        and enlarge these if necessary. All ranks must call this together.
+        """
         super().__init__(transport, share)
         self.transport = transport
         self.node = transport.ranks.node
         item, rank = share.dtype.itemsize, share.rank
         largest = max((aligned(size * item) for _, size in share.sends), default=0)
         number, largest = self.ranks.most(max(len(share.sends), 1), largest)
-        # In an outbox messages are ordered by receiver: find this rank's place in each sender's.
+        # Find the position of this rank's message in the outbox of each sender, where messages are
+        # ordered by receiver.
         self.place: dict[int, int] = {}
         for peer, _ in share.receives:
             to = [message.to_rank for message in share.plan.sends(peer)]
@@ -213,7 +216,7 @@ class _WindowTransfer(Transfer):
         share.unpack(recvs, operands)
 
     def forget(self) -> None:
-        """Empty the cache of message slots for the arrays of the last exchange."""
+        """Discard the cached views of messages in the arrays of the last exchange."""
         self.views, self.views_for = {}, None
 
     def close(self) -> None:
