@@ -59,8 +59,8 @@ impl Computation {
         }
     }
 
-    /// Return the factor by which N = `pes` PEs need more I/O bandwidth than one PE, by the formula that does not depend
-    /// on the memory: for example N / log2 N for sorting and the FFT, N^2 / log2 N for searching.
+    /// Return the factor by which N = `pes` PEs need more I/O bandwidth than one PE, by the formula that does not
+    /// depend on the memory: for example N / log2 N for sorting and the FFT, N^2 / log2 N for searching.
     fn factor_without_memory(self, pes: f64) -> f64 {
         match self {
             Self::Sorting | Self::FourierTransform => pes / pes.log2().max(1.0),
@@ -90,7 +90,7 @@ pub struct Balance {
     pub io_node_mbytes_per_s: Option<f64>,
 }
 
-/// Bandwidths and I/O nodes of a balanced multicomputer: the result of the balance rule.
+/// Bandwidths and I/O nodes of a balanced multicomputer, in which computing takes as long as I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Balanced {
     /// Factor by which the I/O bandwidth of the machine must exceed that of one PE.
@@ -121,8 +121,8 @@ pub struct HammingPlacement {
     pub io_nodes: u64,
     /// Number of PEs per I/O node, 2^m.
     pub pes_per_io_node: u64,
-    /// Whether the code is perfect on the whole cube (its dimension is 2^m - 1), so that no smaller cubes need to be
-    /// combined.
+    /// Whether each PE of the whole cube is within one hop of exactly one I/O node. This holds if the dimension of the
+    /// cube is 2^m - 1. Otherwise the placement combines codes of smaller cubes.
     pub perfect: bool,
 }
 
@@ -288,7 +288,7 @@ mod tests {
         .unwrap();
         assert_eq!(balanced.io_nodes, 2);
         assert_eq!(balanced.pes_per_io_node, 32.0);
-        // The sparsest code of the 6-cube uses the neighbours in 3 dimensions, so it has 64 / 4 I/O nodes.
+        // Expect 64 / 4 = 16 I/O nodes: each serves 4 PEs, its own and the neighbours along 3 of the 6 dimensions.
         assert_eq!(balanced.hamming.unwrap().io_nodes, 16);
         assert!(!balanced.hamming.unwrap().perfect);
     }

@@ -24,7 +24,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// An engine to be tested, on a network of its choice.
+/// An engine to be tested for conformance, on a network that the implementation of this trait chooses.
 pub trait Candidate {
     /// The type of the engine to be tested.
     type Engine: Engine;
@@ -49,7 +49,7 @@ pub trait Candidate {
     /// Makes the engine start its counters. The default does nothing, for engines that count from time 0.
     fn count(_engine: &mut Self::Engine) {}
 
-    /// Returns all counters of the engine.
+    /// Returns the values of all counters of the engine, in a fixed order.
     fn counted(engine: &Self::Engine) -> Vec<u64>;
 }
 
@@ -76,6 +76,7 @@ pub struct Checked {
 }
 
 impl fmt::Display for Checked {
+    /// Write all numbers as one line of text.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -215,8 +216,8 @@ fn run<C: Candidate>(
     Ok(ran)
 }
 
-/// Returns whether a follow-up is generated at the same time as a message that is none. The result
-/// of the case then depends on the order in which they are offered.
+/// Returns whether a follow-up message is generated at the same time as a message that is no follow-up. The
+/// result of the case then depends on the order in which the two are offered.
 fn has_ties(case: &Case, reports: &[Report]) -> bool {
     let generated = reports
         .iter()

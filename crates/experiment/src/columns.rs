@@ -25,7 +25,7 @@ pub struct Misfit {
 }
 
 impl Misfit {
-    /// Return the error `problem` for the list at position `at`.
+    /// Create an error with the text `problem` for the JSON list at position `at`.
     fn new(at: usize, problem: impl ToString) -> Self {
         Self {
             at,

@@ -6,8 +6,8 @@ use crate::subject::Subject;
 use isthmus_kernel::Cycles;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Maximum length of a run, in cycles. Engines store times in 64 bits and use two of those bits for the order
-/// within a cycle. The time between two events is at most four times this, so that no sum overflows.
+/// Maximum length of a run, in cycles. It is small enough that no sum of times overflows in engines, which store
+/// times in 64 bits and use two of those bits for the order of events within a cycle.
 pub(crate) const CYCLES_MAX: Cycles = 1 << 58;
 
 /// Number of demands of one flow that may wait in one replication, on a machine of any size: the minimum of

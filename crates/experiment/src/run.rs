@@ -53,8 +53,8 @@ pub struct Options {
     pub quick: bool,
     /// Folder in which finished points are stored, so that the run can resume.
     pub journal: Option<PathBuf>,
-    /// Computing time of new partial results of a point or search after which they are written to the
-    /// journal's folder; by default some seconds.
+    /// Computing time after which the partial results of a point or search are written to the journal's
+    /// folder again; by default some seconds.
     pub keep_after: Option<Duration>,
     /// Memory that all simulations together may use; by default half of the memory that this process may use.
     pub memory: Option<Bytes>,
@@ -65,8 +65,8 @@ pub struct Options {
 /// How much of a run a process does: the whole run, or parts of a run that several processes share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Extent {
-    /// The whole run, by [`Experiment::run`]. All machines are built, and all points checked, before any
-    /// work.
+    /// The whole run, by [`Experiment::run`]. All machines are built, and all points checked, before the
+    /// first simulation.
     #[default]
     Whole,
     /// Parts of the run, by [`Experiment::run_part`]. Machines are built on first use, and checks of the
@@ -125,7 +125,7 @@ impl Experiment {
             });
             let points = all.split_off(first).into_iter().map(|(point, _)| point);
             let searches = all.into_iter().map(|(_, search)| search);
-            // Points that did not fit into memory together with others may fit alone.
+            // Run the points without a result again, one at a time: they may fit into memory alone.
             let points = self.one_by_one(&self.points, points, Self::point);
             let searches = self.one_by_one(&self.searches, searches, Self::search);
             (points, searches)
@@ -415,7 +415,8 @@ impl Experiment {
         }
     }
 
-    /// Return the error for a replication that could not continue at the point with these values.
+    /// Return the error of the run for a replication that stopped early for the reason `halt`. `values` are the
+    /// axis values of its point.
     fn halt_error(&self, halt: Halt, values: &[Option<&AxisValue>]) -> RunError {
         match halt {
             // If partial results could not be stored, `kept` returns that error instead.

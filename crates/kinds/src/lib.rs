@@ -104,7 +104,7 @@
 mod bandwidths;
 // Scenario tables that describe disks and other storage devices.
 mod devices;
-// Failure states of a machine.
+// Lists the states of a machine after single failures and pairs of failures.
 mod failures;
 pub mod fattree;
 pub mod graph;

@@ -28,7 +28,8 @@ pub(crate) struct Sender<'s> {
 }
 
 impl Sender<'_> {
-    /// Return the send rate that the limit allows, in units per microsecond.
+    /// Return the maximum send rate with the limit on outstanding messages, in units of data per microsecond;
+    /// `None` if there is no limit.
     pub fn bound(&self) -> Option<f64> {
         let most = self.outstanding.limit()?;
         (self.alone_us > 0.0).then(|| f64::from(most) * self.each / self.alone_us)

@@ -175,8 +175,8 @@ impl Session {
         self.check_process()?;
         let format = format_of(spec).check();
         format.map_err(|error| Error::Misfit(error.to_string()))?;
-        // Check that the stream exists, as dropping a received stream cancels the stream of that
-        // number.
+        // Check that the stream exists before creating the object: dropping the object would cancel any
+        // stream with this number.
         self.request(Request::Stream { stream: number }, timeout)?;
         Ok(Stream::new(Arc::clone(&self.core), number, spec))
     }
@@ -215,7 +215,8 @@ impl Session {
         self.finish_release(number, link);
     }
 
-    /// Finish the release of link `number`, which was removed from the list of links of this process.
+    /// Finish the release of link `number`, which is no longer in the list of this process's links: record the time of
+    /// the release, and end a link that would otherwise reconnect.
     pub(crate) fn finish_release(&self, number: u16, link: Option<Arc<Link>>) {
         lock(&self.core.registry).link_gone(number);
         if link.is_some() {

@@ -41,8 +41,8 @@ const DESCRIPTORS: Duration = Duration::from_secs(10);
 pub struct Session {
     pub(crate) core: Arc<Core>,
     welcome: Welcome,
-    /// The numbers of links that this process released, and the time of each release. The daemon
-    /// may not have detected the release yet.
+    /// Maps the number of each link that this process has released to the time of the release. The
+    /// daemon may not have noticed the release yet.
     pub(crate) release: Mutex<BTreeMap<u16, Instant>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -116,7 +116,7 @@ impl Session {
         })
     }
 
-    /// Return the daemon's answer to the first request of the session.
+    /// Return the daemon's welcome: its answer to the request that created the session.
     #[must_use]
     pub fn welcome(&self) -> &Welcome {
         &self.welcome
@@ -143,8 +143,8 @@ impl Session {
         self.link_for(number, carrier, Duration::MAX, timeout)
     }
 
-    /// Create a link that waits at most `grace` to reconnect. With a grace of zero the link ends
-    /// with its socket.
+    /// Create a link with this number. If it loses its socket, it tries to reconnect for at most `grace`;
+    /// if `grace` is zero, it ends.
     ///
     /// # Errors
     /// As [`Session::link`].
@@ -274,6 +274,7 @@ impl Session {
 
     /// Wait for the next event of a session that was created with `watch`; None if none arrives in
     /// time. If events are not read, the oldest are dropped, and counted in an [`Event::Missed`].
+    ///
     /// # Errors
     /// [`Error::Gone`], [`Error::Interrupted`].
     pub fn event(&self, timeout: Timeout<'_>) -> Result<Option<Event>> {
@@ -381,7 +382,8 @@ fn first(
     }
 }
 
-/// Write all bytes to the socket, for a session that has no thread yet.
+/// Write all bytes to the socket, or return an error at the timeout. Used while the session has no thread for
+/// this yet.
 fn write_all(wire: &mut Transport, mut bytes: &[u8], timeout: Timeout<'_>) -> Result<()> {
     while !bytes.is_empty() {
         match wire.write(bytes).map_err(garbled)? {

@@ -88,7 +88,8 @@ pub(crate) fn link(
     Ok(())
 }
 
-/// Find or create the lasting link that a request names, and prepare it for a new socket.
+/// Find or create the lasting link (one that survives the loss of its socket) that a request names, and prepare it
+/// for the new socket of the request.
 fn renew(
     shared: &Shared,
     ticket: &str,
@@ -138,7 +139,8 @@ fn renew(
     called.map_err(convert::refused)?
 }
 
-/// Create a lasting link, which stays when its socket is lost.
+/// Create a lasting link, which survives the loss of its socket, and record its owner. Return the driver's ID of
+/// the link.
 fn begin(
     hub: &Hub,
     state: &mut State,
@@ -163,7 +165,8 @@ fn begin(
 }
 
 impl State {
-    /// Return the existing lasting link of a request; None if the request is for a new link.
+    /// Return the driver's ID of the existing lasting link that a request names; `None` if the request is for a
+    /// new link.
     fn find_owned(
         &self,
         (app, number, received): (AppId, u16, Option<u64>),

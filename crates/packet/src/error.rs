@@ -41,7 +41,7 @@ pub enum Error {
     /// A buffer is too small for the longest packet.
     #[error("{of} has a buffer of {buffer} bytes; it must hold a packet of {packet}")]
     SmallBuffer {
-        /// The kind of buffer, for the error message.
+        /// Text for the part with the buffer, for the error message.
         of: &'static str,
         /// Size of the buffer in bytes.
         buffer: u32,

@@ -82,8 +82,8 @@ impl PyLayout {
         Ok(Self(Arc::new(Layout::grid(&shape, grid).map_err(wrong)?)))
     }
 
-    /// Create a layout of boxes: each part of each rank has the starts and the ends of a box.
-    /// `partial` says whether elements may be in no box.
+    /// Create a layout from rectangular boxes of the array. `ranks` lists, for each rank, its boxes by the
+    /// first index and the end in each dimension. `partial` says whether elements may be in no box.
     #[staticmethod]
     fn boxes(
         py: Python<'_>,
@@ -294,7 +294,7 @@ pub(crate) fn stretch_of(shape: Vec<u64>, first: u64, end: u64, columns: bool) -
         .collect()
 }
 
-/// Return the number of elements of each message, with the rank of its other end.
+/// Return, for each message, the rank that sends or receives it at the other end, and its number of elements.
 fn sizes_by_rank(layout: &Layout, messages: &[Message]) -> Vec<(u32, u64)> {
     let messages = messages.iter();
     messages

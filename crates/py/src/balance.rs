@@ -58,13 +58,14 @@ struct Answer {
     source: &'static str,
 }
 
-/// Compute the I/O bandwidth and the number of I/O nodes that an application needs, as JSON.
+/// Return the I/O bandwidth and the number of I/O nodes that an application needs, as JSON. `spec_json` describes the
+/// application and the machine.
 #[pyfunction]
 pub(crate) fn balance(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     answer(py, spec_json, |question, _| solve(question))
 }
 
-/// Compute the answer to a question about I/O bandwidth.
+/// Compute the I/O bandwidth that an application needs on a machine.
 fn solve(question: Question) -> Result<Answer, Refusal> {
     let computation = computation(question.application, question.grid_dimensions)?;
     let word = question.word.map_or(WORD, |word| word.0);

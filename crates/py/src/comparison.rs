@@ -20,7 +20,7 @@ pub(crate) fn differences(question: &str) -> PyResult<String> {
     json(&question.answer().map_err(invalid)?)
 }
 
-/// Convert a problem in the question to a Python `ValueError`.
+/// Convert a problem in the arguments of a comparison to a Python `ValueError`.
 fn invalid(problem: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(format!("comparison: {problem}"))
 }

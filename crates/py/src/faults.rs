@@ -1,4 +1,4 @@
-//! Faults of a hypercube in a question from Python.
+//! Failed parts of a hypercube, as functions of the Python package pass them to the core.
 
 use crate::question::{Link, Refusal, Whole};
 use isthmus_machine::hypercube::spec::FaultSpec;
@@ -26,7 +26,7 @@ pub(crate) fn io_cube(placement: &Placement) -> IncompleteHypercube {
         .expect("a placement has at least one I/O node and no more than its cube has PEs")
 }
 
-/// Return the numbers of nodes without their wrapper type.
+/// Convert node numbers from [`Whole`], the type of parsed JSON, to integers.
 fn plain(list: &[Whole]) -> Vec<u32> {
     list.iter().map(|whole| whole.0).collect()
 }

@@ -45,7 +45,7 @@ impl Line {
         })
     }
 
-    /// Wakes the side of the ring at the other end of the pair.
+    /// Wakes the process at the other end of the pair of sockets, by one byte.
     pub(crate) fn wake(&self) {
         // If the socket is full, the other side has enough bytes to wake it. If it is closed, no
         // side is left to wake, and this side detects that when it waits.
@@ -63,7 +63,7 @@ impl Line {
         Ok(in_time)
     }
 
-    /// Consumes the received wake-up bytes, and checks whether the other side is gone.
+    /// Reads and discards the received wake-up bytes, and records whether the other side has closed its socket.
     pub(crate) fn mark_ready(&mut self) -> Result<(), Error> {
         let mut bytes = [0; 64];
         // Read at most 16 times: usually one byte has arrived, but the other side may send bytes without end.
@@ -81,7 +81,7 @@ impl Line {
         Ok(())
     }
 
-    /// Returns whether an earlier call found that the other side is gone.
+    /// Returns whether the other process has closed its socket, as far as earlier calls have detected.
     pub(crate) fn gone(&self) -> bool {
         self.gone
     }

@@ -23,7 +23,7 @@ use crate::sweep::search::{self, Search, SearchLine};
 use crate::value::described::Described;
 use std::sync::Arc;
 
-/// A parsed experiment. All of its points have been checked.
+/// A parsed scenario file, which describes an experiment. All points of its sweep have been checked.
 #[derive(Debug, Clone)]
 pub struct Scenario {
     /// Version of the scenario file format.
@@ -179,8 +179,8 @@ impl Scenario {
         })
     }
 
-    /// Return the changes that overrides make to machine, workload and sweep. After such changes, title and
-    /// description may no longer be correct.
+    /// Return the changes that the user's overrides make to the machine, the workload and the sweep of the file.
+    /// The title and the description may not fit the changed scenario.
     pub fn changes(&self) -> Vec<Change> {
         self.changes.clone()
     }
@@ -325,7 +325,8 @@ fn check_rules(kind: &Row, base: &Settings) -> Result<(), Problem> {
     effects.overruled().map(drop)
 }
 
-/// Check that no required field outside of `[machine]` and `[workload]` is missing, before points are built.
+/// Return an error if a required field outside of `[machine]` and `[workload]` is missing. This check comes before
+/// points are built.
 fn check_head(base: &Settings) -> Result<(), Problem> {
     if let Some(named) = base.schema().named()
         && base.schema().names().is_empty()

@@ -8,8 +8,8 @@ use crate::share::ShareTest;
 /// Minimum number of observations above a percentile. With fewer, the percentile depends on the
 /// largest few values instead of the distribution.
 const FEWEST_ABOVE: f64 = 10.0;
-/// Minimum ratio of the density of a bucket to that of its neighbours at which all observations of the bucket may have
-/// one value.
+/// Minimum ratio of the density of observations in a histogram bucket to that in the adjacent buckets, at which all
+/// observations of the bucket may have the same value.
 const STEP: f64 = 2.0;
 /// Divisor of the effective number of observations if a steady state is uncertain. Such runs start
 /// below their steady state, for example by half a standard deviation of their observations at 90%

@@ -49,8 +49,8 @@ pub enum Operation {
 }
 
 impl Quantity {
-    /// Return the lengths by which the interval extends downwards and upwards beyond the one that
-    /// the replications give.
+    /// Return how far the interval of this quantity extends below and above the interval that follows
+    /// from its replications alone.
     fn extra_arms(&self, confidence: f64) -> Result<(f64, f64), Error> {
         if self.is_exact() {
             return Ok((0.0, 0.0));
@@ -154,8 +154,8 @@ pub fn compare(
     }
 }
 
-/// Return the operands with their replications if the numbers of replications match, else without
-/// replications.
+/// Return copies of the operands. If their numbers of replications differ, the copies have no
+/// replications to compare in pairs.
 fn paired(operands: &[Quantity]) -> Vec<Quantity> {
     let mut lengths = operands.iter().map(|operand| operand.each.len());
     let most = lengths.clone().max().unwrap_or(0);
@@ -296,7 +296,8 @@ fn quotient_ends(first: &[f64], second: &[f64], confidence: f64) -> Result<(f64,
     }
     // This is t^2 times the covariance of the means, from Var(a - b) = Var a + Var b - 2 Cov.
     let covariance = 0.5 * (a_half * a_half + b_half * b_half - both.powi(2));
-    // The ends solve (a - q b)^2 <= a_half^2 - 2 q covariance + q^2 b_half^2.
+    // Solve for the smallest and the largest ratio q that satisfy the quadratic inequality
+    // (a - q b)^2 <= a_half^2 - 2 q covariance + q^2 b_half^2.
     let square = b * b - b_half * b_half;
     let middle = a * b - covariance;
     let root = middle * middle - square * (a * a - a_half * a_half);
@@ -404,8 +405,8 @@ mod tests {
         assert!(less.low.unwrap() <= less.value && less.value <= less.high.unwrap());
     }
 
-    /// Checks the definition: at either end q of the interval, the mean of a - q b is as far from
-    /// zero as its own half-width.
+    /// Checks the interval of a ratio a / b by its definition: if q is an end of the interval, the mean
+    /// of a - q b differs from zero by exactly the half-width of its own interval.
     #[test]
     fn quotients_end_where_the_paired_difference_is_significant() {
         let second = [10.0, 12.0, 9.0, 11.0, 13.0];
@@ -452,7 +453,7 @@ mod tests {
             (unknown.value, unknown.low, unknown.high),
             (1.0, None, None)
         );
-        // The result does not count as exact in further operations.
+        // Use a result without an interval in another operation: it must not count as exact.
         let on = one(&Operation::Sum, &[unknown, bracket(4.0, 3.0, 5.0)]);
         assert_eq!((on.value, on.low, on.high), (5.0, None, None));
         assert!(!on.is_exact());

@@ -4,11 +4,12 @@ use crate::backlog::Backlog;
 use crate::error::{Error, at_least, open_unit};
 use crate::estimate::Estimate;
 
-/// Number of samples for the verdict "stable": with fewer replications, runs are cut into sections.
-/// Long sections are better for this verdict, since the increments of a stable backlog cancel.
+/// Minimum number of samples for the verdict "stable". With fewer replications, runs are cut into
+/// sections, each a sample. Few long sections are better for this verdict, since the increments of a
+/// stable backlog cancel.
 const SAMPLES_STABLE: usize = 10;
-/// Number of samples for the verdict "saturated": the increments of a saturated backlog are almost
-/// independent, so more samples make a sharper test.
+/// Wanted number of samples for the verdict "saturated". Many short sections of the runs make a
+/// sharper test, since the increments of a saturated backlog are almost independent.
 const SAMPLES_SATURATED: usize = 40;
 /// Minimum number of periods for a verdict if the demands are periodic.
 const PERIODS_MIN: usize = 4;
@@ -258,8 +259,9 @@ impl Halves {
     }
 }
 
-/// Return the number of sections per half of a run, at least `fewest`. `samples` is the wanted
-/// total number of sections; the number of samples of the backlogs limits it.
+/// Return the number of sections into which each half of a run is cut, at least `fewest`. `samples` is
+/// the wanted number of sections of all runs together. There may be fewer, because each section needs
+/// samples of the backlog.
 fn sections(replications: &[Backlog], samples: usize, fewest: usize) -> usize {
     let most = replications
         .iter()
@@ -338,7 +340,7 @@ mod tests {
         assert_eq!(verdict(10, |_| 30.0), Ok(Verdict::Stable));
         assert_eq!(verdict(4, |n| 0.2 * n), Ok(Verdict::Saturated));
         assert_eq!(verdict(50, |n| 0.2 * n), Ok(Verdict::Saturated));
-        // The first two periods fill the system to its final backlog.
+        // Expect "stable": the backlog grows only in the first part of the run, up to 40.
         assert_eq!(verdict(8, |n| (0.2 * n).min(40.0)), Ok(Verdict::Stable));
         assert!(verdict(3, |n| 0.2 * n).is_err());
     }

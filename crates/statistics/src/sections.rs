@@ -1,10 +1,10 @@
-//! Sections of replications, which give more samples from few replications.
+//! Cuts a few long replications into sections whose means count as independent samples.
 
 use crate::error::Error;
 use crate::estimate::mean_and_variance;
 use crate::quantile::f_quantile;
 
-/// Sufficient number of samples. More samples would hardly shorten the interval.
+/// Number of samples of a measure that are enough. More would hardly shorten its confidence interval.
 const ENOUGH_SAMPLES: usize = 40;
 /// Number of parts into which a section is cut for the test of lag-1 correlation.
 const PARTS: usize = 4;
@@ -136,8 +136,8 @@ mod tests {
     use rand::{RngExt, SeedableRng};
     use rand_xoshiro::Xoshiro256PlusPlus;
 
-    /// Return `count` replications of `length` random values, each correlated with the previous one
-    /// by `memory`.
+    /// Return `count` replications of `length` random values. `memory` is the correlation of each value
+    /// with the previous one.
     fn noise(count: usize, length: usize, memory: f64, seed: u64) -> Vec<Vec<f64>> {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut state = 0.0;
@@ -179,8 +179,8 @@ mod tests {
         );
     }
 
-    /// Checks that no sections are returned for correlated batches, for replications with different
-    /// means, or for enough replications.
+    /// Checks that no sections are returned if successive batches are correlated, if the replications have
+    /// different means or are too short, or if there are one or enough replications.
     #[test]
     fn dependent_sections_are_refused() {
         assert_eq!(

@@ -17,16 +17,16 @@ pub enum Error {
     /// An error of the stream manager.
     #[error(transparent)]
     Net(#[from] isthmus_stream_net::Error),
-    /// The application ended early, for this reason.
+    /// The application ended before its work was done. The text is the reason.
     #[error("{0}")]
     Ended(String),
-    /// Data arrived changed. The text has the position.
+    /// The received data differ from the sent data. The text says where.
     #[error("{0}")]
     Wrong(String),
 }
 
 impl From<isthmus_ring::Error> for Error {
-    /// Convert an error of a ring in shared memory.
+    /// Convert an error of a shared-memory ring to an error of the stream manager.
     fn from(error: isthmus_ring::Error) -> Self {
         Self::Net(error.into())
     }

@@ -30,8 +30,8 @@ use isthmus_stream::{StreamId, Su, Tu};
 pub enum Kind {
     /// A striping unit (piece of a data unit) with its data, without checksums.
     Data,
-    /// To ranks: a striping unit that did not arrive completely. The same number of bytes follows,
-    /// none of them valid.
+    /// To ranks: replaces a striping unit (piece of a data unit) that did not arrive completely. As many
+    /// bytes follow as the unit has, none of them valid.
     Void,
     /// The rest of the stream is missing. From ranks: they abandon the stream, even within an
     /// application data unit. To ranks: the stream failed or was cancelled.
@@ -48,8 +48,8 @@ pub enum Kind {
     Internet,
 }
 
-/// Size in bytes of the blocks for which ranks compute checksums, the larger of the paper's sizes
-/// (4.1). A block stays in the L1 cache between its sum and its copy.
+/// Size in bytes of the blocks for which ranks compute checksums: the larger size in Steenkiste 1996, section
+/// 4.1. A block stays in the L1 cache from the computation of its checksum until it is copied.
 pub const BLOCK_BYTES: usize = 16 << 10;
 
 /// The header of a frame on a link: the kind, and the stream and position of the data that follows.

@@ -46,7 +46,7 @@ pub enum Action {
     Take,
     /// Flip a bit in this byte of the packet's data before the check, as a network might.
     Flip(u32),
-    /// Close the connection to the sender.
+    /// Close the connection to the sender instead of taking the packet.
     Leave,
 }
 
@@ -85,8 +85,8 @@ struct State {
     early: BTreeMap<u64, (Header, Vec<u8>)>,
     /// Number of bytes of the receive window that packets use which arrived before a missing packet.
     early_cost: u64,
-    /// Streams of the packets that were not accepted and that the sender will send again, by
-    /// sequence number.
+    /// Packets that the sink did not accept and that the sender will send again: maps the sequence
+    /// number of a packet to the number of its stream.
     resent: BTreeMap<u64, u32>,
     /// Total number of received bytes that were confirmed to the sender, which may then send as many more.
     confirmed: u64,
@@ -94,8 +94,8 @@ struct State {
     read_ahead: VecDeque<u8>,
     /// Whether data was received that the sink has not confirmed.
     has_unconfirmed: bool,
-    /// Number of unconfirmed application data units and ends of streams. `since` is the time of the
-    /// first of them.
+    /// Number of application data units and ends of streams that have arrived and are not confirmed.
+    /// `since` is the arrival time of the first of them.
     delayed: u64,
     since: Option<Instant>,
 }
@@ -244,7 +244,8 @@ impl Sink {
         Ok(())
     }
 
-    /// Checks that a packet is within the window. Early packets count.
+    /// Checks that the sender was allowed to send this packet: its bytes, and those of packets that arrived too
+    /// early, must fit into the receive window.
     fn has_room(&self, state: &State, header: &Header) -> Result<()> {
         let (cost, other) = (header.cost(), state.early_cost);
         let is_known = header.sequence < state.expected;
@@ -462,8 +463,9 @@ impl State {
         Ok(())
     }
 
-    /// Returns the position at which the first incomplete stream is cut if no more packets come:
-    /// the current stream, or one with a packet that was received but not accepted.
+    /// Returns the position (stream, ADU, byte) at which the first incomplete stream is cut if no more
+    /// packets come; `None` if no stream is incomplete. It is the current stream, or one with a packet
+    /// that arrived too early or must be sent again.
     fn first_cut(&self) -> Option<(u32, u64, u64)> {
         let (_, adu, offset) = self.next;
         if (adu, offset) != (0, 0) {
@@ -524,7 +526,7 @@ fn is_gone(error: &io::Error) -> bool {
     matches!(error.kind(), BrokenPipe | ConnectionReset)
 }
 
-/// Converts an error of a socket to an error of the sink.
+/// Converts an error of the operating system at the socket to an error of the sink.
 fn refused(error: io::Error) -> Error {
     Error::system("reading packets", error)
 }

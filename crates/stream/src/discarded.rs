@@ -43,7 +43,7 @@ impl DiscardedStreams {
     pub(crate) fn of(word: u64) -> Option<Self> {
         let (newest, bits) = (word as u32, (word >> STREAMS) as u32);
         let first = bits & 1 == 1 || bits == 0 && newest == 0;
-        // No bit may stand for a stream before stream 0.
+        // Refuse bits that would belong to streams with numbers below 0.
         let last = bits.checked_shr(newest.saturating_add(1)).unwrap_or(0) == 0;
         (first && last).then_some(Self { newest, bits })
     }

@@ -175,7 +175,7 @@ impl AsFd for Listener {
 /// Listen on a TCP port.
 ///
 /// # Errors
-/// The error of the system, with the fix if the port is in use.
+/// The error of the system. If the port is in use, its message says what to do.
 pub fn listen_tcp(at: SocketAddr) -> io::Result<TcpListener> {
     TcpListener::bind(at).map_err(advise)
 }

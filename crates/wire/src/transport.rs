@@ -96,7 +96,7 @@ impl Transport {
         Ok(self.with_tls(tls.accept()?))
     }
 
-    /// Return the connection with this TLS state added.
+    /// Return this connection with TLS encryption, for which `tls` holds the state.
     pub(crate) fn with_tls(mut self, tls: Tls) -> Self {
         self.tls = Some(tls);
         self

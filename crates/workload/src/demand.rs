@@ -82,8 +82,8 @@ impl Traffic {
             .collect();
         let (min, max) = (spec.file_blocks_min, spec.file_blocks_max);
         let collectives = spec.collectives;
-        // Broadcast, scatter and gather are drawn in sequence. So the probabilities of scatter and gather are
-        // conditional on the failure of the earlier draws.
+        // Convert shares of demands to conditional probabilities. Whether a demand is a broadcast is drawn first. If it
+        // is not, whether it is a scatter is drawn, and then whether it is a gather.
         let scatter = collectives.scatter / (1.0 - collectives.broadcast);
         let gather =
             collectives.gather / (1.0 - collectives.broadcast - collectives.scatter).max(0.0);
@@ -313,7 +313,7 @@ mod tests {
     /// Checks that a block is at the local I/O node with the requested probability, else at any other I/O node with
     /// equal probability.
     #[test]
-    fn locality_is_spherical() {
+    fn remote_blocks_are_spread_evenly_over_the_other_io_nodes() {
         let spec = TrafficSpec {
             locality: 0.3,
             ..TrafficSpec::default()

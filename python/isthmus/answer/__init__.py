@@ -45,7 +45,7 @@ accepted load.
 WARNINGS = 6
 """Maximum number of collapsed points that the warnings of an answer list."""
 SENTENCES = 3
-"""Maximum number of sentences below the conclusion on the first screen."""
+"""Maximum number of sentences below the conclusion at the top of a report."""
 
 
 @dataclass(frozen=True)
@@ -111,10 +111,12 @@ class Answer:
     """The measures without a model value and the reason, in words."""
     series: list[SeriesAnswer] = field(default_factory=list)
     busy_place: str = ""
-    """Load at which plots compare variants (the highest at which most are stable), in words."""
+    """Load at which plots compare the variants, in words, such as ``at 2 GB/s``. It is the highest
+    load at which the most variants are stable.
+    """
     busy_x: float | None = None
     warnings: list[str] = field(default_factory=list)
-    """Warnings, one sentence each, about points at which the network stopped delivering messages."""
+    """Warnings about points at which the network stopped delivering messages, a sentence each."""
     lessons: Lessons | None = None
     """Slowdown of jobs by other jobs; None unless the run has jobs both alone and together."""
 
@@ -216,9 +218,9 @@ others, a lower key first.
 
 
 def judged_by_throughput(layout: View) -> bool:
-    """Return whether the criteria are the highest accepted load and the latency at a light load.
-    They are if the load has the unit `THROUGHPUT` and the points of a series differ only in the
-    load.
+    """Return whether variants are compared by their highest accepted load and their latency at a
+    light load. This is so if the load has the unit `THROUGHPUT` and the points of a series differ
+    only in the load.
     """
     return layout.unit("accepted") == THROUGHPUT and (layout.by_load or layout.x_axis is None)
 
@@ -340,7 +342,7 @@ def _series_answer(
     x: float | None,
     place: str,
 ) -> SeriesAnswer:
-    """Compare a series with the baseline `base` at the x value of the comparison."""
+    """Compare a series with the baseline series `base` at the x value `x`, which `place` names."""
     level = layout.run.confidence
     own_bracket, base_bracket = bracket(layout, series), bracket(layout, base)
     own_peak, base_peak = (
@@ -435,8 +437,8 @@ def _word(ratio: Ratio | None) -> str:
 
 
 def _ratio_of_each_job(ratios: dict[str, Ratio]) -> list[Ratio | None]:
-    """Return one ratio for each job: the time of its phases or messages if comparable, else its
-    bandwidth. Without any such ratio, return all ratios.
+    """Return one ratio to the baseline for each job: that of the time of its phases or messages if
+    it can be compared, else that of its bandwidth. If no job has one, return all ratios.
     """
     return list(_felt_by_job(ratios).values()) or list(ratios.values())
 
@@ -454,7 +456,9 @@ def _felt_by_job(ratios: dict[str, Ratio]) -> dict[str, Ratio]:
 
 
 def _comparable(layout: View, compared: Ratio, *points: PointResult) -> bool:
-    """Return whether a measure can be compared; a time that grows with the run cannot."""
+    """Return whether the measure of `compared` can be compared at these points. A time that grows
+    with the length of the run cannot.
+    """
     return not any(is_timeless(layout, p, compared.measure) for p in points)
 
 

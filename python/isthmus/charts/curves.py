@@ -55,8 +55,8 @@ def response(view: View) -> Chart:
 
 
 def accepted(view: View) -> Chart:
-    """Return a chart of the accepted over the offered load, for all messages and for I/O
-    demands.
+    """Return a chart of the accepted load against the offered load, a panel for all messages and
+    one for I/O demands.
     """
     panels = [curve_panel(flow, plot) for _, flow, plot in scene.accepted(view.thinned)]
     entries = marks(view, model=False)
@@ -350,6 +350,6 @@ def _x_axis(view: View, plot: Curves) -> Spec:
 
 
 def marks(view: View, *, model: bool = True, anywhere: bool = False) -> list[Symbol]:
-    """Return legend entries for those point marks that occur in the curves of a run."""
+    """Return legend entries for the point marks (such as hollow circles) that occur in curves."""
     found = scene.symbols(view, "▲", model=model, anywhere=anywhere)
     return [Symbol(words, glyph) for glyph, words in found.items()]

@@ -196,7 +196,7 @@ def _start_daemon(given: dict[str, Any]) -> NicDaemon:
 
 
 def _words(listening: str) -> str:
-    """Return the output line with the addresses at which the daemon listens."""
+    """Return the line to print with the addresses of the daemon, which `listening` has as JSON."""
     import json
 
     status = json.loads(listening)

@@ -31,7 +31,9 @@ class CaseOutcome:
     throughput_kept: Value
     """Throughput divided by that without a failure."""
     saturated: bool
-    """Whether the fabric saturates without collapse; otherwise its throughput is a lower bound."""
+    """Whether the fabric saturates at one of the loads, and does not collapse. If False,
+    `throughput` is a lower bound.
+    """
     bound: str | None
     """``at least`` or ``at most`` if the remaining throughput is only a bound. ``at least`` is
     relative to the highest load if the fabric without a failure does not saturate either.
@@ -149,7 +151,7 @@ def _bound(points: list[PointResult], known: bool, base: CaseOutcome | None) -> 
 
 
 def _throughput(points: list[PointResult], confidence: float) -> Value:
-    """Return the highest accepted load of all points without collapse."""
+    """Return the highest accepted load among the points at which the fabric does not collapse."""
     found = [m for p in points if not p.collapsed and (m := p.measure("accepted"))]
     most = max(found, key=lambda m: m.mean or 0.0, default=None)
     return Value.of(most, confidence) if most else NOTHING

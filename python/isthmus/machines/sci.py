@@ -87,7 +87,9 @@ class SciSummary(Machine, frozen=True, tag="sci"):
         ]
 
     def is_pictured(self, channel: str) -> bool:
-        """Return whether the channel stands for a whole link, not for its sends or echoes alone."""
+        """Return whether pictures of the fabric show this kind of channel: only ``link``, the whole
+        link, and not its send or echo traffic alone.
+        """
         return channel == "link"
 
 

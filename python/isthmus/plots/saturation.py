@@ -14,7 +14,9 @@ from isthmus.wording import with_unit
 
 
 def saturation(view: View) -> Figure:
-    """Draw the saturation bracket of each series, as rows or, with several searches, as curves."""
+    """Draw the interval that contains the saturation load of each series: as a row for each series,
+    or as curves over the x axis if each series has several searches.
+    """
     return _rows(view) if has_brackets(view) else _curves(view)
 
 

@@ -75,7 +75,7 @@ class MpiMovers:
         self._ranks = ranks
 
     def own(self, links: int) -> list[int]:
-        """Return the numbers of the links of this rank."""
+        """Return the numbers of the links that this rank serves."""
         return self.owners(links)[self._ranks.comm.rank]
 
     def owners(self, links: int) -> list[list[int]]:
@@ -95,8 +95,8 @@ class MpiMovers:
         self._ranks.exchange(plan, held, parts)
 
     def spread(self, plan: Plan, parts: list[Any], held: Any) -> None:
-        """Copy a received piece of the array from the buffers `parts` to the arrays of all
-        ranks.
+        """Copy a received piece of the array from the link buffers `parts` to the arrays `held` of
+        all ranks, as `plan` says.
         """
         self._ranks.exchange(plan, parts, held)
 
@@ -132,7 +132,7 @@ class CancelOnError:
         trace: TracebackType | None,
     ) -> None:
         if kind is not None:
-            # Report the first error, not one of the cancellation.
+            # Ignore an error of the cancellation, so that the caller gets the error of the block.
             with suppress(IsthmusError):
                 self._stream.cancel()
         self._thread.shutdown(wait=True, cancel_futures=True)

@@ -33,7 +33,7 @@ class StreamStatus(msgspec.Struct, frozen=True):
     incomplete: int
     """Number of ADUs that are done although some of their bytes are missing."""
     bytes: int
-    """Number of bytes that the stream has moved."""
+    """Number of data bytes that the stream has sent or received."""
     retransmissions: int
     """Number of packets that were sent again."""
     waits: list[str] = []
@@ -54,7 +54,7 @@ class ConnectionStatus(msgspec.Struct, frozen=True):
     destination: str
     """Destination of the connection."""
     open: bool
-    """Whether the connection is open."""
+    """Whether the connection is open: established and not closed."""
     streams: int
     """Number of streams of the connection that have not ended."""
     transmit_bytes: int

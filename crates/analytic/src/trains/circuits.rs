@@ -6,7 +6,8 @@ use super::queues::Queues;
 use crate::queue::waiting_probability;
 use std::collections::BTreeMap;
 
-/// Number of iterations that compute the waits for the circuits of a link from the waits at the next links.
+/// Number of iterations. Each computes the waiting times for the channels of every link from those of the next links
+/// in the previous iteration.
 const ROUNDS: usize = 64;
 
 /// Return Erlang's C: the probability that a customer has to wait at `servers` servers with the utilisation `rho`. A
@@ -39,8 +40,9 @@ impl Demand {
 }
 
 impl Queues<'_> {
-    /// Return for each pair of successive links the sum of the waits of the messages of each class for channels held by
-    /// circuits. A wait is infinite if the demand exceeds the channels.
+    /// Return, for each pair of successive links, the sum of the times for which messages wait for a channel of the
+    /// second link that another message holds. The list has one sum per class of messages; a sum is infinite if the
+    /// demand exceeds the channels.
     pub(super) fn circuit_waits(
         &self,
         held: &BTreeMap<u32, Input<'_>>,

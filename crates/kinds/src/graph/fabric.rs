@@ -137,8 +137,8 @@ impl<W: Routes + Debug + Send + Sync + 'static> Switches for Machine<W> {
         }
     }
 
-    /// Return the number of alternatives among which a route is chosen at random: when the packet is injected, and
-    /// among parallel links. `None` if the choice depends on the load.
+    /// Return the numbers of alternatives among which the route of a packet is chosen at random: once when the packet
+    /// is injected, and at each link. `None` if the choices depend on the load.
     fn choices(&self) -> Option<[u32; 2]> {
         let Shape::Dragonfly {
             routing,

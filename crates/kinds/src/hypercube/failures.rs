@@ -25,7 +25,7 @@ pub(super) const FAULTS: format::Faults = format::Faults {
 pub(super) fn of_cube(spec: &HypercubeSpec, asked: &Asked) -> Option<Failures> {
     let wanted = |word: &str| [SINGLE, word].contains(&asked.of);
     let given = &spec.faults;
-    // Large machines are refused before they are built.
+    // Refuse machines with too many parts before the lists of parts are built.
     let (pes, dimension) = (1u64 << spec.dimension, u64::from(spec.dimension));
     let failed = (given.pes.len() + given.links.len()) as u64 * (dimension + 1);
     let parts = match () {

@@ -256,7 +256,7 @@ fn ns(settings: &Settings, key: &str, time: Time) -> Result<u64, Problem> {
     Err(settings.problem(key, problem, format!("give {whole}")))
 }
 
-/// Convert an error of the simulation to a problem of the scenario.
+/// Convert an error of the simulation to a problem of the scenario field that causes it.
 fn problem(settings: &Settings, error: Error) -> Problem {
     settings.problem(error.field, error.problem, error.hint)
 }

@@ -83,6 +83,7 @@ pub struct Case {
 pub struct StudyError(String);
 
 impl fmt::Display for StudyError {
+    /// Write the message of the error.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }

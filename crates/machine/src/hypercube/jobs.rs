@@ -93,7 +93,7 @@ struct State {
     messages: Slab<MessageId, Message>,
     units: Slab<TransferUnitId, TransferUnit>,
     path: Vec<ChannelId>,
-    /// Buffer for messages that are passed on to the engine; empty between calls.
+    /// Messages that begin now. The buffer is kept to reuse its memory, and is empty between calls.
     starting: Vec<Demand>,
 }
 
@@ -171,7 +171,8 @@ impl Replication for JobsSimulation {
         self.engine.now()
     }
 
-    /// Return the number of incomplete messages, plus the number of their transfer units under way.
+    /// Return the number of incomplete messages plus the number of their transfer units that are on their way. It is 0
+    /// if and only if nothing is left to carry.
     fn under_way(&self) -> u64 {
         (self.state.messages.len() + self.state.units.len()) as u64
     }
@@ -496,7 +497,7 @@ impl<O: Observer> Driver<'_, O> {
         }
     }
 
-    /// Report to the observer a transfer unit whose data has arrived completely.
+    /// Report to the observer, as a packet, a transfer unit (part of a message) whose data has arrived completely.
     fn report_packet(&mut self, engine: &Engine<TransferUnitId>, unit: &TransferUnit) {
         let demand = self.state.demand(unit);
         let (from, to) = match demand.operation {
@@ -547,7 +548,7 @@ impl<O: Observer> Driver<'_, O> {
         self.report_and_begin(engine);
     }
 
-    /// Report the phases that have ended, and start the messages that follow.
+    /// Report to the observer the phases of jobs that have ended, and begin to send the messages that follow them.
     fn report_and_begin(&mut self, engine: &mut Engine<TransferUnitId>) {
         self.state.jobs.report_phases(self.observer);
         self.state.begin(engine);

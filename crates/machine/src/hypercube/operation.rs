@@ -44,7 +44,7 @@ pub(crate) enum Step {
 }
 
 impl Step {
-    /// Append the channels that a message with this purpose crosses to `path`.
+    /// Append to `path` the network channels that a message with this purpose crosses.
     pub fn path(self, machine: &Machine, path: &mut Vec<ChannelId>) {
         match self {
             Self::Ask { pe } => machine.path_ask(pe, machine.asks(pe), path),
@@ -57,7 +57,7 @@ impl Step {
         }
     }
 
-    /// Return whether a message with this purpose contains, besides data, a request that announces the data.
+    /// Return whether a message with this purpose contains a request, also before the data of a write.
     pub fn announces(self) -> bool {
         matches!(self, Self::Ask { .. } | Self::Redirect { .. })
     }

@@ -11,9 +11,9 @@
 mod observe;
 // Interface of a simulation of jobs.
 mod replication;
-// Messages and phases of the jobs of one replication.
+// Messages and phases of the jobs while one replication of the simulation runs.
 mod running;
-// I/O servers that serve one request at a time.
+// Queues of I/O servers that serve one request at a time.
 mod turns;
 
 pub use isthmus_workload::jobs::Phase;

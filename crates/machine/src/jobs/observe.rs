@@ -56,7 +56,7 @@ pub trait Observer {
     /// Handle the arrival of a packet of data or of an answer.
     fn packet(&mut self, packet: &Packet);
 
-    /// Handle the completion of a message that a device has stored. Does nothing by default.
+    /// Handle the event that a storage device has stored the data of a message. The default does nothing.
     fn stored(&mut self, _stored: &Stored) {}
 
     /// Handle the completion of a message. A write is complete when the writer has the acknowledgement,

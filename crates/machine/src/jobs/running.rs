@@ -1,4 +1,5 @@
-//! The jobs of one replication, independent of the engine that carries their messages.
+//! The jobs during one replication of a simulation: they generate messages, and their progress is reported to the
+//! observer. The module does not depend on the engine that carries the messages.
 
 use super::observe::Observer;
 use isthmus_kernel::{Cycles, Streams};
@@ -55,7 +56,8 @@ impl Eq for QueuedProcess {}
 pub struct Open {
     /// The unfinished phases, with the present time as their end.
     pub phases: Vec<Phase>,
-    /// For each incomplete message of a closed loop, its job and its age: the ticks since its generation.
+    /// For each incomplete message of a closed loop: the index of its job, and its age, the ticks since its
+    /// generation.
     pub messages: Vec<(u32, Cycles)>,
 }
 
@@ -224,8 +226,8 @@ impl Jobs {
         true
     }
 
-    /// Return the phases and messages that have started by `now` and not ended. Call
-    /// [`report_all_offered`](Self::report_all_offered) first.
+    /// Return the phases and messages that have started by `now` and have not ended. The caller must call
+    /// [`report_all_offered`](Self::report_all_offered) before.
     pub fn open(&self, now: Cycles) -> Open {
         Open {
             phases: self.source.open_phases(now),
@@ -245,7 +247,7 @@ mod tests {
     };
     use isthmus_workload::storage::StorageSpec;
 
-    /// Number of messages reported as offered, for each job.
+    /// Observer for the tests: counts the messages that are reported as offered, for each of two jobs.
     struct Offered([u64; 2]);
 
     impl Observer for Offered {

@@ -72,7 +72,7 @@ pub struct Nic {
     pub packets_in_flight: u32,
     /// Time between two packets of the DMA engine, independent of their length.
     pub dma_period: Time,
-    /// Additional time between packets for each block of `padding` bytes.
+    /// Additional time between two packets of the DMA engine, for each block of `padding` bytes in the packet.
     pub dma_block: Time,
     /// Time by which each packet that the node receives delays the sending DMA engine, if it is busy.
     pub receive_delay: Time,

@@ -32,7 +32,7 @@ macro_rules! either {
     };
 }
 
-/// A running SCI engine, with the state of the check for a collapse of the fabric.
+/// An SCI engine that simulates a fabric, and the state of the periodic check whether the fabric has stalled.
 #[derive(Debug)]
 pub(super) struct Rings<T> {
     engine: AnyEngine<T>,
@@ -43,7 +43,8 @@ pub(super) struct Rings<T> {
 }
 
 impl<T: Copy> Rings<T> {
-    /// Return an engine for the fabric at cycle 0, for packets of up to `symbols_max` symbols.
+    /// Create an engine at cycle 0 for the fabric of `machine` and packets of up to `symbols_max` symbols: the
+    /// symbol-by-symbol engine if `by_symbol` is true, otherwise the event-driven one.
     ///
     /// # Panics
     /// If the engine cannot carry packets of this length.

@@ -21,7 +21,8 @@ pub trait Describe: Sized {
 pub trait Selector: Sized {
     /// The names of the variants in a scenario file, in the order of the reference.
     const WORDS: &'static [&'static str];
-    /// Add the descriptions of the fields that apply only to some words of the field `selector`.
+    /// Add to `rows` the descriptions of the fields of all variants. Each applies only if the field `selector` names
+    /// its variant.
     fn rows(path: &str, selector: &str, rows: &mut Rows);
     /// Read the variant that the value of the field `selector` names, with its fields in the table `path`.
     fn read(settings: &Settings, path: &str, selector: &str) -> Self;
@@ -157,7 +158,7 @@ mod tests {
         below: Option<Below>,
     }
 
-    /// Example choice, whose variants have fields of their own.
+    /// Example, for the tests, of a choice in a scenario file whose variants have fields of their own.
     #[derive(Describe)]
     enum Way {
         Slow(Pace),
@@ -187,7 +188,7 @@ mod tests {
         deep: bool,
     }
 
-    /// Example of an optional subtable.
+    /// Example of an optional subtable of a scenario table, for the tests.
     #[derive(Describe)]
     struct Below {
         /// A share.

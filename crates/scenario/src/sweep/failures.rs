@@ -7,8 +7,8 @@ use crate::value::Choice;
 /// Word that requests the failures of every part that can fail, one at a time.
 pub const SINGLE: &str = "single";
 
-/// Parameters of a request to list the possible failures of a machine: the parts that may fail, the number of
-/// pairs, and a limit.
+/// Parameters for a list of the possible failures of a machine: the parts that may fail, the number of pairs of
+/// failures, and a limit on the length of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asked {
     /// Word for the parts that may fail: [`SINGLE`] for all, or another word that the kind of machine

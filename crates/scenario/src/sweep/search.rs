@@ -90,7 +90,8 @@ impl SearchLine {
             .map_err(|problem| self.source.error(problem))
     }
 
-    /// Return the machine and the workload at `load`, as [`Self::at`] does; an error has no line number.
+    /// Return the machine and the workload of the search at the offered load `load`, as [`Self::at`] does. Errors
+    /// contain no line number.
     pub(crate) fn build_at(&self, load: f64) -> Result<(Described, Described), Problem> {
         let loads = &self.settings.schema().form.tables.loads;
         let LoadValue { key, written } = (loads.write)(load).map_err(|possible| {

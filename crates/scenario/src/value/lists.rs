@@ -169,7 +169,7 @@ impl ValueType for NameSet {
         }
     }
 
-    /// Parse a list of distinct names of named tables.
+    /// Parse a list of names of jobs without repetition.
     fn read(&self, node: &Node) -> Result<Vec<String>, Problem> {
         let name = |item: &Node| match &item.tree {
             Tree::Text(name) => Ok(name.clone()),

@@ -53,8 +53,8 @@ impl Incoming<'_> {
 pub(crate) enum SocketUse {
     /// The socket carries packets with headers and this checksum.
     Framed(Checksum),
-    /// The socket carries bytes without headers. The field is the channel number of the connection,
-    /// if it receives.
+    /// The socket carries bytes without headers. The field is the channel number of the connection, or
+    /// `None` if the connection only sends.
     Plain(Option<u32>),
 }
 

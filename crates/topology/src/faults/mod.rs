@@ -205,7 +205,8 @@ impl CubeFaults {
         })
     }
 
-    /// Return the existing links that do not work, in both directions, as pairs (node, dimension).
+    /// Return the existing links that do not work, as pairs of a node and the dimension along which the link leaves it.
+    /// Each link occurs twice, once for each end.
     fn unusable_links(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         self.cube.nodes().flat_map(move |node| {
             (0..self.cube.dimension())

@@ -98,8 +98,9 @@ mod tests {
         assert_eq!(placement.io_nodes(), [0, 7, 9, 14]);
     }
 
-    /// Checks the placement of section 3.2 for 4 to 6 dimensions: subcube u of dimension 3 uses the
-    /// addresses {0, 7} XOR sigma(u), where sigma is linear with the columns 1, 2, 3.
+    /// Checks the placement of section 3.2 of the hypercube paper for 4 to 6 dimensions. In the
+    /// three-dimensional subcube with the number u, the I/O nodes have the addresses {0, 7} XOR sigma(u).
+    /// sigma(u) is the XOR of i + 1 for all bits i that are set in u.
     #[test]
     fn dimensions_4_to_6_shift_the_3_cube_code_by_a_linear_sigma() {
         for dimension in 4..=6 {

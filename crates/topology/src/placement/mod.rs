@@ -96,7 +96,8 @@ pub struct Placement {
 impl Placement {
     /// Return the placement on the code words of the Hamming code (section 3.2 of the hypercube paper, after its
     /// reference 30): the kernel of the parity check whose column *i* is *i* + 1. Every PE is within one hop of exactly
-    /// one I/O node; flipping bit (syndrome - 1) finds it.
+    /// one I/O node. If the parity check of the PE's address gives s > 0, flipping bit s - 1 of the address gives that
+    /// I/O node.
     ///
     /// # Errors
     /// [`PlacementError::NotPerfect`] unless the dimension is 2^m - 1.
@@ -299,7 +300,8 @@ mod tests {
     fn clustered_takes_the_lowest_addresses() {
         let placement = Placement::clustered(&cube(5), 4).unwrap();
         assert_eq!(placement.io_nodes(), [0, 1, 2, 3]);
-        // The cluster is the subcube of the low 2 bits. The distance is the number of ones in the other bits.
+        // The I/O nodes are the PEs whose upper 3 address bits are 0. So the distance of a PE from an I/O node is the
+        // number of ones among these bits.
         assert_eq!(placement.coverage().distance_histogram(), [4, 12, 12, 4]);
         assert!(
             placement
@@ -363,7 +365,7 @@ mod tests {
         assert_eq!(combined.is_smallest(&set), Some(false));
         let far = Placement::list(&cube, &[0]).unwrap();
         assert_eq!(far.is_smallest(&set), Some(false));
-        // Without the solver, 8 is the size of the best known set, and the bound is 32 / 6 rounded up.
+        // Forbid the exact solver. The best known set then has 8 I/O nodes, and the lower bound is 32 / 6 rounded up.
         let budget = Budget {
             solver_pes_max: 0,
             ..Budget::default()

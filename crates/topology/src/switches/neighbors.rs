@@ -16,7 +16,7 @@ pub struct Apart {
 /// leave. Parallel cables count as one link.
 #[derive(Debug, Clone)]
 pub(super) struct Neighbors {
-    /// Index of each switch's first neighbour, and the number of links at the end.
+    /// For each switch, the index in `to` of its first neighbour; then one more entry, the length of `to`.
     first: Vec<u32>,
     to: Vec<u32>,
 }

@@ -90,7 +90,7 @@ class Zarr(ChunkedFormat):
 
 
 class _Pieces(Pieces):
-    """An array of zarr that is open for reading."""
+    """A zarr array that is open for reading, of which each rank reads pieces."""
 
     def __init__(self, path: Path, rank: int) -> None:
         """Open the array for reading; errors name this rank."""
@@ -108,7 +108,7 @@ class _Pieces(Pieces):
 
 
 class _Chunks(Chunks):
-    """An array of zarr that is open for writing."""
+    """A zarr array that is open for writing in whole chunks."""
 
     def __init__(self, place: Path) -> None:
         """Open the existing zarr array in the folder `place` for writing."""

@@ -21,12 +21,16 @@ COUNT_MOST = 1 << 30
 
 
 class Datatypes(Transport):
-    """The form that moves data without packing, by one ``Alltoallw`` of derived MPI datatypes."""
+    """A transport that moves array data without packing: one call of ``MPI_Alltoallw`` with
+    derived datatypes.
+    """
 
     form: ClassVar[Form] = "datatype"
 
     def __init__(self, ranks: Ranks) -> None:
-        """Create the transport, with a packed transport for exchanges in place."""
+        """Create the transport, with a second one that packs messages. That one is for exchanges in
+        which target and source arrays overlap.
+        """
         super().__init__(ranks)
         self.packed = Collective(ranks)
 
@@ -40,7 +44,9 @@ class Datatypes(Transport):
 
 
 class _DatatypeTransfer(Transfer):
-    """A transfer with derived datatypes, which are built for the arrays of the last exchange."""
+    """A transfer with derived MPI datatypes. They are kept after an exchange, for the next one with
+    the same arrays.
+    """
 
     def __init__(self, transport: Datatypes, share: Share) -> None:
         """Create the transfer of the messages in `share`. Its MPI datatypes are built later, at the
@@ -106,8 +112,8 @@ class _DatatypeTransfer(Transfer):
 
 
 def _repeated_over_families(inner: Any, families: list[Any], stride: int) -> Any:
-    """Return the MPI datatype of `inner` repeated at all indices of a dimension, which `families`
-    gives as regularly repeated runs.
+    """Return an MPI datatype with a copy of `inner` at each index of a dimension that a message
+    contains. `families` lists these indices as regularly repeated runs; `stride` is in bytes.
     """
     found = []
     for first, length, (runs, run_by), (groups, group_by) in families:

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     Part = NDArray[Any]
 
 BUFFER_BYTES = 8 << 20
-"""Buffer size at which packed data stay in the caches until they are read."""
+"""Size of a message buffer, small enough that packed data are still in the CPU caches when they are
+read.
+"""
 
 
 class Window(Transport):
@@ -45,7 +47,9 @@ class Window(Transport):
         return _WindowTransfer(self, share)
 
     def grow(self, half: int) -> None:
-        """Grow the outboxes to at least `half` bytes, the same on all ranks."""
+        """Enlarge the two outboxes of each rank to at least `half` bytes each; `half` must be the
+        same on all ranks.
+        """
         if half > self.half:
             self.half = aligned(half)
             self.memory = Shared(self.ranks.node, 2 * self.half)
