@@ -29,11 +29,13 @@ SAMPLE_BYTES = 4
 GROWTH = (64, 128, 256, 512, 1024)
 """Numbers of cells (processors) of the machines that `growth` simulates by default."""
 CARRIED = 0.97
-"""Fraction of the offered load that counts as fully carried; the rest is start and end of a run."""
+"""Carried fraction of the offered load from which the load counts as fully carried. The start and
+the end of a run account for the rest.
+"""
 BUSY = 0.6
 """Used fraction of all processors above which computing limits the throughput."""
 TUS = 256
-"""Number of TUs (transfer units) of a simulated run."""
+"""Number of transfer units (pieces in which the interface moves data) of a simulated run."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Live:
     forwarders: tuple[float, float]
     """Fractions of time in which the forwarding threads waited for samples, and sent them."""
     busy: float | None
-    """Fraction of all processors used for computing; None if nodes have a fixed rate."""
+    """Fraction of the computer's processors that computed, 0 to 1; None if the rate is fixed."""
 
     @property
     def samples_per_s(self) -> float:
@@ -111,10 +113,10 @@ class Growth:
     most: float
     """Maximum load in MB/s that the interface sends, measured under permanent load."""
     cells: float
-    """Number of cells (processors) whose samples make up the load `most`."""
+    """Number of cells (processors) that together produce the load `most`."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the result as JSON values."""
+        """Return the simulated values as a dictionary for JSON; loads are in MB/s."""
         points = [{**asdict(point), "limit": point.limit} for point in self.points]
         return {"unit": "MB/s", "points": points, "most": self.most, "cells_at_limit": self.cells}
 

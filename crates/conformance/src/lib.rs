@@ -158,8 +158,8 @@ fn begin<C: Candidate>(case: &Case, shift: Cycles) -> C::Engine {
     engine
 }
 
-/// Checks that no more events happen after the end, at any later limit. Counters of delivered
-/// messages may still change until their tails have arrived.
+/// Ends a run: checks that the engine reports no more events, whatever the time limit, and returns the reports
+/// and counters. Counters may change until the tails of all messages have arrived.
 fn end<C: Candidate>(engine: &mut C::Engine, mut log: Log<'_>) -> Result<Outcome, TestCaseError> {
     let count = log.reports.len();
     let mut wait = |later: Cycles| {
@@ -176,7 +176,7 @@ fn end<C: Candidate>(engine: &mut C::Engine, mut log: Log<'_>) -> Result<Outcome
     Ok(Outcome { reports, counted })
 }
 
-/// Runs a case in one piece, with all times later by `shift`.
+/// Runs a case with a single call of the engine's `run_until`, with all times later by `shift` cycles.
 fn at_once<C: Candidate>(case: &Case, shift: Cycles) -> Result<Outcome, TestCaseError> {
     let mut engine = begin::<C>(case, shift);
     let mut log = Log::new(case);
@@ -184,7 +184,7 @@ fn at_once<C: Candidate>(case: &Case, shift: Cycles) -> Result<Outcome, TestCase
     end::<C>(&mut engine, log)
 }
 
-/// Runs the engine to a limit, and checks the invariants of every run.
+/// Runs the engine to a time limit, and checks the rules that hold for every run.
 fn run<C: Candidate>(
     engine: &mut C::Engine,
     limit: Cycles,
@@ -270,8 +270,7 @@ fn interrupted<C: Candidate>(
         was_interrupted |= ran == Ran::Finished && engine.under_way() > 0;
         prop_assert!(log.is_finished() || ran != Ran::Finished);
         if step == 0 {
-            // If the handler has finished before the run, the run must stop at once without a
-            // report.
+            // Expect that a run stops at once, without a report, if the handler has asked for the end before.
             prop_assert_eq!((ran, log.reports.len()), (Ran::Finished, 0));
         }
     }
@@ -311,7 +310,7 @@ fn refuses_the_past<C: Candidate>() {
     assert!(offered.is_err(), "a message was offered too late");
 }
 
-/// Checks that every message is generated once, at its time, and arrives once and complete.
+/// Checks that each message is generated exactly once, at the right time, and delivered exactly once and completely.
 fn conserved(case: &Case, reports: &[Report]) -> Result<(), TestCaseError> {
     for (number, offer) in case.offers.iter().enumerate() {
         let of = |what| {

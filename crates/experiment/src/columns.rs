@@ -18,7 +18,7 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{problem}")]
 pub struct Misfit {
-    /// Position of the invalid list among the lists of the call.
+    /// Position of the invalid list in the argument of the failed call, from 0.
     pub at: usize,
     /// Description of the error.
     pub problem: String,
@@ -40,9 +40,9 @@ impl Misfit {
 pub struct BinColumns {
     /// Number of bins of each histogram; all other columns have one entry for each bin.
     pub lengths: Vec<i64>,
-    /// Lower bound of each bin, as a multiple of the step of its histogram.
+    /// Lower bound of each bin, in steps of its histogram (cycles of the simulation).
     pub lower: Vec<i64>,
-    /// Upper bound of each bin, as a multiple of the step of its histogram.
+    /// Upper bound of each bin, in steps of its histogram (cycles of the simulation).
     pub upper: Vec<i64>,
     /// Number of observations in each bin.
     pub count: Vec<i64>,
@@ -124,7 +124,8 @@ fn check(bins: &Bins) -> Result<(), String> {
     Ok(())
 }
 
-/// The JSON form of a [`ChannelUse`](crate::result::ChannelUse), for parsing. All fields must be present.
+/// The utilisation of a channel as parsed from JSON: the fields of [`ChannelUse`](crate::result::ChannelUse). All
+/// fields must be present.
 #[derive(Debug, Deserialize)]
 struct Use<'a> {
     /// Kind of channel. The text is copied only if it contains escapes.
@@ -165,8 +166,8 @@ pub struct ChannelColumns {
     /// Utilisation of each channel. The fields have the same meaning as in
     /// [`ChannelUse`](crate::result::ChannelUse).
     pub utilisation: Vec<f64>,
-    /// Utilisation of the busiest channel of a kind, for rows that contain the mean of all channels of that
-    /// kind.
+    /// For rows that contain the mean of all channels of a kind: the utilisation of the channel of the kind with
+    /// the highest utilisation.
     pub highest: Vec<f64>,
     /// Share of the time for which each channel was occupied, 0 to 1.
     pub busy: Vec<f64>,

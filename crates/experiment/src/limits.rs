@@ -22,9 +22,8 @@ const PERIODS: u64 = 2;
 /// Above this limit, most demands wait for other demands.
 const BACKLOG_PER_DELAYS: u64 = 2;
 
-/// Ratio of offered demands to the messages that a replication should deliver, at which the replication stops
-/// so that its results can be judged. The machine then serves less than 1/`OFFERED_RATIO_MAX` of the offered
-/// load.
+/// A replication stops when it has been offered this many times the number of messages that it should deliver. The
+/// machine then serves less than 1/`OFFERED_RATIO_MAX` of the offered load, which is enough to call it saturated.
 pub(crate) const OFFERED_RATIO_MAX: u64 = 4;
 
 /// Memory in bytes for one demand in flight, measured as resident memory and rounded up.
@@ -72,8 +71,8 @@ impl BacklogLimit {
     }
 }
 
-/// Return the number of demands of a flow above which at least half wait for other demands, not for delays of
-/// software or devices.
+/// Return the backlog of a flow, in demands, above which at least half of them wait for other demands. The others
+/// wait only for the fixed delays of software and devices.
 fn beyond_delays(subject: &dyn Subject, flow: usize) -> u64 {
     let held = subject.held_by_delays(flow);
     held.saturating_mul(BACKLOG_PER_DELAYS)

@@ -137,7 +137,7 @@ impl Experiment {
         }
     }
 
-    /// Create the thread pool of the run.
+    /// Create the pool of threads that simulate the points of the run.
     fn pool(&self) -> Result<rayon::ThreadPool, RunError> {
         let jobs = threads(self.options.jobs);
         rayon::ThreadPoolBuilder::new()
@@ -419,7 +419,8 @@ impl Experiment {
     /// axis values of its point.
     fn halt_error(&self, halt: Halt, values: &[Option<&AxisValue>]) -> RunError {
         match halt {
-            // If partial results could not be stored, `kept` returns that error instead.
+            // Report only the cancellation if partial results could not be stored: the function `kept`
+            // returns the error of the storage.
             Halt::Cancelled | Halt::Unkept => RunError::Cancelled,
             Halt::AllWarmUp { messages } => RunError::AllWarmUp {
                 place: position_text(&self.scenario, values),

@@ -69,7 +69,7 @@ impl Ran {
         }
     }
 
-    /// Return whether the engine may have further events without a new offer.
+    /// Return whether the engine may have further events even if no message is offered any more.
     #[inline]
     pub fn goes_on(self) -> bool {
         matches!(self, Self::Going | Self::Finished)

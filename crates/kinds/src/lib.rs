@@ -114,7 +114,7 @@ mod jobs;
 // Computes the send rate of clients that have a limited number of outstanding messages.
 mod outstanding;
 pub mod packets;
-// Fields of runs and searches.
+// Scenario fields that all kinds of machine share: those of runs and of searches for saturation.
 mod runs;
 pub mod sci;
 // Types of values in scenario tables.

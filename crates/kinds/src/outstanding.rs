@@ -9,11 +9,11 @@ const NEAR: f64 = 0.95;
 /// A sender with a limit on messages in flight, with the data for a remark on this limit.
 #[derive(Debug, Clone)]
 pub(crate) struct Sender<'s> {
-    /// Key of the field that sets the limit.
+    /// Key of the scenario field that sets the limit on outstanding messages.
     pub field: &'s str,
-    /// Words for the sender, such as `a node of job io`.
+    /// Text that names the sender in the remark, such as `a node of job io`.
     pub who: &'s str,
-    /// Words for the messages, such as `message of 320 B`.
+    /// Text that names a message in the remark, such as `message of 320 B`.
     pub what: &'s str,
     /// Limit on messages in flight.
     pub outstanding: Outstanding,

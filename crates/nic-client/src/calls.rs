@@ -120,7 +120,7 @@ impl Session {
         self.done(Request::Close { connection }, timeout)
     }
 
-    /// Return the reason why the connection to a file is not closed yet, as the end of a sentence.
+    /// Return text to append to an error message: the reason why a connection to a file is not closed yet.
     pub(crate) fn why_not_closed(&self, connection: u32) -> String {
         match self.connection(connection, Timeout::after(STATUS_TIMEOUT)) {
             Ok(status) if status.streams > 0 => format!(

@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Maximum size of a ring that the daemon may create.
+/// Maximum size in bytes of a shared-memory ring that the client accepts from the daemon.
 const MAX_RING_BYTES: u64 = 1 << 30;
 /// Time for which the client waits at most until the daemon has noticed that a socket was closed.
 const CLOSE_DELAY: Duration = Duration::from_secs(5);
@@ -70,7 +70,8 @@ impl Session {
         Self::begin(address, request, timeout)
     }
 
-    /// Join an application as a further process, with its ticket.
+    /// Join an application as a further process. `ticket` is the secret text that the application's first session
+    /// received from the daemon.
     ///
     /// # Errors
     /// As [`Session::connect`].
@@ -83,7 +84,7 @@ impl Session {
         Self::begin(address, request, timeout)
     }
 
-    /// Send the first request of a session, and start its thread.
+    /// Connect to the daemon, send the request that creates the session, and start the session's thread.
     fn begin(address: &Remote, request: Request, timeout: Timeout<'_>) -> Result<Self> {
         let core = Arc::new(Core::new(address.clone())?);
         let mut wire = core.connect(timeout)?;
@@ -212,7 +213,7 @@ impl Session {
         Ok(())
     }
 
-    /// Add an open link to the session's list of links of this process.
+    /// Add an open link to the session's list of this process's links.
     fn put(&self, link: Link) {
         let mut links = lock(&self.core.links);
         lock(&self.core.registry).link_gone(link.number);

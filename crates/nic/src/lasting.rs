@@ -79,8 +79,8 @@ pub(crate) fn link(
         state.link_mut(link)?.carrier = name;
         Some(format!("{} #{app} {peer}", state.name(app)))
     };
-    // The call fails if the driver thread has ended. The rank (application process) then finds its
-    // link closed.
+    // Ignore an error of the call: it means that the driver's thread has ended, and then the rank
+    // (application process) finds its link closed.
     if let Ok(Some(who)) = shared.client.call(give) {
         let what = format!("link {number} over {name}, socket {nth}");
         shared.hub.log().record(&who, &what, "ok");

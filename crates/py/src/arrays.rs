@@ -138,7 +138,8 @@ impl PyLayout {
         py.detach(|| self.0.first_missing())
     }
 
-    /// Return the runs of indices of the elements that a rank holds, by part and dimension.
+    /// Return the array indices of the elements that a rank holds, as runs: a list for each part of the
+    /// rank, with the runs in each dimension.
     fn runs(&self, rank: u32) -> PyResult<Vec<Vec<Runs>>> {
         let parts = self.0.parts(place(&self.0, rank)?);
         let part = |part: Vec<Comb>| part.iter().map(Comb::runs).collect();
@@ -167,7 +168,7 @@ pub(crate) type Given<'py> = (PyReadonlyArray1<'py, u8>, Vec<u64>);
 /// A numpy array that Python passes for writing: its bytes from the first element on, and its strides in bytes.
 pub(crate) type Taken<'py> = (PyReadwriteArray1<'py, u8>, Vec<u64>);
 
-/// View arrays from Python as Rust arrays for reading.
+/// Convert numpy arrays to Rust arrays that refer to the same memory, for reading.
 pub(crate) fn arrays<'a>(given: &'a [Given<'_>]) -> PyResult<Vec<Array<'a>>> {
     let each = given.iter().map(|(bytes, strides)| {
         Ok(Array {
@@ -178,7 +179,7 @@ pub(crate) fn arrays<'a>(given: &'a [Given<'_>]) -> PyResult<Vec<Array<'a>>> {
     each.collect()
 }
 
-/// View arrays from Python as Rust arrays for writing.
+/// Convert numpy arrays to Rust arrays that refer to the same memory, for writing.
 pub(crate) fn arrays_mut<'a>(taken: &'a mut [Taken<'_>]) -> PyResult<Vec<ArrayMut<'a>>> {
     let each = taken.iter_mut().map(|(bytes, strides)| {
         Ok(ArrayMut {
@@ -270,7 +271,7 @@ impl PyPlan {
     }
 }
 
-/// The start and the end of a box in each dimension.
+/// A box of array elements, as Python gets it: the first index and the end in each dimension.
 type Ends = (Vec<u64>, Vec<u64>);
 
 /// Return the elements `first` to `end` - 1 of an array, in file order, as consecutive boxes.

@@ -5,7 +5,8 @@ use isthmus_experiment::comparison::{Pairs, Question};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// Return the result of an operation on quantities, as JSON; null if the result has no value.
+/// Return the result of an arithmetic operation on measured quantities, as JSON; null if the result has no value.
+/// `question` has the operation and the quantities as JSON.
 #[pyfunction]
 pub(crate) fn compare(question: &str) -> PyResult<String> {
     let question: Question = serde_json::from_str(question).map_err(invalid)?;

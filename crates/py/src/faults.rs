@@ -37,7 +37,7 @@ fn pairs(list: &[Link]) -> Vec<(u32, u32)> {
 }
 
 impl FaultsQuestion {
-    /// Return whether the question contains no faults.
+    /// Return whether all lists of failed parts are empty.
     pub(crate) fn is_none(&self) -> bool {
         self.pes.is_empty()
             && self.io_nodes.is_empty()

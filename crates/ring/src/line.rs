@@ -28,7 +28,8 @@ pub(crate) fn pair() -> Result<(OwnedFd, OwnedFd), Error> {
 }
 
 impl Line {
-    /// Creates the end from a received descriptor. Fails if it is not a socket.
+    /// Creates one end of the pair from a received descriptor, or returns an error if it is not a Unix
+    /// stream socket.
     pub(crate) fn new(socket: OwnedFd) -> Result<Self, Error> {
         let no = |why: &str| Err(Error::NoRing(why.to_owned()));
         match rustix::net::sockopt::socket_domain(&socket) {

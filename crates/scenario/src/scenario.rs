@@ -343,8 +343,8 @@ fn check_head(base: &Settings) -> Result<(), Problem> {
     base.check_fields(|key| !key.starts_with("machine.") && !key.starts_with("workload."))
 }
 
-/// Return whether the file sets the offered load, or the workload is a closed loop, which has no offered
-/// load.
+/// Return whether the scenario needs no further load: the file or an axis sets the offered load, or the workload is
+/// a closed loop, which has none.
 fn has_load(base: &Settings, axes: &[Axis]) -> bool {
     let schema = base.schema();
     let limits_itself = |key: &str| schema.field(key).is_some_and(|load| !base.applies(load));
@@ -403,7 +403,7 @@ fn build_all(
     Ok((points, first))
 }
 
-/// Construct all points, and record which fields have an effect.
+/// Build all points of the sweep with their machines and workloads. Record in `effects` which fields have an effect.
 fn points(
     kind: &Row,
     base: &Settings,

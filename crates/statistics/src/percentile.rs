@@ -11,9 +11,9 @@ const FEWEST_ABOVE: f64 = 10.0;
 /// Minimum ratio of the density of observations in a histogram bucket to that in the adjacent buckets, at which all
 /// observations of the bucket may have the same value.
 const STEP: f64 = 2.0;
-/// Divisor of the effective number of observations if a steady state is uncertain. Such runs start
-/// below their steady state, for example by half a standard deviation of their observations at 90%
-/// of the knee of a hypercube.
+/// Divisor of the number of independent observations, for upper ends of intervals, if a steady state is
+/// uncertain. Runs start below their steady state: for example, by half a standard deviation of the
+/// observations for a hypercube at 90% of its saturation load.
 const UNSTEADY_DIVISOR: f64 = 1.5;
 
 /// A percentile with its confidence interval over replications.
@@ -116,14 +116,16 @@ struct Distributions {
     min: u64,
     max: u64,
     test: Option<ShareTest>,
-    /// Divisor of the effective number of observations for the upper end of the interval.
+    /// The upper end of an interval is computed as if there were fewer independent observations: their number is
+    /// divided by this.
     upper_divisor: f64,
 }
 
 /// An end of an interval: its value and its distance from the percentile.
 struct End {
     at: f64,
-    /// Distance from the percentile, without the width of the bucket.
+    /// Distance of the end from the percentile. If the end is that of a histogram bucket, the width of the bucket
+    /// does not count.
     distance: f64,
 }
 
@@ -161,13 +163,14 @@ impl Distributions {
         })
     }
 
-    /// Return the mean share over replications of the observations in or below a bucket.
+    /// Return the share of observations in or below a histogram bucket, as the mean over the replications.
     fn mean(&self, bucket: usize) -> f64 {
         let shares = &self.shares[bucket];
         shares.iter().sum::<f64>() / shares.len() as f64
     }
 
-    /// Return the percentile at the share `p` with its interval and the values of the replications.
+    /// Return the percentile for the share `p` of observations, from 0 to 1, with its confidence interval and
+    /// a value for each replication.
     fn at(&self, p: f64, confidence: f64) -> Result<PercentileEstimate, Error> {
         let here = self.bucket_reaching(p);
         let value = self.within(here, p);
@@ -231,7 +234,8 @@ impl Distributions {
         (line.clone(), line)
     }
 
-    /// Return the lower end of the interval, where the mean distribution reaches `share`.
+    /// Return the lower end of a percentile's interval, at most `value`: the point where the mean distribution
+    /// function reaches `share`.
     fn low(&self, share: f64, value: f64) -> End {
         let bucket = self.bucket_reaching(share);
         let (lower, upper) = self.value_range(bucket);

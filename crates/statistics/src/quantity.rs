@@ -294,7 +294,8 @@ fn quotient_ends(first: &[f64], second: &[f64], confidence: f64) -> Result<(f64,
     if !(b > b_half && both.is_finite()) {
         return Ok((f64::NEG_INFINITY, f64::INFINITY));
     }
-    // This is t^2 times the covariance of the means, from Var(a - b) = Var a + Var b - 2 Cov.
+    // Compute the covariance of the two means from Var(a - b) = Var a + Var b - 2 Cov. All half-widths, and so
+    // also this covariance, contain the factor t^2 of the t distribution.
     let covariance = 0.5 * (a_half * a_half + b_half * b_half - both.powi(2));
     // Solve for the smallest and the largest ratio q that satisfy the quadratic inequality
     // (a - q b)^2 <= a_half^2 - 2 q covariance + q^2 b_half^2.

@@ -245,9 +245,8 @@ impl Halves {
         if self.sections == 1 {
             return Ok(persistence);
         }
-        // The filling of the system at the start would count as noise among the sections of the
-        // first half. So the noise of the second half is used for both: a random walk is equally
-        // noisy in both.
+        // Compute the half-width from the noise of the second half only. The first half contains the growth
+        // of the backlog at the start, which would count as noise; otherwise both halves are equally noisy.
         let half_width =
             self.second(confidence)?.half_width * (1.0 + PERSISTENCE * PERSISTENCE).sqrt();
         Ok(Estimate::new(

@@ -6,7 +6,7 @@ use crate::quantile::f_quantile;
 
 /// Number of samples of a measure that are enough. More would hardly shorten its confidence interval.
 const ENOUGH_SAMPLES: usize = 40;
-/// Number of parts into which a section is cut for the test of lag-1 correlation.
+/// Number of parts into which a section is cut, to test whether successive parts are correlated.
 const PARTS: usize = 4;
 /// Maximum correlation between successive parts of a run at which sections of four parts count as
 /// independent. Law and Carson (Operations Research 27(5), 1979) accept 0.4 for batches a tenth as
@@ -54,8 +54,8 @@ pub(crate) fn sections(replications: &[Vec<f64>]) -> Result<Option<Vec<f64>>, Er
     Ok(passes.then(|| sections.concat()))
 }
 
-/// Return the factor by which the means of replications may scatter upwards more than they show, if
-/// the replications are short relative to their correlation time: `sqrt((1 + r) / (1 - r))` with r
+/// Return the factor by which the upper half of the interval of the mean must be widened, because the
+/// replications may be short relative to their correlation time: `sqrt((1 + r) / (1 - r))`. r is
 /// the correlation of neighbours among [`PARTS_OF_A_RUN`] parts of each replication (as in Skart:
 /// Tafazzoli and Wilson, IIE Transactions 43(2), 2011). The factor is 1 if r may be due to chance.
 /// It is infinite if it would exceed [`STRETCH_MAX`]: such runs are too short to bound the mean
@@ -82,8 +82,8 @@ pub(crate) fn stretch(replications: &[Vec<f64>]) -> f64 {
     stretch
 }
 
-/// Return the means of `runs` equal parts of the values; values that do not fill a part are dropped
-/// at the start.
+/// Cut the values into `runs` parts of equal length and return the mean of each part. If the length is no multiple
+/// of `runs`, the first values are left out.
 fn means_of_runs(values: &[f64], runs: usize) -> Vec<f64> {
     let length = values.len() / runs;
     values[values.len() - runs * length..]
@@ -92,7 +92,8 @@ fn means_of_runs(values: &[f64], runs: usize) -> Vec<f64> {
         .collect()
 }
 
-/// Return the lag-1 correlation within replications, relative to the mean of all values.
+/// Return the correlation between successive values within the replications (lag 1), for deviations from the mean
+/// of all values.
 fn pooled_lag1(replications: &[Vec<f64>]) -> f64 {
     let (mean, _) = mean_and_variance(&replications.concat());
     let (mut products, mut squares) = (0.0, 0.0);
@@ -150,8 +151,8 @@ mod tests {
             .collect()
     }
 
-    /// Checks that independent batches of 10 replications are grouped into 40 samples, each the
-    /// mean of consecutive batches.
+    /// Checks that 10 replications with independent batches give 40 samples, each the mean of
+    /// consecutive batches.
     #[test]
     fn independent_batches_give_forty_samples() {
         let found = sections(&noise(10, 103, 0.0, 4)).unwrap().unwrap();

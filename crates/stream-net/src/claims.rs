@@ -77,7 +77,7 @@ impl Claims {
         }
     }
 
-    /// Returns the number of claimed bytes of the packet.
+    /// Returns the number of bytes of the packet's data that lie in claimed ring memory.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -124,7 +124,7 @@ impl Claims {
 pub(crate) struct Claimed(BTreeMap<usize, RingClaim>);
 
 impl Claimed {
-    /// Returns whether no data of the transfer unit is in rings.
+    /// Returns whether no data of the transfer unit is in shared-memory rings.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -144,8 +144,8 @@ impl Claimed {
         }
     }
 
-    /// Adds a claim at byte `at` of the transfer unit. It is joined to the previous claim if the
-    /// two are adjacent in the ring.
+    /// Adds a claim (piece of ring memory) that holds the data from byte `at` of the transfer unit on. If the
+    /// claim before it ends there, also in the ring, the two become one.
     pub fn put(&mut self, at: usize, part: RingClaim) {
         let before = self.0.range_mut(..at).next_back();
         let claim = match before {

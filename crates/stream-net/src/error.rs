@@ -18,7 +18,7 @@ pub enum Error {
     /// An error of the operating system: the operation, and the error.
     #[error("{0}: {1}")]
     System(String, #[source] io::Error),
-    /// The caller attached ends to a link that has them already and is not cut.
+    /// The caller attached a socket or rings to a link that has them already and that is not cut.
     #[error("link {0} has its ends: cut it before others are given to it")]
     Attached(LinkId),
     /// An invalid request for a resumable link (one that survives the loss of its socket). The fields are the number

@@ -15,10 +15,11 @@
 //! | 24 | 4 | bytes of the SU |
 //! | 28 | 4 | CRC32C of bytes 0 to 27 |
 //!
-//! An SU that carries its position costs 32 bytes, and its first frame shows that a rank is out of
-//! step. A link is memory or a socket of one machine, and needs no checksum of its own. The
-//! checksums are those of the connection, which ranks may compute for the interface (paper, 4.1).
-//! The interface combines those of a packet without reading its data.
+//! The stream manager divides a stream into application data units (ADUs), and these into striping
+//! units (SUs) for the links. Each SU carries its position, so the interface detects a rank that sends
+//! other data than expected. A link is memory or a socket of one machine, and needs no checksum of its
+//! own. The checksums are those of the connection's packets: ranks may compute them for the interface,
+//! which combines them without reading the data (Steenkiste 1996, section 4.1).
 
 use crate::error::{Error, Result};
 use isthmus_stream::checksum::{Checksum, crc32c};

@@ -260,7 +260,8 @@ impl Sink {
         )))
     }
 
-    /// Records a packet that the sink did not accept, and that the sender will send again.
+    /// Records a corrupted packet, which the sink did not accept and which the sender must send again. An error
+    /// if the sender does not repeat packets.
     fn expect_again(&self, state: &mut State, header: &Header) -> Result<()> {
         let expected = state.expected;
         state.resent.retain(|sequence, _| *sequence >= expected);
@@ -338,7 +339,8 @@ impl Sink {
             match self.read(socket, state, &mut buffer.head[buffer.got..])? {
                 Some(read) => buffer.got += read,
                 None if buffer.got > 0 && state.first_cut().is_none() => {
-                    // Report an incomplete header without a stream, because its stream is unknown.
+                    // Report that the connection ended within a header. The header is incomplete, so its stream is
+                    // unknown.
                     return Err(Error::Garbled(format!(
                         "the sender left in the midst of a header: {} packets were taken before",
                         state.expected
@@ -390,7 +392,7 @@ impl Sink {
         Ok(Some(sum.word()))
     }
 
-    /// Sends a header to the sender that confirms all received data.
+    /// Confirms all received data: sends an acknowledgement header to the sender.
     fn confirm<S: Write>(&self, socket: &mut S, state: &mut State) -> Result<()> {
         state.confirmed = state.freed;
         (state.has_unconfirmed, state.delayed, state.since) = (false, 0, None);
@@ -405,8 +407,8 @@ impl Sink {
             }
         }
         match socket.write_all(&header.encode()) {
-            // Not an error: the sender may have left before it reads this header. The sink still
-            // reads the data that it sent.
+            // Ignore that the sender has closed the connection before it read this header. The sink still
+            // reads the data that the sender sent.
             Err(error) if is_gone(&error) => Ok(()),
             other => other.map_err(|error| Error::system("confirming packets", error)),
         }
@@ -421,7 +423,7 @@ struct Buffer {
 }
 
 impl State {
-    /// Accepts the next packet in order and passes its data to the caller.
+    /// Accepts a packet that is the next in order, counts it, and passes its data to the caller's function.
     fn take(
         &mut self,
         header: &Header,
@@ -479,7 +481,7 @@ impl State {
         Some((stream, 0, 0))
     }
 
-    /// Counts an incomplete stream as cut short when the sender leaves.
+    /// Handles the end of the connection: an incomplete stream counts as cut short.
     fn sender_left(&mut self) {
         if let Some(at) = self.first_cut() {
             self.next = at;

@@ -143,7 +143,7 @@ impl Traffic {
     pub fn demand(&mut self, pe: u32) -> Demand {
         let stream = &mut self.sources[pe as usize].stream;
         let Some(others) = self.others else {
-            // With one PE, no other PE can receive a message.
+            // Draw an I/O demand if the machine has only one PE, which cannot send messages to another.
             return self.io_demand(pe);
         };
         if self.io.draw(stream) {

@@ -127,16 +127,15 @@ class Answer:
 
     @property
     def sentences(self) -> list[str]:
-        """At most three sentences below the conclusion on the first screen: the lessons of jobs, or
-        the bottlenecks and the variants that differ most from the baseline.
+        """At most three sentences for the top of the report, below the conclusion: on how jobs slow
+        one another down, or on the bottlenecks and the variants that differ most from the baseline.
         """
         if self.lessons is not None:
             return self.lessons.first
         found = [(s.series.label, s.reason) for s in self.series if s.reason]
         texts = [reasons_sentence(found)] if found else []
         if len(self.series) < 2:
-            # With a single series there is nothing to add: the conclusion already contains its
-            # sentence.
+            # Add no sentence about a single series: the conclusion already contains it.
             return texts
         others = sorted(self.series[1:], key=lambda s: _PLAIN.get(s.badge, 0))
         left = SENTENCES - len(texts)
@@ -158,7 +157,7 @@ class Answer:
 
     @property
     def shown(self) -> list[str]:
-        """The names of the measures that the table of variants shows."""
+        """The names of the measures that have a column in the report's table of variants."""
         if self.view.of_jobs:
             return self.measures
         return self.measures[: 1 if self.has_peaks else 2]
@@ -239,8 +238,8 @@ def judged(layout: View) -> list[str]:
         rates = [m for m in rates if m != "servers.accepted"]
 
     def rank(name: str) -> int:
-        """Return the sort key of a bandwidth measure: I/O servers first, then jobs with I/O, then
-        others.
+        """Return the sort key of a bandwidth measure: 0 for that of the I/O servers, 1 for a job
+        with I/O, 2 for other jobs.
         """
         job = name.rpartition(".")[0]
         return 0 if job == "servers" else 1 if job in io else 2

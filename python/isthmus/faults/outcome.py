@@ -23,13 +23,13 @@ class CaseOutcome:
     nodes_kept: float
     """Share of the nodes that can still communicate."""
     cut_off: float
-    """Share of the nodes that work but are disconnected."""
+    """Share of the nodes, 0 to 1, that work but are disconnected from the others."""
     throughput: Value
     """Highest accepted load in GB/s, all nodes together, over the loads at which the fabric does
     not collapse; 0 if it collapses at all loads.
     """
     throughput_kept: Value
-    """Throughput divided by that without a failure."""
+    """`throughput` divided by the throughput of the fabric without a failure."""
     saturated: bool
     """Whether the fabric saturates at one of the loads, and does not collapse. If False,
     `throughput` is a lower bound.
@@ -59,7 +59,7 @@ class Summary:
     kind: str
     cases: int
     possible: int
-    """Number of possible cases; more than `cases` if they were sampled."""
+    """Number of possible failures of this kind; more than `cases` if only a sample was studied."""
     nodes_kept: float
     nodes_kept_worst: float
     cut_off: float
@@ -117,7 +117,7 @@ def _outcome(
     """Return the outcome of one case relative to `base`, the case without a failure."""
     nodes = study.sites[case.site].nodes
     live = case.live if case.simulated else 0
-    # Count whole nodes, to avoid rounding errors of shares.
+    # Count nodes instead of subtracting shares, which would have rounding errors.
     cut_off = max(nodes - live - len(set(case.failed)), 0)
     throughput = _throughput(points, run.confidence)
     latency = _latency(points, run.confidence)

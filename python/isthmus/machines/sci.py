@@ -41,7 +41,7 @@ class SciSummary(Machine, frozen=True, tag="sci"):
     """Mean number of changes of ring of a path under uniform traffic."""
     cycle_us: float
     deadlock: str
-    """Whether queues can wait for each other in a cycle."""
+    """Sentence that says whether queues can wait for each other in a cycle (deadlock)."""
     faults: list[str]
     cut_off: list[int]
     """Nodes that faults have disconnected from the others."""

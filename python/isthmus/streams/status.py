@@ -73,7 +73,7 @@ class Event:
     """An event of the session; `what` is its kind, and its details are attributes."""
 
     def __init__(self, event: dict[str, Any]) -> None:
-        """Create the event from the daemon's JSON."""
+        """Create the event from a dictionary, as parsed from the daemon's JSON."""
         self.what = str(event["what"])
         """Kind of the event, for example ``opened``, ``closed``, ``lost`` or ``done``."""
         self.told = {k: v for k, v in event.items() if k != "what"}  # codespell:ignore told

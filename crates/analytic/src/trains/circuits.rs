@@ -19,7 +19,7 @@ fn erlang_c(servers: f64, rho: f64) -> f64 {
     of(whole) * (1.0 - part) + of(whole + 1.0) * part
 }
 
-/// Demand for the channels of a link by the messages of a class that arrive over one other link.
+/// Load on the channels of a link by one class of messages, of those that arrive over one particular other link.
 #[derive(Debug, Clone, Copy)]
 struct Demand {
     /// Share of the time, from 0 to 1, for which these messages use the channels of the link.
@@ -157,8 +157,8 @@ impl Queues<'_> {
     }
 }
 
-/// Return the wait of a message for a channel, relative to the time for which it then holds the channel, if all other
-/// messages at the link arrive over other links.
+/// Return the mean time for which a message waits for one of the channels of a link, divided by the time for which it
+/// then holds the channel. `demand` is that of the messages that arrive over other links.
 fn relative_wait(demand: &[Vec<Demand>], channels: f64) -> f64 {
     let each = || demand.iter().flatten();
     let all: f64 = each().map(|of| of.share).sum();

@@ -51,7 +51,7 @@ impl Kind for Graph {
         }
     }
 
-    /// Return the names of all latencies that are measured under this workload.
+    /// Return the names of the measures, such as latencies of each job, that a run with this workload yields.
     fn measures(work: &JobsTraffic) -> Vec<String> {
         packets::names(work)
     }

@@ -39,7 +39,7 @@ fn adapt_field(row: Field) -> Field {
     }
 }
 
-/// Keys of the fields for stopping rules, which have no effect on exact runs.
+/// Keys of the scenario fields for stopping rules. They have no effect here, because a run is exact.
 const RULES_WITHOUT_EFFECT: &[&str] = &[
     "stop.rule",
     "stop.precision",

@@ -115,6 +115,7 @@ pub(super) struct Latencies {
     pub response: f64,
     /// Mean time from the hand-over of a message to the network interface to its completion, in ns.
     pub network: f64,
-    /// Share of time for which the busiest client has a message in flight, if its messages never wait for others.
+    /// Share of the time, from 0 to 1, for which the busiest client would have a message in flight if messages never
+    /// waited in queues.
     pub busiest_alone: f64,
 }

@@ -9,7 +9,8 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// Maximum number of states of one fabric: enough for each node and each ring of the largest fabrics.
+/// Maximum number of failure states of one fabric that a study lists: enough for the failure of each node and each
+/// ring of the largest fabrics.
 const STATES_MAX: usize = 200_000;
 
 /// Name of the sweep axis of the study, which has one value for each failure case.
@@ -53,7 +54,7 @@ pub struct Site {
     pub nodes: u32,
     /// Number of single failures with different effects.
     pub single: usize,
-    /// Number of pairs of single failures.
+    /// Number of possible pairs of single failures with different effects.
     pub pairs: u64,
     /// Faults that the fabric has in its own scenario, before the failures of the study, in words.
     pub harmed: Vec<String>,
@@ -72,7 +73,8 @@ pub struct Case {
     pub failure: String,
     /// Failed nodes, including those that the scenario itself lists as failed.
     pub failed: Vec<u32>,
-    /// Number of links or nodes, or of pairs of them, whose failure has this effect.
+    /// Number of failures that this case stands for, because all have the same effect: of links, nodes or pairs of
+    /// them.
     pub weight: u64,
     /// Number of nodes that still reach one another; a case with fewer than two is not run.
     pub live: u32,
@@ -92,6 +94,7 @@ impl fmt::Display for StudyError {
 impl std::error::Error for StudyError {}
 
 impl From<ScenarioError> for StudyError {
+    /// Convert an error of a scenario to an error of the study with the same message.
     fn from(error: ScenarioError) -> Self {
         Self(error.to_string())
     }
@@ -266,7 +269,7 @@ fn labels(found: &[Found]) -> Result<Vec<String>, StudyError> {
     ))
 }
 
-/// Return the case of one failure state of a fabric.
+/// Convert a failure state of the fabric with the index `site` to a case of the study with this label.
 fn case(label: &str, site: usize, spec: &SciSpec, state: &State) -> Case {
     let kind = match state.parts[..] {
         [] => "none",

@@ -407,7 +407,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
 }
 
 impl<O: Observer> Driver<'_, O> {
-    /// Handle the arrival of the tail of a transfer unit's worm.
+    /// Handle the complete arrival of the worm (network message) that carries a transfer unit, and start its next step.
     fn arrived(&mut self, engine: &mut Engine<TransferUnitId>, unit: TransferUnit) {
         let demand = self.state.demand(&unit);
         let machine = &self.state.machine;

@@ -22,7 +22,7 @@ pub(crate) struct Open {
     pub parts: u32,
     /// Time that messages spent in the network, in cycles, in the slowest chain of messages of the demand so far.
     pub network: Cycles,
-    /// Time of the latest arrival of data or of a stored block of the demand so far.
+    /// Latest time so far, in cycles, at which data of the demand arrived or a storage device had stored a block.
     pub last: Cycles,
 }
 

@@ -7,7 +7,7 @@
 //!
 //! [`JobsSource`]: isthmus_workload::jobs::JobsSource
 
-// Events that a simulation reports.
+// Events that a simulation reports to its observer.
 mod observe;
 // Interface of a simulation of jobs.
 mod replication;

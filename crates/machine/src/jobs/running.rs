@@ -128,7 +128,7 @@ impl Jobs {
         self.several && self.source.several(demand.process)
     }
 
-    /// Return whether the source requires the completions of the demand's process in the order of time.
+    /// Return whether the simulation must report completions of the process of `demand` in the order of time.
     #[inline]
     pub fn in_order(&self, demand: &Demand) -> bool {
         self.several && self.source.in_order(demand.process)

@@ -68,7 +68,7 @@ pub struct Nic {
     pub padding: Bytes,
     /// Data of the request packet of a read, padding included; may be zero.
     pub request: Bytes,
-    /// Limit on the packets of a node that are in flight at a time.
+    /// Maximum number of packets of one node that are in flight at the same time.
     pub packets_in_flight: u32,
     /// Time between two packets of the DMA engine, independent of their length.
     pub dma_period: Time,
@@ -111,7 +111,7 @@ pub struct NetworkSpec {
     pub readings: Readings,
     /// Properties of the network interfaces.
     pub nic: Nic,
-    /// Additional cost of packets that wait long, if any.
+    /// Additional time that packets need if they are late; `None` if lateness costs nothing.
     pub late: Option<LatePackets>,
 }
 

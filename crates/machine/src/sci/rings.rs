@@ -8,7 +8,7 @@ use isthmus_sci::{event, symbol};
 /// Numbers of symbols that a link has carried, including the idle symbol behind each packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LinkUse {
-    /// Number of symbols of send packets.
+    /// Number of symbols of send packets (requests or responses with their data) that the link has carried.
     pub send: u64,
     /// Number of symbols of echo packets.
     pub echo: u64,
@@ -22,7 +22,7 @@ enum AnyEngine<T> {
     Symbol(Box<symbol::Engine<T>>),
 }
 
-/// Evaluate an expression on the engine in use, whichever variant of [`AnyEngine`] it is.
+/// Evaluate an expression with the engine inside an [`AnyEngine`], for both variants.
 macro_rules! either {
     ($any:expr, $engine:ident => $value:expr) => {
         match $any {
@@ -37,7 +37,7 @@ macro_rules! either {
 pub(super) struct Rings<T> {
     engine: AnyEngine<T>,
     patience: Cycles,
-    /// Time of the next check for a collapse.
+    /// Cycle of the next check whether the fabric has stalled.
     next_check: Cycles,
     stall: Option<Stall>,
 }
@@ -89,7 +89,8 @@ impl<T: Copy> Rings<T> {
         self.stall.as_ref()
     }
 
-    /// Run until the handler has finished, the next check for a collapse, or cycle `until`.
+    /// Run until cycle `until`, or until the handler ends the run or the next check for a stall is due, if that is
+    /// earlier.
     pub fn advance<H: Handler<Tag = T>>(&mut self, handler: &mut H, until: Cycles) {
         let limit = until.min(self.next_check);
         either!(&mut self.engine, engine => engine.run_until(limit, handler));
@@ -101,7 +102,7 @@ impl<T: Copy> Rings<T> {
 
     /// Check whether the fabric has stalled (packets wait and none arrive), and store the result in `stall`.
     fn check_for_stall(&mut self) {
-        // Require that queues wait for one another: packets that only travel for long are not a collapse.
+        // Count a stall only if queues wait for one another. Packets that just travel for a long time are no stall.
         let stalled = either!(&self.engine, engine => engine.stalled(self.patience));
         self.stall = stalled.filter(|stall| !stall.nodes.is_empty());
         if self.stall.is_none() {
@@ -117,7 +118,7 @@ impl<T: Copy> Rings<T> {
         }
     }
 
-    /// Reset the counters of links and nodes.
+    /// Reset the counters of links and nodes to 0.
     pub fn restart_counts(&mut self) {
         either!(&mut self.engine, engine => engine.reset_counters());
     }

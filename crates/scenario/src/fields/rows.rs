@@ -19,7 +19,7 @@ pub trait Describe: Sized {
 /// A choice in the scenario file, as an enum: the field names a variant, whose own fields then apply.
 /// Implement this trait with `#[derive(Describe)]`.
 pub trait Selector: Sized {
-    /// The names of the variants in a scenario file, in the order of the reference.
+    /// The names of the variants in a scenario file, in the order of the reference manual.
     const WORDS: &'static [&'static str];
     /// Add to `rows` the descriptions of the fields of all variants. Each applies only if the field `selector` names
     /// its variant.
@@ -81,7 +81,7 @@ impl Rows {
             .sort_by_cached_key(|row| position(row).unwrap_or(names.len()));
     }
 
-    /// Add the descriptions of the fields that the words of the field `selector` select.
+    /// Add the descriptions of the fields of all variants of `T`, among which the field `selector` chooses.
     pub fn choice<T: Selector>(&mut self, path: &str, selector: &str) {
         T::rows(path, selector, self);
     }
@@ -171,7 +171,7 @@ mod tests {
         },
     }
 
-    /// Example of fields that two variants of a choice share.
+    /// Example, for the tests, of fields that two variants of a choice share.
     #[derive(Describe)]
     struct Pace {
         /// Steps in a row.

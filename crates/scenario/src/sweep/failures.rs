@@ -69,7 +69,8 @@ pub enum Which {
     Link(u32, u32),
 }
 
-/// Properties of an axis over failures for one kind of machine: its words, and the fields that it also sets.
+/// What a sweep axis over failures may contain for one kind of machine: words that select parts, and fields that the
+/// axis also sets.
 #[derive(Debug, Clone, Copy)]
 pub struct Faults {
     /// The words that select the parts that may fail: [`SINGLE`] for every part, and a word for each subset.

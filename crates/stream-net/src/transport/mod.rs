@@ -27,8 +27,8 @@ use isthmus_stream::{ConnectionId, Manager, Offer, PacketId};
 use isthmus_wire::Socket;
 use std::time::Instant;
 
-/// The manager and the packet memory, lent to a transport for one round so that it can pass on
-/// received packets.
+/// Access to the stream manager and to the memory of packets, with which a transport passes on the packets
+/// that it receives over the connection `id`.
 pub(crate) struct Incoming<'a> {
     pub now: isthmus_stream::Instant,
     pub id: ConnectionId,
@@ -42,7 +42,8 @@ impl Incoming<'_> {
         self.manager.offer(self.now, self.id, header)
     }
 
-    /// Reports to the manager that the data of a packet has been received into its slot.
+    /// Reports to the stream manager that the data of a packet has been received into the memory of the
+    /// packet; `sum` is the checksum of the data.
     pub fn arrived(&mut self, packet: PacketId, sum: u32) {
         self.manager.handle_arrived(self.now, packet, Some(sum));
     }

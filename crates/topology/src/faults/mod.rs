@@ -128,7 +128,7 @@ impl CubeFaults {
         self.unusable_links().next().is_none() && !self.failed.contains(&true)
     }
 
-    /// Return the cube without its faults.
+    /// Return the cube that has these faults, as if it had none.
     pub fn cube(&self) -> IncompleteHypercube {
         self.cube
     }

@@ -79,7 +79,7 @@ mod tests {
     /// Checks that PEs with two nearest I/O nodes are divided evenly between the two.
     #[test]
     fn ties_are_balanced() {
-        // The I/O nodes are antipodal in the 4-cube: 6 of the 16 PEs are two hops from both.
+        // Place the I/O nodes on opposite corners of the 4-cube, so that 6 of the 16 PEs are two hops from both.
         let placement = Placement::list(&Hypercube::new(4).unwrap(), &[0, 15]).unwrap();
         assert_eq!(placement.coverage().served(), [8, 8]);
     }

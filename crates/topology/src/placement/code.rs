@@ -44,8 +44,8 @@ pub(super) fn place_code_words(cube: Hypercube) -> (Vec<u32>, Vec<u32>) {
         .enumerate()
         .map(|(pe, &syndrome)| match syndrome {
             0 => index[pe],
-            // Flipping address bit s - 1, whose column is the syndrome s, gives a code word. The bit is
-            // in the lowest block, so the code word is in the PE's own aligned subcube.
+            // Flip the address bit whose parity-check column equals the result of the check (syndrome):
+            // this gives a code word, a PE with an I/O node, in the PE's own aligned subcube.
             syndrome => index[pe ^ (1 << (syndrome - 1))],
         })
         .collect();

@@ -48,7 +48,7 @@ pub enum RingsError {
     /// The fabric has more nodes than can be addressed.
     #[error("{nodes} nodes; SCI addresses {MAX_NODES} at most")]
     TooManyNodes {
-        /// The requested number of nodes, or the highest node plus one; `u64::MAX` if it is larger.
+        /// The requested number of nodes, or the highest node number plus one; `u64::MAX` if it is larger.
         nodes: u64,
     },
     /// A ring passes a node twice.
@@ -105,10 +105,10 @@ fn count_nodes(nodes: u32) -> &'static str {
     }
 }
 
-/// A reason why routes on a fabric do not exist.
+/// A reason why routes for the packets on a fabric cannot be computed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RoutesError {
-    /// Dimension order was requested in a fabric that has no dimensions.
+    /// Routing by dimension order was requested in a fabric whose links do not follow dimensions.
     #[error(
         "{fabric}: packets cannot be routed dimension by dimension, as its links do not lead both \
          or always the same way along dimensions; the rules fixed, random and fewest changes work"

@@ -164,7 +164,7 @@ pub struct Listed {
     pub form: Form,
     /// The nodes, in the order of the list; `None` if all vertices are switches.
     pub nodes: Option<Nodes>,
-    /// Attributes of the list, with and without effect on the network.
+    /// The attributes that vertices and edges have in the list, both those with and without an effect on the network.
     pub attributes: Found,
 }
 
@@ -209,7 +209,8 @@ pub(super) fn read(text: &str, ignored: &str) -> Result<(Graph, Found), ListErro
     Ok((graph, found))
 }
 
-/// Return the switches and nodes of a graph. The nodes are `None` if all vertices are switches.
+/// Divide the vertices of a graph into switches and nodes. Return the switches with their cables, and the nodes, or
+/// `None` if all vertices are switches.
 pub(super) fn network(graph: &Graph, leaves: Leaves) -> Result<(Form, Option<Nodes>), ListError> {
     let name = |vertex: u32| -> String {
         let name = graph.node(vertex).name.chars();
@@ -354,7 +355,7 @@ mod tests {
         }
     }
 
-    /// Checks that error messages contain the number of the line.
+    /// Checks the messages of errors in lists, and that each error has the number of the line with the problem.
     #[test]
     fn errors_have_a_line() {
         let cases = [

@@ -80,7 +80,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// A declared key: the name, owner and default value of an attribute.
+/// A `key` element: it declares the name of an attribute, the kind of element that has it, and its default value.
 struct Key {
     name: String,
     /// The kind of element that the attribute belongs to: "node", "edge", "graph" or "all".

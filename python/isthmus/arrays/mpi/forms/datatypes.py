@@ -78,7 +78,7 @@ class _DatatypeTransfer(Transfer):
         self.close()
 
     def close(self) -> None:
-        """Free the MPI datatypes of the last exchange."""
+        """Free the MPI datatypes that were built for the last exchange."""
         self.types_for = None
         for datatype in self.types:
             datatype.Free()
@@ -95,7 +95,7 @@ class _DatatypeTransfer(Transfer):
         return [MPI.BOTTOM, counts, [0] * size, types]
 
     def _message(self, number: int, parts: list[memory.Given], *, sent: bool) -> Any:
-        """Return the datatype of the elements of one message."""
+        """Return the MPI datatype for the elements of one message in the arrays `parts`."""
         item, columns = self.share.dtype.itemsize, self.share.order == "F"
         sections = []
         for part, dims in self.share.core.places(sent, number):

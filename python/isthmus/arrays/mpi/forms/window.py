@@ -142,7 +142,9 @@ class _WindowTransfer(Transfer):
         return None
 
     def _slot(self, rank: int, place: int, size: int) -> Bytes:
-        """Return the bytes of a message in the current outbox of a rank."""
+        """Return the `size` bytes for the message at position `place` in the current outbox (send
+        buffer in shared memory) of a rank.
+        """
         begin = self.transport.turn * self.transport.half + self.slot * place
         return self.transport.memory.of[rank][begin : begin + size]
 
@@ -159,7 +161,9 @@ class _WindowTransfer(Transfer):
         self.share.pack(self.views[key], operands)
 
     def _unpack(self, step: int, operands: Operands) -> None:
-        """Unpack the incoming pieces of a step from the outboxes of their senders."""
+        """Copy the message pieces for this rank in a step from the senders' outboxes (send buffers
+        in shared memory) to its target arrays.
+        """
         key = ("unpack", step, self.transport.turn)
         if key not in self._cached_views(operands):
             rank = self.share.rank
@@ -183,7 +187,7 @@ class _WindowTransfer(Transfer):
         return self.views
 
     def _read_shared(self, operands: Operands) -> None:
-        """Unpack directly from the shared arrays of the senders."""
+        """Copy the messages for this rank directly from the senders' arrays in shared memory."""
         self.share.unpack(
             [
                 (
@@ -200,7 +204,9 @@ class _WindowTransfer(Transfer):
         self.ranks.board.meet()
 
     def _move_in_place(self, operands: Operands) -> None:
-        """Pack all data before any are written, as target arrays overlap source arrays."""
+        """Exchange messages whose target arrays overlap the source arrays: copy all outgoing data
+        to buffers before any data are written.
+        """
         share, plan = self.share, self.share.plan
         item, rank = share.dtype.itemsize, share.rank
         size = sum(aligned(size * item) for _, size in share.sends)
