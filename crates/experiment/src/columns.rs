@@ -128,7 +128,7 @@ fn check(bins: &Bins) -> Result<(), String> {
 /// fields must be present.
 #[derive(Debug, Deserialize)]
 struct Use<'a> {
-    /// Kind of channel. The text is copied only if it contains escapes.
+    /// Name of the kind of channel. It is borrowed from the JSON text unless it contains escapes.
     #[serde(borrow)]
     kind: Cow<'a, str>,
     #[serde(deserialize_with = "Option::deserialize")]

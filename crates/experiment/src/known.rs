@@ -53,9 +53,9 @@ pub(crate) fn estimate(
     }
 }
 
-/// Return whether the half-width of the confidence interval of each measure, relative to its mean, is at most
-/// `relative`. Measures that the workload cannot produce are ignored. A mean of few observations qualifies
-/// only if they scatter little.
+/// Return whether all measures are precise: the half-width of the confidence interval of each is at most
+/// `relative` times its mean. Measures that the workload cannot produce are ignored. A mean of few
+/// observations counts as precise only if they scatter little.
 pub(crate) fn all_within(
     replications: &[&Recorders],
     rules: &Rules,
@@ -77,8 +77,8 @@ pub(crate) fn all_within(
         .all(|within: Result<bool, Error>| within.unwrap_or(false))
 }
 
-/// Return the confidence interval of the measure at position `at`, and whether its samples are independent
-/// enough for the run to stop.
+/// Return the estimate of the measure at position `at` with its confidence interval, and whether its samples are
+/// independent enough for the run to stop.
 pub(crate) fn interval(
     means: &ReplicationMeans,
     replications: &[&Recorders],

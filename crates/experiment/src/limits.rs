@@ -49,7 +49,7 @@ impl BacklogLimit {
         let flows = 0..subject.flows().len();
         let in_delays = flows.map(|flow| beyond_delays(subject, flow)).max();
         let per_sender = subject.senders().saturating_mul(BACKLOG_PER_SENDER);
-        // All demands of a period arrive at its beginning.
+        // Allow the demands of several periods, as all demands of a period arrive at its beginning.
         let of_periods = subject.period_messages().saturating_mul(PERIODS);
         let enough = BACKLOG_MIN
             .max(per_sender)

@@ -208,7 +208,8 @@ impl Experiment {
         None
     }
 
-    /// Return the data that all replications of a point or search share. `kept` contains its partial results.
+    /// Return what all replications of a point or search use together: progress, memory budget, and `kept`, its
+    /// partial results.
     fn shared<'a>(&'a self, kept: &'a Kept<'a>) -> Shared<'a> {
         Shared {
             progress: &self.progress,
@@ -296,7 +297,7 @@ impl Experiment {
         })
     }
 
-    /// Return the machine with its workload at a point, built if necessary.
+    /// Return the machine with the workload of a point, ready to be simulated; build it if necessary.
     fn subject(&self, job: &Job) -> Result<Arc<dyn Subject>, ScenarioError> {
         if let Some(subject) = &job.subject {
             return Ok(Arc::clone(subject));

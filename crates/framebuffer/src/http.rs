@@ -30,7 +30,7 @@ fn bad(why: impl Into<String>) -> Refused {
     Refused("400 Bad Request", why.into())
 }
 
-/// Read an HTTP request from a connection.
+/// Read an HTTP request from a connection, or return the refusal to send if it is invalid, too long or too late.
 pub(crate) fn read(stream: &mut TcpStream) -> Result<Request, Refused> {
     let until = Instant::now() + HEAD_TIMEOUT;
     let mut bytes = Vec::new();

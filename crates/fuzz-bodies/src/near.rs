@@ -30,8 +30,8 @@ pub fn driver() -> (Driver, isthmus_stream::AppId) {
     (driver, app)
 }
 
-/// Runs the driver a limited number of times, until it has no work, and checks the limits of its
-/// memory.
+/// Runs the driver until it has no work, at most `times` rounds, and checks that it uses no more memory than
+/// it may.
 pub fn turn(driver: &mut Driver, times: usize) {
     for _ in 0..times {
         let any = driver.turn(Some(Instant::now())).expect("the system waits");

@@ -3,7 +3,8 @@
 
 use isthmus_workload::Outstanding;
 
-/// Share of its maximum send rate below which a closed loop gets a remark on its limit on messages in flight.
+/// A sender in a closed loop gets a remark if its limit on messages in flight reduces its send rate below this share
+/// of the maximum.
 const NEAR: f64 = 0.95;
 
 /// A sender with a limit on messages in flight, with the data for a remark on this limit.
@@ -15,7 +16,7 @@ pub(crate) struct Sender<'s> {
     pub who: &'s str,
     /// Text that names a message in the remark, such as `message of 320 B`.
     pub what: &'s str,
-    /// Limit on messages in flight.
+    /// Limit on the messages that the sender has in flight at the same time.
     pub outstanding: Outstanding,
     /// Time from the hand-over of a message until it is complete on an idle machine, in microseconds.
     pub alone_us: f64,
@@ -23,7 +24,8 @@ pub(crate) struct Sender<'s> {
     pub each: f64,
     /// Offered load, in units per microsecond; `None` in a closed loop.
     pub asked: Option<f64>,
-    /// Maximum send rate without the limit in units per microsecond, if it is known.
+    /// Maximum send rate that the sender would have without the limit, in units of data per microsecond; `None` if it
+    /// is unknown.
     pub most: Option<f64>,
 }
 

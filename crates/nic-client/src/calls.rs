@@ -132,7 +132,8 @@ impl Session {
         }
     }
 
-    /// Register streams, either all or none. The specifications may refer to each other.
+    /// Register streams with the daemon, either all of them or none. The specification of one stream may
+    /// refer to another.
     ///
     /// # Errors
     /// An invalid format; otherwise as [`Session::open`].

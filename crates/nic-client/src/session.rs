@@ -282,9 +282,9 @@ impl Session {
         self.core.event(timeout)
     }
 
-    /// Return the numbers of the answered requests that were sent with `notify`, and the events.
-    /// For event loops: the session's descriptor is readable while there are any, or when the
-    /// session is over.
+    /// Return what has arrived since the last call: the numbers of the answered requests that were sent
+    /// with `notify`, and the events. Event loops call this when the session's descriptor is readable:
+    /// while anything is left to report, or when the session is over.
     #[must_use]
     pub fn notices(&self) -> (Vec<u64>, Vec<Event>) {
         self.core.notices()
@@ -411,7 +411,7 @@ fn read_some(wire: &mut Transport, bytes: &mut [u8], timeout: Timeout<'_>) -> Re
     }
 }
 
-/// Convert an I/O error to the error that the daemon sent invalid data.
+/// Convert an I/O error of the connection to [`Error::Garbled`], the error for an invalid answer of the daemon.
 fn garbled(error: io::Error) -> Error {
     Error::Garbled(error.to_string())
 }

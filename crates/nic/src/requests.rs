@@ -1,5 +1,5 @@
-//! Handles requests on the driver's thread. Lookups that may take long run earlier, on the
-//! session's thread.
+//! Handles requests of applications to the daemon. This runs on the driver's thread. What may take
+//! long, such as opening a file, is done before, on the thread of the session.
 
 use crate::files::File;
 use crate::mailbox::Mailbox;
@@ -439,7 +439,7 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Return the text that describes a request in the log; None for requests that only read.
+/// Return the text that describes a request in the audit log; `None` for requests that change nothing.
 pub(crate) fn log_entry(request: &Request) -> Option<String> {
     Some(match request {
         Request::Open {

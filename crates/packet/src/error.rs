@@ -1,4 +1,4 @@
-//! Errors in rules and networks.
+//! Errors in the rules and the network with which an engine for packet networks is created.
 
 use crate::limits::CHANNELS_MAX;
 
@@ -29,7 +29,7 @@ pub enum Error {
         /// The largest payload of a packet in bytes.
         payload: u32,
     },
-    /// The longest packet occupies a link for too many ticks, or for none.
+    /// The longest packet would occupy a link for 0 ticks of the engine, or for more than 2^32 - 1.
     #[error(
         "the longest packet takes a link for {ticks} ticks; it may take 1 to {}",
         u32::MAX

@@ -274,7 +274,8 @@ impl PyPlan {
 /// A box of array elements, as Python gets it: the first index and the end in each dimension.
 type Ends = (Vec<u64>, Vec<u64>);
 
-/// Return the elements `first` to `end` - 1 of an array, in file order, as consecutive boxes.
+/// Return rectangular boxes that together contain the elements `first` to `end` - 1 of an array. Elements and boxes
+/// are in the order of a file; `columns` means column-major order.
 #[pyfunction(name = "stretch")]
 pub(crate) fn stretch_of(shape: Vec<u64>, first: u64, end: u64, columns: bool) -> Vec<Ends> {
     let slowest_first: Vec<u64> = match columns {

@@ -1,4 +1,5 @@
-//! Compares results: computes ratios, differences and means.
+//! Functions of the Python package that compare measured results: ratios, differences and means with confidence
+//! intervals.
 
 use crate::json;
 use isthmus_experiment::comparison::{Pairs, Question};
@@ -13,8 +14,8 @@ pub(crate) fn compare(question: &str) -> PyResult<String> {
     json(&question.answer().map_err(invalid)?)
 }
 
-/// Return the differences between the two quantities of each pair, tested together for
-/// significance, as JSON.
+/// Return, as JSON, the difference between the two quantities of each pair and whether it is significant. The
+/// significance level holds for all pairs together.
 #[pyfunction]
 pub(crate) fn differences(question: &str) -> PyResult<String> {
     let question: Pairs = serde_json::from_str(question).map_err(invalid)?;

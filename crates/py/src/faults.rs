@@ -45,7 +45,7 @@ impl FaultsQuestion {
             && self.io_links.is_empty()
     }
 
-    /// Return the faults in the form that a machine's description contains.
+    /// Convert the faults to the type that is part of the description of a hypercube machine.
     pub(crate) fn spec(&self) -> FaultSpec {
         FaultSpec {
             pes: plain(&self.pes),

@@ -59,7 +59,7 @@ impl PySink {
         Ok(address.to_string())
     }
 
-    /// Return the number of connections to the sink that sent no packet. They do not count as
+    /// Return the number of connections that were closed without sending a packet. They do not count as
     /// senders.
     fn strays(&self) -> u64 {
         self.0.strays()

@@ -145,7 +145,7 @@ impl Scenario {
         let (points, first) = loop {
             let mut effects = Effects::default();
             let built = build_all(kind, &base, &axes, search.as_ref(), source, &mut effects)?;
-            // Unset the fields that have no effect because of an override.
+            // Remove fields that an override has made ineffective, and build the points again without them.
             let overruled = effects.overruled()?;
             if overruled.is_empty() {
                 break built;
@@ -353,16 +353,16 @@ fn has_load(base: &Settings, axes: &[Axis]) -> bool {
     keys.iter().all(|key| limits_itself(key)) || keys.iter().any(|key| given(key))
 }
 
-/// Return the axes for a search, without the fields that set the load. Axes that set only the load are left
-/// out.
+/// Return the axes of the sweep for a search, which sets the load itself: without the fields that set the load, and
+/// without axes that set only the load.
 fn without_load(base: &Settings, axes: &[Axis]) -> Vec<Axis> {
     let mut axes = axes.to_vec();
     axes.retain_mut(|axis| axis.remove_fields(base.schema().form.tables.loads.keys.0));
     axes
 }
 
-/// Result of the construction of all points: the points, and machine and workload of the first point or,
-/// without points, of the first search line.
+/// Result of [`build_all`]: all points, and the machine and the workload of the first point. Without points, they are
+/// those of the first search.
 type Expanded = (Vec<Point>, (Described, Described));
 
 /// Build and check all points of the sweep, and the searches for the saturation load. Record in `effects` which

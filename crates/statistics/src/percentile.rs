@@ -107,7 +107,7 @@ pub fn percentile_estimates(
     percentiles.iter().map(of).collect()
 }
 
-/// The distribution functions of all replications over common buckets.
+/// The distribution functions of the observations, one for each replication, over the same histogram buckets.
 struct Distributions {
     /// All histogram buckets in which any replication has observations, in ascending order of values.
     buckets: Vec<Bucket>,
@@ -121,7 +121,7 @@ struct Distributions {
     upper_divisor: f64,
 }
 
-/// An end of an interval: its value and its distance from the percentile.
+/// One end of a percentile's confidence interval: its value, and its distance from the percentile.
 struct End {
     at: f64,
     /// Distance of the end from the percentile. If the end is that of a histogram bucket, the width of the bucket
@@ -268,9 +268,9 @@ impl Distributions {
         })
     }
 
-    /// Return whether a bucket is a step of the distribution: whether it can contain one value
-    /// only, or is so much denser than its neighbours that it may contain one value only. The
-    /// position of that value in the bucket is unknown.
+    /// Return whether a histogram bucket may be a step of the distribution function, with one value only.
+    /// That is so if the bucket can contain only one value, or is much denser than the adjacent buckets.
+    /// The position of that value in the bucket is unknown.
     fn is_step(&self, bucket: usize) -> bool {
         let density =
             |bucket: &Bucket| bucket.count as f64 / (bucket.upper - bucket.lower + 1) as f64;
@@ -411,7 +411,7 @@ mod tests {
         let half = 4096.0 * (1.959_964 * (0.25 / n).sqrt() + 0.5 / n);
         assert!((half - 19.9).abs() < 0.1);
         assert!((found.value - 6143.5).abs() <= 32.0 / 2.0);
-        // The last value of a bucket is one less than the first of the next.
+        // Tolerate 1.5: values are integers, so the last value of a bucket is 1 less than the first of the next.
         assert!((found.value - found.low - half).abs() <= 1.5, "{found:?}");
         assert!((found.high - found.value - half).abs() <= 1.5, "{found:?}");
     }

@@ -10,9 +10,9 @@ use crate::estimate::{Estimate, mean_and_variance};
 ///
 /// Replications number i of different results use the same random numbers, as far as they simulate
 /// the same system. So much of their errors is common and cancels in their difference. The interval
-/// of a value may be wider than its replications show, for example by the width of a bin or the arm
-/// of a short run. A bracket has no replications at all. This additional width does not cancel; it
-/// is added as a whole.
+/// of a value may be wider than its replications show, for example by the width of a histogram bin.
+/// This additional width does not cancel. The result of a search for saturation is only an interval
+/// (bracket), without replications.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Quantity {
     /// The value, in the unit of the result.

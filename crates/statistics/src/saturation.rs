@@ -97,10 +97,10 @@ impl Default for SaturationTest {
 pub struct Judgement {
     /// The verdict on the point.
     pub verdict: Verdict,
-    /// Backlog gained per offered demand in the second half of the runs, with the interval whose
-    /// ends are compared with the threshold (confidence `1 - 2 alpha / looks`).
+    /// Growth of the backlog per offered demand in the second half of the runs, with a confidence
+    /// interval (confidence `1 - 2 alpha / looks`). Its ends are compared with the threshold.
     pub growth: Estimate,
-    /// Backlog gained per demand in the second half of the runs minus half that of the first half
+    /// Growth of the backlog per demand in the second half of the runs minus half that of the first half
     /// (`g2 - g1 / 2`, see [`SaturationTest`]): above 0 if the growth persists.
     pub persistence: Estimate,
     /// Factor by which to lengthen the runs before the next test, from 1.5 to 4; 1 if the verdict
@@ -129,8 +129,8 @@ impl SaturationTest {
         self.judge_by(replications, |_| PERIODS_MIN / 2)
     }
 
-    /// Judge the replications with at least `fewest` sections of each half, as a function of the
-    /// number of replications.
+    /// Judge the replications. `fewest` returns, for the number of replications, the minimum number of
+    /// sections into which each half of a run is cut.
     fn judge_by(
         &self,
         replications: &[Backlog],
@@ -202,8 +202,9 @@ struct Halves {
 }
 
 impl Halves {
-    /// Cut each half of each run into enough sections for the verdict "saturated", as far as the
-    /// backlogs have samples for them, but into at least `fewest`.
+    /// Cut each half of each run into sections and compute the growth of the backlog in each. There are
+    /// enough sections for the verdict "saturated" if the backlogs have enough samples, and at least
+    /// `fewest`.
     fn new(replications: &[Backlog], fewest: usize) -> Result<Self, Error> {
         let sections = sections(replications, SAMPLES_SATURATED, fewest);
         let (mut first, mut second) = (Vec::new(), Vec::new());
@@ -220,8 +221,8 @@ impl Halves {
         })
     }
 
-    /// Return the gain per demand in the second half of the runs, by the trends of enough sections
-    /// for the verdict "stable".
+    /// Return an estimate of the growth of the backlog per demand in the second half of the runs, from
+    /// lines of least squares. The second halves are cut into enough sections for the verdict "stable".
     fn trend(replications: &[Backlog], fewest: usize, confidence: f64) -> Result<Estimate, Error> {
         let sections = sections(replications, SAMPLES_STABLE, fewest);
         let mut trends = Vec::new();
@@ -231,7 +232,7 @@ impl Halves {
         Estimate::from_samples(&trends, confidence)
     }
 
-    /// Return the gain per demand in the second half of the runs.
+    /// Return an estimate of the growth of the backlog per demand in the second half of the runs.
     fn second(&self, confidence: f64) -> Result<Estimate, Error> {
         Estimate::from_samples(&self.second, confidence)
     }
@@ -299,8 +300,8 @@ mod tests {
             verdict(exact(400, |n| 0.1 * (n - 15_000.0).max(0.0))),
             Verdict::Saturated
         );
-        // The square-root law gains 10 sqrt(40,000) (1 - sqrt(1/2)) = 586 over 20,000 demands, or
-        // 2.9 %, although it is only a transient.
+        // Expect "undecided" for a backlog of 10 sqrt(n). In the second half of 40,000 demands it grows by
+        // 586, or 2.9 % of the demands, but this growth does not persist.
         let slow = test.judge(&[exact(400, |n| 10.0 * n.sqrt())]).unwrap();
         assert!((slow.growth.mean - 0.0293).abs() < 1e-4);
         assert!(slow.growth.low > test.threshold && slow.persistence.high < 0.0);

@@ -21,7 +21,7 @@ const CHANCE_SIGMAS: f64 = 1.0;
 /// Maximum of the factor that [`stretch`] returns for correlated runs; it belongs to a correlation of 0.6. A larger
 /// factor counts as infinite.
 const STRETCH_MAX: f64 = 2.0;
-/// Probability that the test rejects sections of replications that do not differ.
+/// Significance level of the analysis of variance: the probability that it rejects replications that do not differ.
 const ANOVA_LEVEL: f64 = 0.1;
 
 /// Cut each replication, described by its batch means after the warm-up, into equal sections.

@@ -66,7 +66,7 @@ pub(crate) struct Claims {
 }
 
 impl Claims {
-    /// Appends a claim, which holds the data that follows in the packet.
+    /// Appends a claim (piece of ring memory) with the next data of the packet.
     fn push(&mut self, part: RingClaim) {
         self.len += part.claim.len();
         let Some(last) = self.parts.last_mut() else {
@@ -118,8 +118,8 @@ impl Claims {
     }
 }
 
-/// The data of a transfer unit (TU) that is still in rings: claims by the position of their first
-/// byte in the TU. They do not overlap.
+/// The data of a transfer unit (TU) that is still in shared-memory rings: pieces of ring memory (claims), by
+/// the position of their first byte in the TU. They do not overlap.
 #[derive(Debug, Default)]
 pub(crate) struct Claimed(BTreeMap<usize, RingClaim>);
 
@@ -193,7 +193,7 @@ impl Claimed {
         Some(claims)
     }
 
-    /// Returns whether all bytes `at .. end` of the transfer unit are in rings.
+    /// Returns whether all bytes `at .. end` of the transfer unit are in shared-memory rings.
     fn covers(&self, at: usize, end: usize) -> bool {
         let mut next = at;
         let first = self

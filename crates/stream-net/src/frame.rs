@@ -125,7 +125,7 @@ impl Frame {
         }
     }
 
-    /// Returns the number of bytes that follow the header: data and checksums.
+    /// Returns the number of bytes that follow the header of the frame: those of the data and of the checksums.
     #[must_use]
     pub fn follow(&self) -> u64 {
         u64::from(self.bytes) + self.sums_bytes() as u64

@@ -20,8 +20,8 @@ const STEP: usize = 256 << 10;
 const READ_AHEAD: usize = 4 << 10;
 /// Maximum number of application data units that the sink confirms together.
 const CONFIRM_ADUS_MAX: u64 = 64;
-/// Maximum time for which an application data unit waits to be confirmed together with others. The
-/// packet that is being received may exceed it.
+/// Maximum time for which a received application data unit waits to be confirmed together with others. It
+/// may be longer while the sink receives a packet.
 const CONFIRM_DELAY: Duration = Duration::from_millis(1);
 
 /// The settings of a sink, which receives packets and checks them.
@@ -135,8 +135,8 @@ impl Sink {
         })
     }
 
-    /// Receives packets as [`Sink::serve`] does, and ends if `taken` fails. It does not confirm the
-    /// packet for which `taken` failed.
+    /// Receives packets as [`Sink::serve`] does, but ends if the caller's function `taken` returns an error.
+    /// The packet for which it did is not confirmed.
     ///
     /// # Errors
     /// As [`Sink::serve`]; the first error of `taken`.
@@ -260,8 +260,8 @@ impl Sink {
         )))
     }
 
-    /// Records a corrupted packet, which the sink did not accept and which the sender must send again. An error
-    /// if the sender does not repeat packets.
+    /// Records a packet that the sink did not accept, such as a corrupted one, and that the sender must send
+    /// again. Returns an error if there are more such packets than fit into the receive window.
     fn expect_again(&self, state: &mut State, header: &Header) -> Result<()> {
         let expected = state.expected;
         state.resent.retain(|sequence, _| *sequence >= expected);

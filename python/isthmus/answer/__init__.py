@@ -43,7 +43,7 @@ THROUGHPUT = "GB/s"
 accepted load.
 """
 WARNINGS = 6
-"""Maximum number of collapsed points that the warnings of an answer list."""
+"""Maximum number of collapsed points that the warnings of an `Answer` list one by one."""
 SENTENCES = 3
 """Maximum number of sentences below the conclusion at the top of a report."""
 
@@ -287,7 +287,9 @@ def _carries_load(layout: View, series: Series, point: PointResult) -> bool:
 
 
 def _is_lost(layout: View, series: Series, x: float | None) -> bool:
-    """Return whether a series is saturated or has collapsed at x; undecided does not count."""
+    """Return whether a series is saturated or has collapsed at `x`. False if the verdict is
+    undecided.
+    """
     at = (p for p in series.points if layout.x(p) == x)
     return any(p.verdict.verdict in LOST for p in at)
 

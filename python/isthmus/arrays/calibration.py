@@ -84,7 +84,9 @@ class Memory:
         self.parts: list[NDArray[Any]] = [np.zeros(0, DTYPE)]
 
     def arrays(self, layout: Layout, rank: int) -> list[NDArray[Any]]:
-        """Return the array of a rank in a layout, stored column by column in this memory."""
+        """Return an array, stored column by column in this memory, with the shape of the part that
+        a rank has in a layout.
+        """
         (shape,) = layout.extents(rank)
         size = math.prod(shape)
         if size > self.parts[0].size:
@@ -101,8 +103,8 @@ def passes(plans: Sequence[Case]) -> Iterator[tuple[int, Case]]:
 def calibrate_threads(threads: int | None = None, *, seconds: float = 1.0) -> Rates:
     """Measure how fast threads redistribute arrays in one process; takes about `seconds`."""
     count = processors() if threads is None else threads
-    # Threads copy data once, so short runs at the sender cost as much as at the receiver: measure
-    # only those at the receiver.
+    # Leave out cases whose sender has the shorter runs. Threads copy data directly from sender to
+    # receiver, so short runs cost the same on both sides.
     plans = [case for case in cases(THREADS_RANKS) if case.packed >= case.unpacked]
     seconds_of: list[list[float]] = [[] for _ in plans]
     memories = [(Memory(), Memory()) for _ in range(THREADS_RANKS)]

@@ -36,7 +36,7 @@ HEIGHT = 250
 
 @dataclass(frozen=True)
 class Drawn:
-    """A panel and its rows in the chart's table."""
+    """A drawn panel of a chart, and the rows that it adds to the table below the chart."""
 
     panel: Panel
     rows: list[tuple[list[Any], int]]
@@ -50,7 +50,7 @@ def latency(view: View, measures: Sequence[str] | None = None, name: str = "late
 
 
 def response(view: View) -> Chart:
-    """Return a chart of those response times that are not among the requested measures."""
+    """Return a chart of the response times that the user did not request as measures."""
     return latency(view, others(view), "response")
 
 
@@ -96,7 +96,7 @@ def chart(name: str, view: View, plots: Sequence[Curves], entries: list[Symbol])
 
 
 def assembled(name: str, view: View, drawn: Sequence[Drawn], entries: list[Symbol]) -> Chart:
-    """Combine drawn panels to a chart with one table and a legend."""
+    """Combine the drawn panels into one chart, with a legend and a table of the values."""
     columns = ["panel", "variant", with_unit(view.x_label, view.x_unit), "verdict"]
     columns += ["value", "low", "high", "model"]
     rows = [row for each in drawn for row in each.rows]
@@ -107,7 +107,7 @@ def assembled(name: str, view: View, drawn: Sequence[Drawn], entries: list[Symbo
 
 
 def _thinned_note(longest: int) -> str:
-    """Return the note of a chart whose curves omit some points."""
+    """Return a note that the chart omits points if its longest curve has too many, else no text."""
     if longest <= MOST:
         return ""
     return (
@@ -342,7 +342,7 @@ def _y_axis(plot: Curves, drawn: list[float]) -> Spec:
 
 
 def _x_axis(view: View, plot: Curves) -> Spec:
-    """Return the Vega-Lite encoding of the x axis of a panel of curves."""
+    """Return the Vega-Lite description of the x axis of a panel of curves: its title and scale."""
     title = with_unit(view.run.load.label if plot.diagonal else view.x_label, view.x_unit)
     if view.by_load or plot.diagonal:
         return axis("x", title, "x", zero=True)

@@ -187,7 +187,7 @@ def _start_daemon(given: dict[str, Any]) -> NicDaemon:
     for name in ("files", "listen", "to", "accept"):
         question[name] = list(given.pop(name))
     if "" in question["files"]:
-        # An empty path would mean the current folder.
+        # Refuse an empty path, which would mean the current folder.
         raise IsthmusError("--files: it names no folder; give one that is there, such as /data")
     try:
         return _core.NicDaemon(json.dumps({**question, **given}))

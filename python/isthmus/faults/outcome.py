@@ -86,7 +86,7 @@ class Summary:
 
 
 def outcomes(study: Study, run: RunResult) -> list[CaseOutcome]:
-    """Return the outcome of each case, in the order of the study."""
+    """Return the outcome of each case (set of failures) of the study from the results `run`."""
     points = _points(run)
     found = []
     base: dict[int, CaseOutcome] = {}
@@ -213,13 +213,17 @@ def _summary(study: Study, base: CaseOutcome, kind: str, group: list[CaseOutcome
 
 
 def _mean(group: Sequence[CaseOutcome], pick: Callable[[CaseOutcome], float]) -> float:
-    """Return the mean over all parts; a case is weighted by the number of its parts."""
+    """Return the mean of a value over the failures in `group`. A case counts once for each failure
+    that it stands for.
+    """
     total = sum(o.case.weight for o in group)
     return sum(o.case.weight * pick(o) for o in group) / total
 
 
 def _mean_value(group: Sequence[CaseOutcome], pick: Callable[[CaseOutcome], Value]) -> Value:
-    """Return the weighted mean of a value over all cases of a group."""
+    """Return the mean of a measured value over the failures in `group`. A case counts once for each
+    failure that it stands for.
+    """
     if not group:
         return Value(None)
     return compare({"mean": [o.case.weight for o in group]}, [pick(o) for o in group])

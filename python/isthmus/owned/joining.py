@@ -15,10 +15,12 @@ JOIN_SAID_S = 1.0
 
 
 class JoinTimeout:
-    """Waits until a folder can be shared, up to a limit."""
+    """Waits until this process can join the processes that share a folder, up to a time limit."""
 
     def __init__(self, path: Path, say: Callable[[str], None]) -> None:
-        """Start the wait; `say` is called with the name of the process that holds the folder."""
+        """Start the time limit for the folder `path`. `say` is called with a message that names the
+        process which holds the folder.
+        """
         self._path, self._say = path, say
         self._started = time.monotonic()
         self._said = False
@@ -33,7 +35,8 @@ class JoinTimeout:
 
         """
         holder, waited_s = busy.holder, time.monotonic() - self._started
-        # Require the same holder twice: the name of a dead process stays for a moment.
+        # Raise an error only if the same process held the folder at the last attempt too: the name
+        # of a process that has just ended stays for a moment.
         if holder and holder.work == DOES_ALL and holder == self._before:
             raise BusyError(
                 self._path,

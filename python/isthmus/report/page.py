@@ -87,7 +87,9 @@ def embedded(value: Any) -> str:
 
 @cache
 def library() -> list[str]:
-    """Return the scripts of a page: the drawing library and the interaction of the report."""
+    """Return the texts of the scripts in a report page: those of the drawing library, and the one
+    that makes the page interactive.
+    """
     here = files("isthmus.report")
     parts = [here / "vendor" / name for name in LIBRARY] + [here / "templates" / "report.js"]
     return [part.read_text(encoding="utf-8") for part in parts]
@@ -114,8 +116,8 @@ def glossary() -> dict[str, str]:
 
 
 def panel_row_attributes(panels: Sequence[Panel]) -> Markup:
-    """Return HTML attributes that set the number of panels per row, so that rows are filled evenly
-    on a wide screen and, through a class, on paper.
+    """Return HTML attributes that set the number of panels per row, so that all rows have about
+    the same number. A class sets the number on paper.
     """
     count = len(panels)
     widest = max(p.width for p in panels)

@@ -34,7 +34,7 @@ class Threads:
         return [self.own(links)]
 
     def dtype(self, layout: Layout, held: Any, what: str) -> np.dtype[Any]:
-        """Return the common type of the elements.
+        """Return the element type that all arrays have in common.
 
         Raises:
             IsthmusError: the arrays have several types, or none.
@@ -84,13 +84,13 @@ class MpiMovers:
         return [list(range(rank, links, size)) for rank in range(size)]
 
     def dtype(self, layout: Layout, held: Any, what: str) -> np.dtype[Any]:
-        """Return the common element type of all ranks' arrays."""
+        """Return the element type that the arrays of all ranks have in common."""
         kind, _ = self._ranks.same(held)
         return kind
 
     def gather(self, plan: Plan, held: Any, parts: list[Any]) -> None:
-        """Copy a piece of the array from the arrays of all ranks to `parts`, the buffers to
-        send.
+        """Copy a piece of the array from the arrays `held` of all ranks to `parts`, the buffers to
+        send, as `plan` says.
         """
         self._ranks.exchange(plan, held, parts)
 

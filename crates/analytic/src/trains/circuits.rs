@@ -176,10 +176,10 @@ mod tests {
     use crate::trains::network::examples::{class, hop};
     use crate::trains::{Channels, Hop, Network};
 
-    /// Checks the wait for the channels of circuits against formulas for one and two channels. Circuits of two nodes on
-    /// one channel that each holds for 1 ns of its packet and 3 ns more, at the rate r: with rho = 8 r they wait half
-    /// of M/D/1, rho 4 / (2 (1 - rho)), since those of one node never meet. Of two channels each, with Erlang's C =
-    /// rho^2 2 / (1 + rho) at rho = 4 r, half of C 4 / (4 (1 - rho)).
+    /// Checks the mean wait for the channels of a link that two nodes share. Each node sends packets at the rate r per
+    /// ns, and each packet holds a channel for 4 ns. Packets of one node never wait for one another, so the wait is half
+    /// of that in a queue. With one channel this is an M/D/1 queue, with the wait 4 rho / (2 (1 - rho)) for rho = 8 r.
+    /// With two channels the wait is C 4 / (4 (1 - rho)) for rho = 4 r, where C = 2 rho^2 / (1 + rho) is Erlang's C.
     #[test]
     fn circuits_wait_for_channels() {
         let rate = 0.05;

@@ -37,7 +37,7 @@ pub(super) fn of_cube(spec: &HypercubeSpec, asked: &Asked) -> Option<Failures> {
         return None;
     }
     let Ok(machine) = Machine::new(spec) else {
-        // If the machine cannot be built, the build of the points reports the error.
+        // List no failures if the machine cannot be built. The error is reported when the points are built.
         let left = |_: &[Part]| StateAfterFailures {
             live: 0,
             runs: true,

@@ -28,7 +28,7 @@ impl Job<'_> {
         self.sent[0].rate + self.sent[REQUEST].rate
     }
 
-    /// Return the mean latencies of the job's messages.
+    /// Return the predicted mean latencies of the job's messages.
     pub fn latencies(&self) -> Result<Latencies, Error> {
         let kinds = self.sent.iter().enumerate();
         let alone: Vec<_> = kinds
@@ -66,8 +66,8 @@ impl Job<'_> {
         Ok(all)
     }
 
-    /// Return the moments of the time from hand-over to end of a client's messages, and the mean of that time on an
-    /// idle network.
+    /// Return the mean and the mean square of the time from the hand-over of a client's message to its completion, and
+    /// the mean of this time on an idle network.
     fn of_client(
         &self,
         client: u32,

@@ -39,7 +39,8 @@ pub struct Study {
     pub sites: Vec<Site>,
     /// Cases of each fabric in turn: no failure, single failures, pairs of failures.
     pub cases: Vec<Case>,
-    /// Text of the scenario, with a value of the axis `fault` for each case that can be simulated.
+    /// Text of the scenario file that runs the study. Its sweep axis `fault` has a value for each case that can be
+    /// simulated.
     pub text: String,
     /// Settings of the second and further scenarios that the study ignores, in words.
     pub left_out: String,

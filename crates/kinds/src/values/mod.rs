@@ -103,7 +103,7 @@ impl ValueType for MostOutstanding {
         }
     }
 
-    /// Return a value as a number for the axis of a plot or sweep; `None` if it is not one number.
+    /// Return the limit as a number for the axis of a plot or sweep; `None` if it is unlimited.
     fn amount(&self, value: &Outstanding) -> Option<Amount> {
         match value {
             Outstanding::AtMost(most) => Amount::of(most),

@@ -12,7 +12,7 @@ id! {
     pub(crate) struct MessageId;
 }
 
-/// An I/O demand that has started and is not complete.
+/// An I/O demand, such as a read of a file, that has started and is not complete.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Open {
     pub operation: Operation,

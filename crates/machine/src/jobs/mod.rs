@@ -9,7 +9,7 @@
 
 // Events that a simulation reports to its observer.
 mod observe;
-// Interface of a simulation of jobs.
+// Trait that the simulations of jobs on all kinds of machine implement: one replication of a simulation.
 mod replication;
 // Messages and phases of the jobs while one replication of the simulation runs.
 mod running;

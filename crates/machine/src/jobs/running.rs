@@ -54,7 +54,7 @@ impl Eq for QueuedProcess {}
 /// The phases and messages of all jobs that have started and not ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Open {
-    /// The unfinished phases, with the present time as their end.
+    /// The phases that have started and not ended. Each contains the present time instead of its end.
     pub phases: Vec<Phase>,
     /// For each incomplete message of a closed loop: the index of its job, and its age, the ticks since its
     /// generation.

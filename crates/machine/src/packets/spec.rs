@@ -24,7 +24,7 @@ pub enum Switching {
         /// Capacity of each output buffer behind the crossbar, in packets. 0: no buffer, packets cross
         /// directly onto the link.
         output_buffer: u32,
-        /// Speed of the crossbar into an output buffer, relative to a link, 1 or more.
+        /// Ratio of the speed of the switch's crossbar to that of a link, 1 or more. It matters with output buffers.
         speedup: u32,
     },
 }

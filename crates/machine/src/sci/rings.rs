@@ -10,7 +10,7 @@ use isthmus_sci::{event, symbol};
 pub struct LinkUse {
     /// Number of symbols of send packets (requests or responses with their data) that the link has carried.
     pub send: u64,
-    /// Number of symbols of echo packets.
+    /// Number of symbols of echo packets (acknowledgements) that the link has carried.
     pub echo: u64,
 }
 
@@ -68,7 +68,7 @@ impl<T: Copy> Rings<T> {
         }
     }
 
-    /// Offer a packet to the engine for cycle `time`.
+    /// Offer a packet to the engine, which generates it at its source in cycle `time`.
     pub fn offer(&mut self, time: Cycles, packet: Packet<'_, T>) {
         either!(&mut self.engine, engine => engine.offer(time, packet));
     }

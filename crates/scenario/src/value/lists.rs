@@ -110,7 +110,7 @@ impl ValueType for Percentiles {
 pub struct Measures {
     /// Example of a list of measures, as written in a file.
     pub example: &'static str,
-    /// Whether the first part of each measure is the name of a named table.
+    /// Whether each measure may begin with the name of a job and a dot, such as `io.response`.
     pub named: bool,
 }
 

@@ -62,7 +62,7 @@ pub(crate) enum SocketUse {
 /// The transport of one connection, which moves its packets.
 #[derive(Debug)]
 pub(crate) enum Transport {
-    /// Waiting for a socket that the application provides under this name.
+    /// The connection has no socket yet. It waits until the application provides a socket with this name.
     AwaitingSocket(String, SocketUse),
     /// A socket whose connection to the peer is not established yet.
     Connecting(Socket, SocketUse),

@@ -118,7 +118,7 @@ impl CubeFaults {
         Ok(faults)
     }
 
-    /// Return `cube` without faults.
+    /// Create an empty set of faults of `cube`: all its nodes and links work.
     pub fn none(cube: impl Into<IncompleteHypercube>) -> Self {
         Self::new(cube, &[], &[]).expect("an empty list of faults names nothing that is missing")
     }

@@ -1,4 +1,5 @@
-//! Assignment of PEs to their nearest servers, with balanced ties.
+//! Assigns each PE to a nearest I/O node (its server). If several are equally near, the assignment balances the
+//! numbers of PEs per I/O node.
 
 use super::PlacementError;
 use crate::{Adjacency, distance};
@@ -25,7 +26,7 @@ pub(super) fn nearest(
     for (index, &pe) in io_nodes.iter().enumerate() {
         server[pe as usize] = index as u32;
     }
-    // The other PEs are sorted by distance, then by number, since the sort is stable.
+    // Sort the PEs without an I/O node by distance, and by number within a distance (the sort is stable).
     let mut others: Vec<u32> = (0..network.node_count())
         .filter(|&pe| hops[pe as usize] > 0)
         .collect();

@@ -228,7 +228,7 @@ impl Placement {
         self.io_nodes[self.server(pe) as usize]
     }
 
-    /// Return the index of the I/O node attached to `pe`; `None` for a class II PE.
+    /// Return the index of the I/O node attached to `pe`; `None` if the PE has no I/O node of its own.
     pub fn io_node_at(&self, pe: u32) -> Option<u32> {
         self.io_nodes
             .binary_search(&pe)
@@ -350,7 +350,8 @@ mod tests {
         );
     }
 
-    /// Checks that a placement is recognized as smallest, as not smallest, or as undecided.
+    /// Checks that `is_smallest` returns true, false and `None` for placements that have the fewest I/O nodes, that
+    /// do not, and for which it is not known.
     #[test]
     fn the_smallest_are_recognized() {
         let cube = cube(5);

@@ -47,7 +47,7 @@ pub struct PacketTraffic {
     pub phases: f64,
     /// Transaction that each generated packet starts.
     pub transaction: Transaction,
-    /// Payload of one transaction.
+    /// Amount of data that one transaction transfers.
     pub payload: Bytes,
     /// Nodes that send; empty means all.
     pub senders: Vec<u32>,

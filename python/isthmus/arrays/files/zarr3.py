@@ -81,11 +81,11 @@ class Zarr(ChunkedFormat):
         return Described(array.shape, array.dtype, "C", chunks=made.shards or made.chunks)
 
     def pieces(self, path: Path, given: Given, rank: int) -> Pieces:
-        """Open the array in a folder for reading."""
+        """Open the zarr array in the folder `path` for reading; errors name `rank`."""
         return _Pieces(path, rank)
 
     def chunks(self, place: Path) -> Chunks:
-        """Open a created array for writing."""
+        """Open the existing zarr array in the folder `place` for writing in whole chunks."""
         return _Chunks(place)
 
 

@@ -264,7 +264,7 @@ impl Parser {
         defaults.chain(written).collect()
     }
 
-    /// Handle the end tag of the innermost open element.
+    /// Handle the end tag of the innermost open XML element.
     fn end(&mut self) -> Result<(), GraphProblem> {
         let Some((_, open)) = self.open.pop() else {
             return Ok(());
