@@ -101,8 +101,7 @@ pub struct Balanced {
     pub mips: f64,
     /// Instructions per byte of I/O in one PE.
     pub instructions_per_byte_pe: f64,
-    /// Instructions per byte of I/O of the whole machine. This is more than for one PE, because the total memory
-    /// is larger.
+    /// Instructions per byte of I/O of the whole machine, with the memory of all PEs together.
     pub instructions_per_byte: f64,
     /// Number of I/O nodes that provide this I/O bandwidth.
     pub io_nodes: u64,

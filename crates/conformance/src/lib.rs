@@ -142,7 +142,7 @@ pub fn check<C: Candidate>(cases: u32) -> Checked {
     checked
 }
 
-/// The reports and counters of a run. All runs of one case must have the same.
+/// The reports and counters of a run. They must be equal for all runs of one case.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     reports: Vec<Report>,

@@ -1,6 +1,7 @@
 //! Limits of every run: simulated time, backlog and memory.
 //!
-//! The first two do not depend on the host or the number of threads. See decision 17.
+//! The first two do not depend on the host or the number of threads. The decision record 17 in `docs/decisions`
+//! explains the limits.
 
 use crate::subject::Subject;
 use isthmus_kernel::Cycles;

@@ -1,5 +1,5 @@
-//! The peer's and the ranks' ends of a driver's sockets, in the same thread as the driver. Their
-//! calls never wait.
+//! A driver (stream manager with its sockets) for fuzzers, and the other ends of its sockets. There a fuzzer
+//! acts as a network peer or as ranks, in the same thread as the driver. The calls never wait.
 
 use crate::draw::Draw;
 use isthmus_stream::checksum::crc32c;

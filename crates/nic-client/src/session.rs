@@ -353,7 +353,7 @@ pub(crate) fn ask_link(
 }
 
 /// Send the first request of a connection to the daemon and return the answer. `line` is the function
-/// that reads the answer, one line, from the socket; it returns `None` if the daemon closes it.
+/// that reads the answer from the socket. It returns the line once it is complete, and `None` before.
 fn first(
     name: &str,
     wire: &mut Transport,

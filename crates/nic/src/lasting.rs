@@ -241,7 +241,7 @@ impl State {
         }
     }
 
-    /// End the lasting links (those that outlive one stream) of a session that has ended.
+    /// End the lasting links (those that survive the loss of their socket) of a session that has ended.
     pub fn drop_links(&mut self, driver: &mut Driver, app: AppId, session: u32) {
         let links = self.apps.get_mut(&app).map(|app| &mut app.links);
         let of_session = |link: &&mut AppLink| {

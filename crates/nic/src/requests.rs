@@ -23,8 +23,9 @@ pub(crate) struct Caller {
     pub mailbox: Arc<Mailbox>,
 }
 
-/// Handle a request on the driver's thread. The answer enters the mailbox before any event that the
-/// request causes. Returns the outcome for the log.
+/// Handle a request of an application, on the driver's thread. The answer enters the mailbox of the
+/// session before any event that the request causes. Returns the outcome for the audit log, if the
+/// request is logged there.
 pub(crate) fn handle(
     hub: &Hub,
     driver: &mut Driver,
@@ -57,7 +58,8 @@ pub(crate) fn handle(
     logs.then(|| outcome(&message))
 }
 
-/// The context in which a request is handled.
+/// The context in which a request is handled: the daemon's state, the driver of the streams, and the sender of the
+/// request.
 struct Context<'a> {
     hub: &'a Hub,
     state: &'a mut State,
@@ -225,8 +227,8 @@ impl<'a> Context<'a> {
         Ok(())
     }
 
-    /// Close a connection. If it writes a file, the answer follows when the file is completed or
-    /// discarded.
+    /// Close a connection. Returns the answer; `None` if the connection writes a file, since the answer
+    /// then follows when the file is completed or discarded.
     fn close(&mut self, id: ConnectionId, waiter: Waiter) -> Result<Option<Answer>, Refusal> {
         // The manager may have removed the connection while its file is still incomplete, so look
         // it up in the daemon's own state.

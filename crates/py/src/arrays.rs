@@ -133,7 +133,8 @@ impl PyLayout {
         py.detach(|| self.0.fingerprint())
     }
 
-    /// Return the indices of the first element, in row-major order, that no rank holds.
+    /// Return the indices of the first element, in row-major order, that no rank holds; `None` if each
+    /// element is held.
     fn first_missing(&self, py: Python<'_>) -> Option<Vec<u64>> {
         py.detach(|| self.0.first_missing())
     }

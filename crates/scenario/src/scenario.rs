@@ -201,7 +201,7 @@ impl Scenario {
     /// [`search_axes`](Self::search_axes), the first axis slowest. The result is empty without a search.
     pub fn search_lines(&self) -> Vec<SearchLine> {
         match self.search {
-            // The check of the file has built the same search lines, so `lines` cannot fail here.
+            // Ignore errors: `lines` has built the same searches when the file was checked, so it cannot fail here.
             Some(_) => lines(self.kind, &self.base, &self.axes, &self.source).unwrap_or_default(),
             None => Vec::new(),
         }

@@ -45,10 +45,10 @@ pub struct PercentileEstimate {
     /// Whether every replication has at least ten observations above the percentile. Otherwise the
     /// percentile depends on the largest few values.
     pub resolved: bool,
-    /// One value per replication, for comparison of results: the percentile's value minus the
-    /// scaled deviation of the replication's share of observations at or below it from the mean
-    /// share. The scale makes the spread of these values as wide as the interval without its bins.
-    /// Their mean is the value of the percentile.
+    /// One value per replication, to compare results in pairs. It is lower than `value` if the
+    /// replication has a larger share of observations at or below `value` than the mean of all
+    /// replications, in proportion to the difference. The scale makes the spread of these values as
+    /// wide as the interval without the width of histogram bins. Their mean is `value`.
     pub each: Vec<f64>,
 }
 

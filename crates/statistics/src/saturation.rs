@@ -165,9 +165,10 @@ impl SaturationTest {
         })
     }
 
-    /// Return the factor by which to lengthen the runs, such that the new half-widths fit between
-    /// the present means and their bounds. Half-widths fall at least like 1 / sqrt(length); that of
-    /// the trend of a backlog without growth falls like 1 / length.
+    /// Return the factor by which to lengthen the runs, so that a test of them can give a verdict. The
+    /// new half-widths must be smaller than the distances of the present means from their bounds.
+    /// Half-widths fall in proportion to 1 / sqrt(length) or faster; that of the growth of a backlog
+    /// that does not grow falls in proportion to 1 / length.
     fn lengthen(
         &self,
         verdict: Verdict,

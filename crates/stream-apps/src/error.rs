@@ -1,11 +1,11 @@
-//! Errors of applications; each message has one line.
+//! Errors of the demonstration applications of the stream manager. Each message has one line.
 
 use std::path::PathBuf;
 
 /// An error of one of the demonstration applications of the stream manager.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// An impossible request: the problem, and a hint for the correction.
+    /// The description of the work is invalid. The text names the problem and how to correct it.
     #[error("{0}")]
     Spec(String),
     /// A file that cannot be used: its path, and the reason.

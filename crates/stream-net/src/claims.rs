@@ -21,8 +21,8 @@ pub(crate) struct RingClaim {
     pub claim: Claim,
 }
 
-/// A buffer into which claimed bytes are copied to compute their checksum. A rank may write to its
-/// ring at any time, so no reference into a ring is possible.
+/// A buffer into which bytes of shared-memory rings are copied to compute their checksum. A rank may
+/// write to its ring at any time, so Rust allows no reference to the bytes in the ring.
 #[derive(Debug, Default)]
 pub(crate) struct SumBuffer(Vec<u8>);
 
@@ -42,7 +42,8 @@ impl SumBuffer {
     }
 }
 
-/// Writes bytes of a claim to a socket, from byte `from`, without copying them.
+/// Writes the bytes of a claim (piece of ring memory) from byte `from` on to a socket, without copying them.
+/// Returns how many were written.
 pub(crate) fn write_claim(socket: &Socket, claim: &Claim, from: usize) -> io::Result<Moved> {
     socket.set_nonblocking()?;
     match claim.write_to(socket, from) {

@@ -1,4 +1,5 @@
-//! Errors of a driver, each a message of one line that names the problem and its position.
+//! Errors of a driver, which moves the data of streams. Each message is one line, which names the problem and
+//! its position.
 
 use isthmus_stream::LinkId;
 use std::io;

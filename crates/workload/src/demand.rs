@@ -196,8 +196,9 @@ impl Traffic {
     }
 
     /// Draw the location of a block that was requested at I/O node `io_node` of `io_nodes`. The hot I/O node has the
-    /// block with its configured probability. Otherwise the spherical locality model of Fig. 3 of the hypercube paper
-    /// decides. `stream` must belong to I/O node `io_node`.
+    /// block with its configured probability. Otherwise the block is at `io_node` with the probability of locality,
+    /// else at any other I/O node with equal probability (spherical locality, Fig. 3 of the hypercube paper). `stream`
+    /// must belong to I/O node `io_node`.
     #[inline]
     pub fn locate(&self, io_node: u32, io_nodes: u32, stream: &mut Stream) -> Location {
         if let Some((chance, target)) = self.hot_io_node

@@ -102,13 +102,13 @@ class Answer:
     measures: list[str]
     """Names of the measures in the table of variants, the main measure first."""
     place: str
-    """Position of the comparison on the x axis, in words."""
+    """Text that names the x value at which the series is compared, such as ``at 2 GB/s``."""
     conclusion: str
     """One sentence that compares all variants with the baseline."""
     basis: str
     """The criteria by which the variants are compared, in words."""
     unmodelled: str
-    """The measures without a model value and the reason, in words."""
+    """Text that names the measures for which the queueing model has no value, and the reason."""
     series: list[SeriesAnswer] = field(default_factory=list)
     busy_place: str = ""
     """Load at which plots compare the variants, in words, such as ``at 2 GB/s``. It is the highest
@@ -145,7 +145,7 @@ class Answer:
 
     @property
     def has_saturation(self) -> bool:
-        """Whether the saturation bracket of any series is known."""
+        """Whether the interval of the saturation load is known for at least one series."""
         return any(s.bracket for s in self.series)
 
     def head(self, measure: str) -> str:
@@ -409,8 +409,8 @@ def _series_answer(
 
 
 def _jobs(ratios: dict[str, Ratio], point: PointResult, base: PointResult) -> dict[str, str]:
-    """Return ``better``, ``worse``, ``about the same`` or ``unknown`` for each job that ran at both
-    points.
+    """Return the verdict on each job that ran at both points, by its name: ``better``, ``worse``,
+    ``about the same`` or ``unknown``.
     """
     felt = _felt_by_job(ratios)
     found = {}

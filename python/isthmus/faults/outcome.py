@@ -67,8 +67,8 @@ class Summary:
     throughput_kept: Value
     throughput_kept_worst: Value
     bound: str | None
-    """Whether the throughput is only a bound: ``at least`` if that of any case is a lower bound,
-    else as in `CaseOutcome`.
+    """``at least`` or ``at most`` if the throughput is only a bound; None if it is exact. It is
+    ``at least`` if the throughput of any case is a lower bound.
     """
     bound_worst: str | None
     unsaturated: bool
@@ -141,7 +141,7 @@ def _outcome(
 
 def _bound(points: list[PointResult], known: bool, base: CaseOutcome | None) -> str | None:
     """Return ``at least`` or ``at most`` if the throughput relative to `base` is only a bound; None
-    if it is exact. `known` tells whether the throughput of this case itself is exact.
+    if it is exact. `known` says whether the throughput of this case itself is exact.
     """
     if base is None or not points:
         return None

@@ -34,7 +34,7 @@ class SciSummary(Machine, frozen=True, tag="sci"):
     places: list[tuple[float, float]]
     """Position of each node in a picture, x and y; empty above 4096 nodes."""
     routing: str
-    """The choice among shortest paths, in words."""
+    """Text that says how a packet chooses among several shortest paths."""
     mean_links: float
     """Mean number of links of a path under uniform traffic."""
     mean_ring_changes: float

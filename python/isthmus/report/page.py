@@ -152,7 +152,7 @@ def _cell(value: Any) -> str:
     return "" if value is None else _escaped(str(value))
 
 
-# Cached, since most words in a table repeat from row to row.
+# Cache the escaped texts, since most words in a table repeat from row to row.
 _escaped = lru_cache(maxsize=4096)(html.escape)
 
 

@@ -37,7 +37,7 @@ class StreamStatus(msgspec.Struct, frozen=True):
     retransmissions: int
     """Number of packets that were sent again."""
     waits: list[str] = []
-    """Resources that the stream waits for, in words."""
+    """Texts that name the resources for which the stream waits."""
     adus: int | None = None
     """Number of ADUs (application data units) of the stream; None if unknown."""
     reason: str | None = None
@@ -52,7 +52,7 @@ class ConnectionStatus(msgspec.Struct, frozen=True):
     application: int
     """Number of the application to which the connection belongs."""
     destination: str
-    """Destination of the connection."""
+    """Destination of the connection, such as ``raw:tcp:127.0.0.1:5000`` or ``file:/data/image``."""
     open: bool
     """Whether the connection is open: established and not closed."""
     streams: int

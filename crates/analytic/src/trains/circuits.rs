@@ -177,8 +177,8 @@ mod tests {
     use crate::trains::{Channels, Hop, Network};
 
     /// Checks the mean wait for the channels of a link that two nodes share. Each node sends packets at the rate r per
-    /// ns, and each packet holds a channel for 4 ns. Packets of one node never wait for one another, so the wait is half
-    /// of that in a queue. With one channel this is an M/D/1 queue, with the wait 4 rho / (2 (1 - rho)) for rho = 8 r.
+    /// ns, and each packet holds a channel for 4 ns. Packets of one node never wait for one another, so the wait is
+    /// half of that in a queue. With one channel this is an M/D/1 queue: the wait is 4 rho / (2 (1 - rho)), rho = 8 r.
     /// With two channels the wait is C 4 / (4 (1 - rho)) for rho = 4 r, where C = 2 rho^2 / (1 + rho) is Erlang's C.
     #[test]
     fn circuits_wait_for_channels() {

@@ -29,7 +29,7 @@ pub struct GraphSummary {
     pub names: Vec<String>,
     /// For each node, the number of the switch to which it is connected; empty if there are more than 4096 nodes.
     pub at: Vec<u32>,
-    /// Routing of packets, in words.
+    /// Text that describes how packets are routed.
     pub routing: String,
     /// Length of one simulation cycle in microseconds.
     pub cycle_us: f64,

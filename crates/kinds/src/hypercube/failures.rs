@@ -20,8 +20,9 @@ pub(super) const FAULTS: format::Faults = format::Faults {
     with: &[],
 };
 
-/// Return the failure states of the machine in addition to its given faults. PEs with their routers, links between PEs,
-/// I/O nodes and links of the I/O network can fail. The router of a failed I/O node continues to work (section 3.2).
+/// Return the states of the machine after further failures, in addition to its given faults; `None` if there are more
+/// than `asked` permits. PEs with their routers, links between PEs, I/O nodes and links of the I/O network can fail.
+/// The router of a failed I/O node continues to work (section 3.2 of the hypercube paper).
 pub(super) fn of_cube(spec: &HypercubeSpec, asked: &Asked) -> Option<Failures> {
     let wanted = |word: &str| [SINGLE, word].contains(&asked.of);
     let given = &spec.faults;

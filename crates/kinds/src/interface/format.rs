@@ -21,8 +21,8 @@ const MEASURES: Measures = Measures {
 /// Type of a scenario field: an offered load, as a bandwidth.
 const LOAD: Throughput = Throughput::offered("MB/s");
 
-/// Adapt the description of a scenario field of `[stop]` or `[search]` to network interfaces: their default, and a
-/// text that most stopping rules have no effect, because the simulation is exact.
+/// Adapt the description of a scenario field of `[stop]` or `[search]` to network interfaces. Defaults change, and the
+/// texts of most stopping rules say that they have no effect, because the simulation is exact.
 fn adapt_field(row: Field) -> Field {
     match &*row.key {
         "stop.of" => row.by_default(Value("[\"accepted\"]")).holding(&MEASURES),

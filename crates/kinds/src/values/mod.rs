@@ -6,7 +6,7 @@ mod job_nodes;
 mod loads;
 // Type of scenario fields whose value is a list of messages.
 mod messages;
-// Numbers of nodes per dimension, rings, and levels of trees.
+// Types of scenario fields that describe the size of a network: nodes per dimension, rings, levels of trees.
 mod sizes;
 
 use isthmus_scenario::format::{Problem, Whole, closest, shown};

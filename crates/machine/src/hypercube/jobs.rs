@@ -25,7 +25,7 @@ use std::sync::Arc;
 id! {
     /// Index of a message in the list of incomplete messages.
     struct MessageId;
-    /// Index of a transfer unit under way.
+    /// Index of a transfer unit (part of a message) that is on its way.
     struct TransferUnitId;
 }
 
@@ -75,7 +75,7 @@ struct TransferUnit {
     started: Cycles,
 }
 
-/// One replication of a simulation: a hypercube, its jobs and every message under way.
+/// One replication of a simulation: the state of a hypercube, of its jobs, and of all messages in flight.
 #[derive(Debug)]
 pub struct JobsSimulation {
     engine: Engine<TransferUnitId>,
@@ -311,7 +311,7 @@ impl State {
         self.messages[unit.message].demand
     }
 
-    /// Start the current worm of a transfer unit now.
+    /// Send the worm (network message) of the current step of a transfer unit now.
     fn send(&mut self, engine: &mut Engine<TransferUnitId>, number: TransferUnitId) {
         let unit = self.units[number];
         let demand = self.demand(&unit);

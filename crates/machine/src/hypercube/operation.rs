@@ -6,9 +6,9 @@ use isthmus_kernel::{Cycles, id};
 use isthmus_wormhole::ChannelId;
 
 id! {
-    /// Index of an I/O demand (such as a file read) under way.
+    /// Index of an I/O demand (such as a file read) that is not complete.
     pub(crate) struct OpenId;
-    /// Index of a message of an I/O demand under way.
+    /// Index of a message that is on its way for an I/O demand.
     pub(crate) struct MessageId;
 }
 

@@ -9,7 +9,8 @@ use isthmus_workload::jobs::{Demand, JobsSource, Layout, Operation, Phase, Proce
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// Number of messages of a process that are reported to the observer between two checks whether it has finished.
+/// Number of messages of a process that are reported to the observer before the next check whether the observer ends
+/// the run.
 const REPORTED_AT_ONCE: u64 = 1 << 16;
 
 /// A process: its job, and the number of its messages that were reported to the observer as offered
@@ -36,7 +37,7 @@ impl Ord for QueuedProcess {
 }
 
 impl PartialOrd for QueuedProcess {
-    /// Compare like `cmp`: in reverse order of time.
+    /// Compare like `cmp`: in reverse order of time; never `None`.
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }

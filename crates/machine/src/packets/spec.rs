@@ -53,7 +53,7 @@ pub struct Readings {
     pub age_from: AgeFrom,
     /// Choice among packets of equal age.
     pub age_tie: AgeTie,
-    /// Measure of the load of a link, and the choice among links of equal load.
+    /// For adaptive routing: how the load of a link is measured, and how one of several links of equal load is chosen.
     pub adaptive: Adaptive,
 }
 

@@ -1,4 +1,4 @@
-//! The SCI engine, with a periodic check whether the fabric has collapsed: packets wait and none arrive.
+//! The SCI engine, with a periodic check whether the fabric has stalled: packets wait and none arrive.
 
 use crate::sci::build::Machine;
 use isthmus_kernel::{Cycles, Engine as _, Id as _, RunUntil};
@@ -8,7 +8,7 @@ use isthmus_sci::{event, symbol};
 /// Numbers of symbols that a link has carried, including the idle symbol behind each packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LinkUse {
-    /// Number of symbols of send packets (requests or responses with their data) that the link has carried.
+    /// Number of symbols of send packets (requests and responses) that the link has carried.
     pub send: u64,
     /// Number of symbols of echo packets (acknowledgements) that the link has carried.
     pub echo: u64,

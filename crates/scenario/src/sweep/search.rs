@@ -1,5 +1,5 @@
-//! The search for the saturation load, as `[search]` describes it, for each combination of the axes that do
-//! not set the load.
+//! The search for the saturation load, as the table `[search]` of a scenario file describes it. There is one
+//! search for each combination of values of the sweep axes that do not set the load.
 
 use crate::fields::common::SearchTable;
 use crate::fields::format::Row;

@@ -59,7 +59,7 @@ pub(crate) enum SocketUse {
     Plain(Option<u32>),
 }
 
-/// The transport of one connection, which moves its packets.
+/// The transport of one connection: the socket, file or screen to or from which its data moves.
 #[derive(Debug)]
 pub(crate) enum Transport {
     /// The connection has no socket yet. It waits until the application provides a socket with this name.
@@ -70,7 +70,7 @@ pub(crate) enum Transport {
     Framed(Box<Framed>),
     /// A socket that carries plain bytes over TCP.
     Plain(Box<Plain>),
-    /// A file that a thread writes.
+    /// A file. A thread of its own writes the received data to it.
     File(Box<FileTransport>),
     /// A screen of the frame buffer, on which the connection draws the data that it receives.
     Screen(Drawing),

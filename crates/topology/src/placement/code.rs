@@ -20,8 +20,8 @@ fn columns(dimension: u32) -> impl Iterator<Item = u32> {
     (0..dimension).map(move |bit| bit % block + 1)
 }
 
-/// Place I/O nodes on the code words. Return these PEs in order, and for each PE the index of the I/O
-/// node that serves it.
+/// Place I/O nodes on the PEs whose addresses are code words of the Hamming code. Return these PEs in
+/// ascending order, and for each PE the index of the I/O node that serves it.
 pub(super) fn place_code_words(cube: Hypercube) -> (Vec<u32>, Vec<u32>) {
     let pe_count = cube.node_count() as usize;
     let mut syndrome = vec![0u8; pe_count];

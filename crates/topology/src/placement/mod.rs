@@ -94,8 +94,8 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// Return the placement on the code words of the Hamming code (section 3.2 of the hypercube paper, after its
-    /// reference 30): the kernel of the parity check whose column *i* is *i* + 1. Every PE is within one hop of exactly
+    /// Return the placement of I/O nodes on the code words of a Hamming code (section 3.2 of the hypercube paper): the
+    /// addresses for which the parity check with the columns *i* + 1 gives 0. Every PE is within one hop of exactly
     /// one I/O node. If the parity check of the PE's address gives s > 0, flipping bit s - 1 of the address gives that
     /// I/O node.
     ///
@@ -109,14 +109,14 @@ impl Placement {
         Ok(Self::combined(cube))
     }
 
-    /// Return a combination of perfect cubes (section 3.2 of the hypercube paper): each aligned subcube of n = 2^m - 1
-    /// dimensions, n as large as fits, has a shifted Hamming code. So each PE is served within its subcube at most one
-    /// hop away. For dimensions 2^m - 1 this is [`hamming`](Self::hamming). The number of I/O nodes is 2^(dimension -
-    /// m).
+    /// Return a placement that combines Hamming codes (section 3.2 of the hypercube paper). The cube is divided into
+    /// aligned subcubes of n = 2^m - 1 dimensions, with n as large as possible. In each, the I/O nodes are the code
+    /// words of a Hamming code, shifted by an XOR. So each PE is at most one hop from an I/O node of its own subcube.
+    /// For cubes of 2^m - 1 dimensions this is [`hamming`](Self::hamming). There are 2^(dimension - m) I/O nodes.
     ///
-    /// The shifts are linear in the subcube's address. Together they form the kernel of the parity check whose column
-    /// *i* is (*i* mod n) + 1. Columns repeat as rarely as possible, so as few I/O nodes as possible are two hops
-    /// apart, where their ranges overlap. The result for the 4-cube is 0, 7, 9, 14, as printed.
+    /// The shift is a linear function of the subcube's address. Together, the I/O nodes are the addresses for which the
+    /// parity check with the columns (*i* mod n) + 1 gives 0. Columns repeat as rarely as possible, so that few I/O
+    /// nodes are two hops apart. The I/O nodes of the 4-cube are 0, 7, 9 and 14, as in the paper.
     pub fn combined(cube: Hypercube) -> Self {
         let (io_nodes, server) = code::place_code_words(cube);
         Self::new(&cube, io_nodes, server)

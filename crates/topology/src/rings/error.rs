@@ -25,7 +25,7 @@ pub enum RingsError {
     /// A dimension of a torus has too few nodes.
     #[error("{size} nodes in dimension {dimension}; {fabric} needs at least {least} in each")]
     SmallSize {
-        /// Name of the kind of fabric, for the message.
+        /// Text that names the kind of fabric, for the message of the error.
         fabric: &'static str,
         /// Number of the dimension, from 0 (x).
         dimension: u32,
@@ -97,7 +97,7 @@ pub enum RingsError {
     },
 }
 
-/// Return the number of nodes, 0 or 1, in words.
+/// Return the text `no node` or `one node`, for the numbers 0 and 1.
 fn count_nodes(nodes: u32) -> &'static str {
     match nodes {
         0 => "no node",

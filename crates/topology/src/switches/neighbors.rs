@@ -6,9 +6,9 @@ use crate::{Adjacency, Wiring, distance};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no way leads from switch {from} to switch {to}")]
 pub struct Apart {
-    /// Number of one of the two switches.
+    /// Number of a switch from which no path leads to the switch `to`.
     pub from: u32,
-    /// Number of the other switch, which no path joins to the first.
+    /// Number of a switch that no path from the switch `from` reaches.
     pub to: u32,
 }
 

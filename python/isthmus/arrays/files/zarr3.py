@@ -59,7 +59,9 @@ class Zarr(ChunkedFormat):
         refuse_order(self.name, array.order)
 
     def create(self, place: Path, array: Described, given: Given, path: Path) -> Described:
-        """Create the folder of the array, and return the array with the shape of its chunks."""
+        """Create the zarr array in the folder `place`. Return its description with the shape of
+        its chunks.
+        """
         import zarr
         from zarr.codecs import Crc32cCodec, ZstdCodec
 

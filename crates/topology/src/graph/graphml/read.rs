@@ -95,7 +95,7 @@ struct ReadEdge {
     line: usize,
 }
 
-/// A `data` element: the value of an attribute.
+/// A GraphML `data` element, which has the value of an attribute of a node or edge.
 struct Data {
     name: String,
     value: String,
@@ -114,7 +114,7 @@ enum Open {
     /// A port of a node or an edge. Its data belong to that node or edge.
     Port,
     Data(Data),
-    /// An element without relevant content, such as a description or an element of another vocabulary.
+    /// An element whose content the parser ignores, such as a description.
     Other,
 }
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 COUNT_MOST = 1 << 30
-"""Largest count of one level of a datatype, as many MPIs keep counts in 31 bits."""
+"""Largest count of a single MPI datatype; many MPI libraries store counts in 31 bits."""
 
 
 class Datatypes(Transport):
@@ -53,7 +53,8 @@ class _DatatypeTransfer(Transfer):
         first exchange.
         """
         super().__init__(transport, share)
-        # An exchange in place must pack: all data are read before any are written.
+        # Pack messages if target and source arrays overlap: then all data are read before any are
+        # written.
         self.packed = transport.packed.transfer(share)
         self.types: list[Any] = []
         self.types_for: Operands | None = None
@@ -127,7 +128,9 @@ def _repeated_over_families(inner: Any, families: list[Any], stride: int) -> Any
 
 
 def _repeated(inner: Any, count: int, stride: int) -> Any:
-    """Return the MPI datatype of `count` repetitions, nested if MPI allows no such count."""
+    """Return an MPI datatype of `count` copies of `inner`, at distances of `stride` bytes. It is
+    nested if the count is too large for a single MPI datatype.
+    """
     if count <= COUNT_MOST:
         return inner.Create_hvector(count, 1, stride)
     rows, rest = divmod(count, COUNT_MOST)

@@ -56,7 +56,9 @@ class Window(Transport):
 
 
 class _WindowTransfer(Transfer):
-    """A transfer through the outboxes, or directly from source arrays in shared memory."""
+    """A transfer of messages through buffers in shared memory (outboxes), or directly from source
+    arrays that are in shared memory.
+    """
 
     transport: Window
 
