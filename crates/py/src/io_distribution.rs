@@ -15,7 +15,7 @@ pub(crate) struct PyIoDistribution(IoDistribution);
 #[pymethods]
 impl PyIoDistribution {
     /// Create the distribution of an array over a grid of processors, with rows and columns, for a network
-    /// interface with `links` links to the grid and transfer units of `tu` bytes. `ranks` are the
+    /// interface with `links` links to the grid and transfer units of at most `tu` bytes. `ranks` are the
     /// numbers of the processors' ranks; by default 0, 1 and so on.
     #[new]
     fn new(

@@ -4,7 +4,7 @@ use crate::backlog::Backlog;
 use crate::error::{Error, at_least, open_unit};
 use crate::estimate::Estimate;
 
-/// Minimum number of samples for the verdict "stable". With fewer replications, runs are cut into
+/// Wanted number of samples for the verdict "stable". With fewer replications, runs are cut into
 /// sections, each a sample. Few long sections are better for this verdict, since the increments of a
 /// stable backlog cancel.
 const SAMPLES_STABLE: usize = 10;

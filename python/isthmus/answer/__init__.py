@@ -55,7 +55,9 @@ class SeriesAnswer:
     series: Series
     bracket: Bracket | None
     saturation: str | None
-    """Saturation compared with the baseline: ``earlier``, ``later``, ``alike`` or None."""
+    """When the series saturates, compared with the baseline: ``earlier``, ``later`` or ``alike``;
+    None if either saturation load is unknown.
+    """
     point: PointResult | None
     """The point of the series that is compared with the baseline."""
     ratios: dict[str, Ratio]

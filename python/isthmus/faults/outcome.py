@@ -31,7 +31,7 @@ class CaseOutcome:
     throughput_kept: Value
     """`throughput` divided by the throughput of the fabric without a failure."""
     saturated: bool
-    """Whether the fabric saturates at one of the loads, and does not collapse. If False,
+    """Whether the fabric is saturated, but has not collapsed, at one of the loads. If False,
     `throughput` is a lower bound.
     """
     bound: str | None

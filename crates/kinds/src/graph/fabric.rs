@@ -119,8 +119,8 @@ impl<W: Routes + Debug + Send + Sync + 'static> Switches for Machine<W> {
         self.routed()
     }
 
-    /// Return the kind of the links between two switches, such as `global_link`, and its rank, by which reports order
-    /// the kinds of links.
+    /// Return the kind of the links between two switches, such as `global_link`, and the rank of the kind. Ranks start
+    /// at 1 and have the order in which packets cross links.
     fn between(&self, from: u32, to: u32) -> (&'static str, u8) {
         match (self.group(from), self.group(to)) {
             (None, None) => ("switch_link", 1),
