@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 VALUE = 60
-"""Maximum columns of a user's value that a message quotes."""
+"""Maximum width, in terminal columns, of a user's value that a message quotes."""
 
 
 def columns(text: str) -> int:
@@ -21,7 +21,7 @@ def flat(text: str) -> str:
 
 
 def cut(text: str, width: int = VALUE) -> str:
-    """Return a text cut to `width` columns, with an ellipsis."""
+    """Return the text; if it is wider than `width` terminal columns, cut it and add an ellipsis."""
     used = fits = 0
     for place, letter in enumerate(text):
         used += _wide(letter)

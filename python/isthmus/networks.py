@@ -203,10 +203,11 @@ def fields(pattern: str = "*") -> list[dict[str, Any]]:
 
 
 def described(dimension: int | None, graph: str | Path | None) -> dict[str, Any]:
-    """Return a hypercube or graph in the form that the core takes.
+    """Return the description of a hypercube of this dimension, or of the network in the file
+    `graph`, in the form that the Rust core takes.
 
     Raises:
-        IsthmusError: not exactly one was given, or the graph cannot be read.
+        IsthmusError: both or neither are given, or the graph cannot be read.
 
     """
     if (dimension is None) == (graph is None):
@@ -227,7 +228,9 @@ def _placement(
     count: int | None,
     pes: Sequence[int | str] | None,
 ) -> dict[str, Any]:
-    """Return the placement for the core; PEs without a method mean a list."""
+    """Return the placement of I/O nodes in the form that the Rust core takes. Without a `method`,
+    `pes` lists the processing elements that get an I/O node.
+    """
     usual = "combined" if of_hypercube else "dominating"
     spec: dict[str, Any] = {"method": method or ("list" if pes else usual)}
     if count is not None:

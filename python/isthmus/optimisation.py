@@ -29,11 +29,13 @@ SAMPLE_BYTES = 4
 GROWTH = (64, 128, 256, 512, 1024)
 """Numbers of cells (processors) of the machines that `growth` simulates by default."""
 CARRIED = 0.97
-"""Fraction of the offered load that counts as fully carried; the rest is start and end of a run."""
+"""Carried fraction of the offered load from which the load counts as fully carried. The start and
+the end of a run account for the rest.
+"""
 BUSY = 0.6
 """Used fraction of all processors above which computing limits the throughput."""
 TUS = 256
-"""Number of TUs (transfer units) of a simulated run."""
+"""Number of transfer units (pieces in which the interface moves data) of a simulated run."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class Live:
     samples: int
     """Number of samples that arrived at the sink."""
     checked: int
-    """Number of samples that the sink computed again and found equal."""
+    """Number of received samples that the sink computed again and found equal to the result."""
     seconds: float
     """Seconds until the sink confirmed the last samples."""
     nodes: tuple[float, float]
@@ -51,16 +53,16 @@ class Live:
     forwarders: tuple[float, float]
     """Fractions of time in which the forwarding threads waited for samples, and sent them."""
     busy: float | None
-    """Fraction of all processors used for computing; None if nodes have a fixed rate."""
+    """Fraction of the computer's processors that computed, 0 to 1; None if the rate is fixed."""
 
     @property
     def samples_per_s(self) -> float:
-        """Samples per second that arrived at the sink."""
+        """Samples per second that arrived at the sink, the receiver that checks them."""
         return self.samples / self.seconds
 
     @property
     def bytes_per_s(self) -> float:
-        """Bytes per second that arrived at the sink."""
+        """Bytes per second that arrived at the sink, the receiver that checks the samples."""
         return SAMPLE_BYTES * self.samples_per_s
 
     @property
@@ -73,7 +75,7 @@ class Live:
         return "computing" if self.forwarders[0] > self.nodes[1] else "communication"
 
     def as_json(self) -> dict[str, Any]:
-        """Return the result as JSON values; fractions of time are 0 to 1."""
+        """Return the measured values as a dictionary for JSON; shares of time are 0 to 1."""
         return {
             "samples": self.samples,
             "checked": self.checked,
@@ -89,7 +91,7 @@ class Live:
 
 @dataclass(frozen=True)
 class Point:
-    """Simulated loads of a machine with some number of cells (processors of an iWarp array)."""
+    """Offered and carried load in the simulation of a machine with this number of cells."""
 
     cells: int
     offered: float
@@ -111,10 +113,10 @@ class Growth:
     most: float
     """Maximum load in MB/s that the interface sends, measured under permanent load."""
     cells: float
-    """Number of cells (processors) whose samples make up the load `most`."""
+    """Number of cells (processors) that together produce the load `most`."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the result as JSON values."""
+        """Return the simulated values as a dictionary for JSON; loads are in MB/s."""
         points = [{**asdict(point), "limit": point.limit} for point in self.points]
         return {"unit": "MB/s", "points": points, "most": self.most, "cells_at_limit": self.cells}
 
@@ -137,7 +139,7 @@ def live(*, time: str = "5 s", nodes: int = NODES, rate: str | None = RATE) -> L
         raise IsthmusError("the stream manager runs on Linux alone")
     reply = ask_json(_core.optimise, {"time": time, "nodes": nodes, "rate": rate})
     computed, waited = reply.pop("nodes")
-    # Threads that wait for a processor count as computing, so the sum may exceed 1.
+    # Limit the fraction to 1: threads that wait for a free processor also count as computing.
     busy = None if rate else min(1.0, computed * QUADRANTS * nodes / processors())
     return Live(
         **{**reply, "forwarders": tuple(reply["forwarders"])}, nodes=(computed, waited), busy=busy
@@ -147,8 +149,8 @@ def live(*, time: str = "5 s", nodes: int = NODES, rate: str | None = RATE) -> L
 def growth(cells: Sequence[int] = GROWTH, *, outside: str = "100 MB/s") -> Growth:
     """Simulate the interface with the data of machines with more cells.
 
-    The simulated machine consists of the four forwarding cells at the links of the interface. The
-    other cells set their load: 15 of 16 cells compute, each as fast as in the paper.
+    Only the network interface and the four cells that forward data to it are simulated. The other
+    cells determine the offered load: 15 of 16 cells compute, each as fast as in the paper.
 
     Args:
         cells: number of cells of each machine.
@@ -179,7 +181,7 @@ def growth(cells: Sequence[int] = GROWTH, *, outside: str = "100 MB/s") -> Growt
 
 
 def _accepted(results: isthmus.Results) -> list[float]:
-    """Return the simulated throughput in MB/s of each point of a sweep."""
+    """Return the accepted load (simulated mean throughput) of each point of a sweep, in MB/s."""
     table = results.table
     rows = table.filter((table["measure"] == "accepted") & (table["statistic"] == "mean"))
     return [float(value) for value in rows.sort("point")["value"]]

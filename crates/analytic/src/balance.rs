@@ -31,7 +31,7 @@ use crate::error::check;
 pub enum Computation {
     /// Sorting by comparison of many more values than fit into memory.
     Sorting,
-    /// Fast Fourier transform.
+    /// A program that computes fast Fourier transforms.
     FourierTransform,
     /// Product of two matrices.
     MatrixProduct,
@@ -47,7 +47,8 @@ pub enum Computation {
 }
 
 impl Computation {
-    /// Return log2 of f(M), the operations per word of I/O, up to a constant. `log_memory` is log2 M.
+    /// Return log2 of f(M), up to a constant. f(M) is the number of operations per word of I/O with a memory of M
+    /// words; `log_memory` is log2 M.
     fn log_reuse(self, log_memory: f64) -> f64 {
         match self {
             Self::Sorting | Self::FourierTransform => log_memory.log2(),
@@ -58,8 +59,8 @@ impl Computation {
         }
     }
 
-    /// Return the factor of the I/O bandwidth for N = `pes` without regard to the memory: N / log2 N for sorting and
-    /// the FFT, N^2 / log2 N for searching.
+    /// Return the factor by which N = `pes` PEs need more I/O bandwidth than one PE, by the formula that does not
+    /// depend on the memory: for example N / log2 N for sorting and the FFT, N^2 / log2 N for searching.
     fn factor_without_memory(self, pes: f64) -> f64 {
         match self {
             Self::Sorting | Self::FourierTransform => pes / pes.log2().max(1.0),
@@ -82,14 +83,14 @@ pub struct Balance {
     pub mips: f64,
     /// IO: I/O bandwidth in MByte/s that balances a single PE.
     pub io_mbytes_per_s: f64,
-    /// M: memory of one PE in words (values). `None` selects the factor without regard to the memory, which is the
-    /// paper's N / log N.
+    /// M: memory of one PE in words (values). `None` selects the formula of the paper that does not depend on the
+    /// memory, such as N / log N.
     pub memory_words: Option<f64>,
     /// Bandwidth of one I/O node in MByte/s. `None` means that it equals the I/O bandwidth of one PE.
     pub io_node_mbytes_per_s: Option<f64>,
 }
 
-/// Bandwidths and I/O nodes of a balanced multicomputer: the result of the balance rule.
+/// Bandwidths and I/O nodes of a balanced multicomputer, in which computing takes as long as I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Balanced {
     /// Factor by which the I/O bandwidth of the machine must exceed that of one PE.
@@ -100,7 +101,7 @@ pub struct Balanced {
     pub mips: f64,
     /// Instructions per byte of I/O in one PE.
     pub instructions_per_byte_pe: f64,
-    /// Instructions per byte of I/O in the whole machine. Its larger total memory permits more than one PE has.
+    /// Instructions per byte of I/O of the whole machine, with the memory of all PEs together.
     pub instructions_per_byte: f64,
     /// Number of I/O nodes that provide this I/O bandwidth.
     pub io_nodes: u64,
@@ -119,8 +120,8 @@ pub struct HammingPlacement {
     pub io_nodes: u64,
     /// Number of PEs per I/O node, 2^m.
     pub pes_per_io_node: u64,
-    /// Whether the code is perfect on the whole cube (its dimension is 2^m - 1), so that no smaller cubes need to be
-    /// combined.
+    /// Whether each PE of the whole cube is within one hop of exactly one I/O node. This holds if the dimension of the
+    /// cube is 2^m - 1. Otherwise the placement combines codes of smaller cubes.
     pub perfect: bool,
 }
 
@@ -209,7 +210,7 @@ mod tests {
     #[test]
     fn sorting_on_the_papers_machine_needs_its_hamming_placement() {
         let balanced = machine(Computation::Sorting, 128, None).solve().unwrap();
-        // The factor is N / log N = 128 / 7 = 18.3.
+        // The expected factor between the I/O bandwidths of the machine and of one PE is N / log N = 128 / 7 = 18.3.
         assert!((balanced.factor - 128.0 / 7.0).abs() < 1e-9);
         assert_eq!(balanced.io_nodes, 19);
         let hamming = balanced.hamming.unwrap();
@@ -223,10 +224,10 @@ mod tests {
         let balanced = machine(Computation::Sorting, 128, Some(1_048_576.0))
             .solve()
             .unwrap();
-        // The factor is N log M / (log N + log M) = 128 * 20 / 27.
+        // The expected factor is N log M / (log N + log M) = 128 * 20 / 27, with binary logarithms.
         assert!((balanced.factor - 128.0 * 20.0 / 27.0).abs() < 1e-9);
-        // By Eq. (3), t_comp / t_io of the machine, (N C / (factor IO)) / log(N M), equals that of one PE, (C / IO) /
-        // log M.
+        // By Eq. (3) of the paper, the instructions per byte of I/O divided by the logarithm of the memory are the same
+        // for the machine, log2(N M) = 27, and for one PE, log2 M = 20.
         let machine = balanced.instructions_per_byte / 27.0;
         assert!((machine - balanced.instructions_per_byte_pe / 20.0).abs() < 1e-12);
     }
@@ -251,8 +252,8 @@ mod tests {
             assert!((factor(computation, memory) - expected).abs() < 1e-9);
             assert!((factor(computation, None) - expected).abs() < 1e-9);
         }
-        // The factor for sorting is 64 * 12 / 18. That for searching is 64 times as large: it exceeds the growth of the
-        // computing bandwidth.
+        // Expect the factor 64 * 12 / 18 for Fourier transforms, the same as for sorting, and 64 times as much for
+        // searching.
         let sorting = factor(Computation::FourierTransform, memory);
         assert!((sorting - 64.0 * 12.0 / 18.0).abs() < 1e-9);
         assert!((factor(Computation::Searching, memory) - 64.0 * sorting).abs() < 1e-6);
@@ -286,7 +287,7 @@ mod tests {
         .unwrap();
         assert_eq!(balanced.io_nodes, 2);
         assert_eq!(balanced.pes_per_io_node, 32.0);
-        // The sparsest code of the 6-cube uses the neighbours in 3 dimensions, so it has 64 / 4 I/O nodes.
+        // Expect 64 / 4 = 16 I/O nodes: each serves 4 PEs, its own and the neighbours along 3 of the 6 dimensions.
         assert_eq!(balanced.hamming.unwrap().io_nodes, 16);
         assert!(!balanced.hamming.unwrap().perfect);
     }

@@ -24,14 +24,14 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// An engine to be tested, on a network of its choice.
+/// An engine to be tested for conformance, on a network that the implementation of this trait chooses.
 pub trait Candidate {
     /// The type of the engine to be tested.
     type Engine: Engine;
 
     /// Number of nodes of the network, numbered from 0.
     const NODES: u32;
-    /// Maximum size of a message, in the engine's own units.
+    /// Maximum size of a message, in the engine's own unit, such as flits.
     const SIZE_MAX: u32;
     /// A start time far from 0, for runs that test late times. An engine that has to step through
     /// all cycles sets a smaller one.
@@ -46,18 +46,18 @@ pub trait Candidate {
     /// Runs the engine until `limit`, and passes all its reports to the log.
     fn run_until(engine: &mut Self::Engine, limit: Cycles, log: &mut Log<'_>) -> Ran;
 
-    /// Starts the counters, unless the engine counts from time 0.
+    /// Makes the engine start its counters. The default does nothing, for engines that count from time 0.
     fn count(_engine: &mut Self::Engine) {}
 
-    /// Returns all counters of the engine.
+    /// Returns the values of all counters of the engine, in a fixed order.
     fn counted(engine: &Self::Engine) -> Vec<u64>;
 }
 
-/// A time limit, in cycles, by which all messages of a case arrive.
+/// A time limit in cycles that is long enough for all messages of a case to arrive.
 const ENOUGH: Cycles = 30_000;
 
-/// Statistics of a conformance check: the numbers of random messages and of situations that its
-/// cases covered.
+/// What a conformance check of an engine has covered: numbers of random cases, of messages, and of
+/// special situations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Checked {
     /// Number of runs of random messages.
@@ -71,11 +71,12 @@ pub struct Checked {
     pub pieces: u64,
     /// Number of runs in which each message was offered as late as possible.
     pub late: u64,
-    /// Number of runs that the handler interrupted while messages were under way.
+    /// Number of runs that the handler ended while messages had not arrived yet.
     pub finished: u64,
 }
 
 impl fmt::Display for Checked {
+    /// Write all numbers as one line of text.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -141,15 +142,15 @@ pub fn check<C: Candidate>(cases: u32) -> Checked {
     checked
 }
 
-/// The reports and counters of a run. All runs of one case must have the same.
+/// The reports and counters of a run. They must be equal for all runs of one case.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     reports: Vec<Report>,
     counted: Vec<u64>,
 }
 
-/// Creates an engine with its counters started, and offers it all messages of the case except
-/// follow-ups.
+/// Creates an engine, starts its counters, and offers it the messages of the case. Follow-up messages,
+/// which the handler offers during the run, are left out.
 fn begin<C: Candidate>(case: &Case, shift: Cycles) -> C::Engine {
     let mut engine = C::new();
     C::count(&mut engine);
@@ -157,8 +158,8 @@ fn begin<C: Candidate>(case: &Case, shift: Cycles) -> C::Engine {
     engine
 }
 
-/// Checks that no more events happen after the end, at any later limit. Counters of delivered
-/// messages may still change until their tails have arrived.
+/// Ends a run: checks that the engine reports no more events, whatever the time limit, and returns the reports
+/// and counters. Counters may change until the tails of all messages have arrived.
 fn end<C: Candidate>(engine: &mut C::Engine, mut log: Log<'_>) -> Result<Outcome, TestCaseError> {
     let count = log.reports.len();
     let mut wait = |later: Cycles| {
@@ -175,7 +176,7 @@ fn end<C: Candidate>(engine: &mut C::Engine, mut log: Log<'_>) -> Result<Outcome
     Ok(Outcome { reports, counted })
 }
 
-/// Runs a case in one piece, with all times later by `shift`.
+/// Runs a case with a single call of the engine's `run_until`, with all times later by `shift` cycles.
 fn at_once<C: Candidate>(case: &Case, shift: Cycles) -> Result<Outcome, TestCaseError> {
     let mut engine = begin::<C>(case, shift);
     let mut log = Log::new(case);
@@ -183,7 +184,7 @@ fn at_once<C: Candidate>(case: &Case, shift: Cycles) -> Result<Outcome, TestCase
     end::<C>(&mut engine, log)
 }
 
-/// Runs the engine to a limit, and checks the invariants of every run.
+/// Runs the engine to a time limit, and checks the rules that hold for every run.
 fn run<C: Candidate>(
     engine: &mut C::Engine,
     limit: Cycles,
@@ -215,8 +216,8 @@ fn run<C: Candidate>(
     Ok(ran)
 }
 
-/// Returns whether a follow-up is generated at the same time as a message that is none. The result
-/// of the case then depends on the order in which they are offered.
+/// Returns whether a follow-up message is generated at the same time as a message that is no follow-up. The
+/// result of the case then depends on the order in which the two are offered.
 fn has_ties(case: &Case, reports: &[Report]) -> bool {
     let generated = reports
         .iter()
@@ -227,8 +228,8 @@ fn has_ties(case: &Case, reports: &[Report]) -> bool {
     follow_ups.iter().any(|report| first.contains(&report.at))
 }
 
-/// Runs a case in several pieces, with some time limits in the past. With `late`, each message is
-/// offered as late as possible.
+/// Runs a case as several calls of the engine's `run_until`, with the time limits `cuts`, some of them in
+/// the past. If `late` is true, each message is offered as late as possible, otherwise before the run.
 fn in_pieces<C: Candidate>(
     case: &Case,
     cuts: &[Cycles],
@@ -254,7 +255,7 @@ fn in_pieces<C: Candidate>(
     end::<C>(&mut engine, log)
 }
 
-/// Interrupts the run after each `step` reports, and continues it each time.
+/// Runs a case, interrupts the run whenever the engine has made `step` more reports, and continues it.
 fn interrupted<C: Candidate>(
     case: &Case,
     step: usize,
@@ -269,8 +270,7 @@ fn interrupted<C: Candidate>(
         was_interrupted |= ran == Ran::Finished && engine.under_way() > 0;
         prop_assert!(log.is_finished() || ran != Ran::Finished);
         if step == 0 {
-            // If the handler has finished before the run, the run must stop at once without a
-            // report.
+            // Expect that a run stops at once, without a report, if the handler has asked for the end before.
             prop_assert_eq!((ran, log.reports.len()), (Ran::Finished, 0));
         }
     }
@@ -310,7 +310,7 @@ fn refuses_the_past<C: Candidate>() {
     assert!(offered.is_err(), "a message was offered too late");
 }
 
-/// Checks that every message is generated once, at its time, and arrives once and complete.
+/// Checks that each message is generated exactly once, at the right time, and delivered exactly once and completely.
 fn conserved(case: &Case, reports: &[Report]) -> Result<(), TestCaseError> {
     for (number, offer) in case.offers.iter().enumerate() {
         let of = |what| {

@@ -50,6 +50,7 @@ impl Network {
 }
 
 impl fmt::Display for Network {
+    /// Write the network as an address and the length of the prefix, such as `10.0.0.0/8`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }

@@ -18,14 +18,14 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{problem}")]
 pub struct Misfit {
-    /// Position of the invalid list among the lists of the call.
+    /// Position of the invalid list in the argument of the failed call, from 0.
     pub at: usize,
     /// Description of the error.
     pub problem: String,
 }
 
 impl Misfit {
-    /// Return the error `problem` for the list at position `at`.
+    /// Create an error with the text `problem` for the JSON list at position `at`.
     fn new(at: usize, problem: impl ToString) -> Self {
         Self {
             at,
@@ -40,9 +40,9 @@ impl Misfit {
 pub struct BinColumns {
     /// Number of bins of each histogram; all other columns have one entry for each bin.
     pub lengths: Vec<i64>,
-    /// Lower bound of each bin, as a multiple of the step of its histogram.
+    /// Lower bound of each bin, in steps of its histogram (cycles of the simulation).
     pub lower: Vec<i64>,
-    /// Upper bound of each bin, as a multiple of the step of its histogram.
+    /// Upper bound of each bin, in steps of its histogram (cycles of the simulation).
     pub upper: Vec<i64>,
     /// Number of observations in each bin.
     pub count: Vec<i64>,
@@ -67,7 +67,7 @@ impl BinColumns {
         (scaled(&mut self.lower), scaled(&mut self.upper))
     }
 
-    /// Add JSON lists of [`Bins`], parsed in parallel.
+    /// Append the histogram bins of JSON lists of [`Bins`], which are parsed in parallel.
     ///
     /// # Errors
     /// A list has no bins or invalid ones. In that case nothing is added.
@@ -124,10 +124,11 @@ fn check(bins: &Bins) -> Result<(), String> {
     Ok(())
 }
 
-/// The JSON form of a [`ChannelUse`](crate::result::ChannelUse), for parsing. All fields must be present.
+/// The utilisation of a channel as parsed from JSON: the fields of [`ChannelUse`](crate::result::ChannelUse). All
+/// fields must be present.
 #[derive(Debug, Deserialize)]
 struct Use<'a> {
-    /// Kind of channel. The text is copied only if it contains escapes.
+    /// Name of the kind of channel. It is borrowed from the JSON text unless it contains escapes.
     #[serde(borrow)]
     kind: Cow<'a, str>,
     #[serde(deserialize_with = "Option::deserialize")]
@@ -154,7 +155,7 @@ pub struct ChannelColumns {
     pub lengths: Vec<i64>,
     /// Names of the kinds of channel, without repetition; the column `kind` refers to them.
     pub kinds: Vec<String>,
-    /// Position in the column `kinds` of each kind of channel, by its name.
+    /// Maps the name of a kind of channel to its position in `kinds`.
     places: HashMap<String, u32>,
     /// Kind of each channel, as a position in `kinds`.
     pub kind: Vec<u32>,
@@ -165,13 +166,13 @@ pub struct ChannelColumns {
     /// Utilisation of each channel. The fields have the same meaning as in
     /// [`ChannelUse`](crate::result::ChannelUse).
     pub utilisation: Vec<f64>,
-    /// Utilisation of the busiest channel of a kind, for rows that contain the mean of all channels of that
-    /// kind.
+    /// For rows that contain the mean of all channels of a kind: the utilisation of the channel of the kind with
+    /// the highest utilisation.
     pub highest: Vec<f64>,
     /// Share of the time for which each channel was occupied, 0 to 1.
     pub busy: Vec<f64>,
-    /// `busy` of the channel of a kind that was occupied longest, for rows that contain the mean of that
-    /// kind.
+    /// For rows that contain the mean of all channels of a kind: the share of the time, 0 to 1, for which the
+    /// busiest channel of the kind was occupied.
     pub busiest: Vec<f64>,
     /// Mean time for which one message occupied each channel, in us.
     pub held_us: Vec<f64>,
@@ -331,6 +332,8 @@ mod tests {
         assert_eq!(columns.lengths, [1; 6]);
     }
 
+    /// Checks the error messages for histograms whose JSON is invalid, such as columns of different
+    /// lengths.
     #[test]
     fn invalid_histograms_are_refused() {
         let good = r#"{"lower":[1],"upper":[2],"count":[9]}"#;
@@ -378,6 +381,7 @@ mod tests {
         }
     }
 
+    /// Checks that columns made from the JSON of channels have the values of these channels, in order.
     #[test]
     fn channel_columns_have_the_values_of_the_parsed_channels() {
         let mean = ChannelUse {
@@ -420,6 +424,7 @@ mod tests {
         assert!(columns.analytic[1].is_nan() && columns.analytic[0] == 0.125);
     }
 
+    /// Checks that the JSON of a channel is refused if any one of its fields is missing.
     #[test]
     fn a_channel_with_a_missing_field_is_refused() {
         let whole = serde_json::json!({

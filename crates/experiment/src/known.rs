@@ -20,7 +20,7 @@ pub(crate) enum Known {
     Absent,
 }
 
-/// Return the current estimate of the measure `name`.
+/// Return the estimate of the measure `name` from the observations so far; `Absent` if there is no such measure.
 pub(crate) fn estimate(
     replications: &[&Recorders],
     rules: &Rules,
@@ -42,7 +42,8 @@ pub(crate) fn estimate(
         return Known::TooFew;
     }
     match ReplicationMeans::new(series(), rules.warm_up()) {
-        // No end of the warm-up was found: half of the run is discarded, and that may not be enough.
+        // Return no estimate if no end of the warm-up was found: then half of the run is discarded, which
+        // may not be enough.
         Ok(means) if !means.warm_up_detected => Known::TooFew,
         Ok(means) => match interval(&means, replications, at, rules) {
             Ok((estimate, true)) => Known::Estimate(estimate),
@@ -52,9 +53,9 @@ pub(crate) fn estimate(
     }
 }
 
-/// Return whether the half-width of the confidence interval of each measure, relative to its mean, is at most
-/// `relative`. Measures that the workload cannot produce are ignored. A mean of few observations qualifies
-/// only if they scatter little.
+/// Return whether all measures are precise: the half-width of the confidence interval of each is at most
+/// `relative` times its mean. Measures that the workload cannot produce are ignored. A mean of few
+/// observations counts as precise only if they scatter little.
 pub(crate) fn all_within(
     replications: &[&Recorders],
     rules: &Rules,
@@ -76,8 +77,8 @@ pub(crate) fn all_within(
         .all(|within: Result<bool, Error>| within.unwrap_or(false))
 }
 
-/// Return the confidence interval of the measure at position `at`, and whether its samples are independent
-/// enough for the run to stop.
+/// Return the estimate of the measure at position `at` with its confidence interval, and whether its samples are
+/// independent enough for the run to stop.
 pub(crate) fn interval(
     means: &ReplicationMeans,
     replications: &[&Recorders],

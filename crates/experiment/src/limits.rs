@@ -1,13 +1,14 @@
 //! Limits of every run: simulated time, backlog and memory.
 //!
-//! The first two do not depend on the host or the number of threads. See decision 17.
+//! The first two do not depend on the host or the number of threads. The decision record 17 in `docs/decisions`
+//! explains the limits.
 
 use crate::subject::Subject;
 use isthmus_kernel::Cycles;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Maximum length of a run, in cycles. Engines store times in 64 bits and use two of those bits for the order
-/// within a cycle. The time between two events is at most four times this, so that no sum overflows.
+/// Maximum length of a run, in cycles. It is small enough that no sum of times overflows in engines, which store
+/// times in 64 bits and use two of those bits for the order of events within a cycle.
 pub(crate) const CYCLES_MAX: Cycles = 1 << 58;
 
 /// Number of demands of one flow that may wait in one replication, on a machine of any size: the minimum of
@@ -15,15 +16,15 @@ pub(crate) const CYCLES_MAX: Cycles = 1 << 58;
 const BACKLOG_MIN: u64 = 500_000;
 /// Number of demands of one flow that may wait in one replication, for each sending node.
 const BACKLOG_PER_SENDER: u64 = 1_000;
-/// Number of periods of a periodic process, such as a checkpoint, whose demands may wait at the same time.
+/// Backlog limit of a periodic process, such as one that writes checkpoints, in periods: the demands of this
+/// many periods may wait at the same time.
 const PERIODS: u64 = 2;
 /// Ratio of the backlog limit to the number of demands that delays of software and devices hold at once.
 /// Above this limit, most demands wait for other demands.
 const BACKLOG_PER_DELAYS: u64 = 2;
 
-/// Ratio of offered demands to the messages that a replication should deliver, at which the replication stops
-/// so that its results can be judged. The machine then serves less than 1/`OFFERED_RATIO_MAX` of the offered
-/// load.
+/// A replication stops when it has been offered this many times the number of messages that it should deliver. The
+/// machine then serves less than 1/`OFFERED_RATIO_MAX` of the offered load, which is enough to call it saturated.
 pub(crate) const OFFERED_RATIO_MAX: u64 = 4;
 
 /// Memory in bytes for one demand in flight, measured as resident memory and rounded up.
@@ -32,13 +33,13 @@ const DEMAND_BYTES: u64 = 256;
 /// resident memory and rounded up.
 const SENDER_BYTES: u64 = 8 << 10;
 
-/// Number of waiting demands (requests to transfer data) of one flow at which a replication ends, because a
-/// larger backlog gives no new information.
+/// Limit on the backlog: a replication ends when this number of demands (requests to transfer data) of one flow
+/// wait, because a larger backlog gives no new information.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BacklogLimit {
     /// Number of demands of one flow that may wait before the replication ends.
     pub demands: u64,
-    /// Whether the limit follows from the memory that the run may use.
+    /// Whether the memory that the run may use determines `demands`.
     pub by_memory: bool,
 }
 
@@ -49,13 +50,13 @@ impl BacklogLimit {
         let flows = 0..subject.flows().len();
         let in_delays = flows.map(|flow| beyond_delays(subject, flow)).max();
         let per_sender = subject.senders().saturating_mul(BACKLOG_PER_SENDER);
-        // All demands of a period arrive at its beginning.
+        // Allow the demands of several periods, as all demands of a period arrive at its beginning.
         let of_periods = subject.period_messages().saturating_mul(PERIODS);
         let enough = BACKLOG_MIN
             .max(per_sender)
             .max(in_delays.unwrap_or(0))
             .max(of_periods);
-        // The other half of the memory is reserved for data that grow with the run.
+        // Use half of the memory for the backlog. The other half is reserved for data that grow with the run.
         let share = memory / 2 / u64::from(replications.max(1));
         let fits = (share / DEMAND_BYTES).max(1);
         Self {
@@ -64,15 +65,15 @@ impl BacklogLimit {
         }
     }
 
-    /// Return whether in a backlog of this size most demands of the flow wait for other demands, not for
-    /// delays of software or devices.
+    /// Return whether, in a backlog of this size, most demands of the flow wait for other demands. Otherwise
+    /// most of them wait only for the fixed delays of software and devices.
     pub fn is_beyond_delays(&self, subject: &dyn Subject, flow: usize) -> bool {
         self.demands >= beyond_delays(subject, flow)
     }
 }
 
-/// Return the number of demands of a flow above which at least half wait for other demands, not for delays of
-/// software or devices.
+/// Return the backlog of a flow, in demands, above which at least half of them wait for other demands. The others
+/// wait only for the fixed delays of software and devices.
 fn beyond_delays(subject: &dyn Subject, flow: usize) -> u64 {
     let held = subject.held_by_delays(flow);
     held.saturating_mul(BACKLOG_PER_DELAYS)

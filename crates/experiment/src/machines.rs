@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 #[derive(Debug)]
 pub(crate) struct Machines {
     kind: &'static Row,
-    /// Position in the list of each machine, by the SHA-256 of its description.
+    /// Maps the SHA-256 of a machine's description to the position of the machine in the list.
     positions: HashMap<String, usize>,
     machines: Vec<Machine>,
 }
@@ -21,12 +21,12 @@ pub(crate) struct Machines {
 struct Machine {
     /// Description of the machine.
     described: Described,
-    /// The built machine; empty until it is needed.
+    /// The machine built from the description; empty until a simulation first needs it.
     built: OnceLock<Built>,
 }
 
 impl Machines {
-    /// Return an empty list for machines of this kind.
+    /// Create an empty list for machines of this kind.
     pub fn new(kind: &'static Row) -> Self {
         Self {
             kind,
@@ -67,7 +67,7 @@ impl Machines {
         built.expect("machines are built before they are asked for")
     }
 
-    /// Return all machines of the list, which must have been built before.
+    /// Return all machines in the order of the list. All must have been built before.
     pub fn all(&self) -> impl Iterator<Item = &Built> {
         (0..self.machines.len()).map(|position| self.get(position))
     }

@@ -1,4 +1,5 @@
-//! The experiment of a scenario: it runs all points and searches of the scenario on several threads.
+//! Runs an experiment: all points of a scenario's sweep and all its searches for the saturation load, on several
+//! threads.
 
 mod build;
 mod collected;
@@ -44,15 +45,16 @@ use std::time::Duration;
 pub struct Options {
     /// Master seed of the random numbers, instead of the seed of the scenario.
     pub seed: Option<u64>,
-    /// Number of threads, at most [`processors`](crate::processors); 0 means one per processor.
+    /// Number of threads that simulate in parallel, at most [`processors`](crate::processors); 0 means one per
+    /// processor.
     pub jobs: usize,
     /// Whether to run the shortened form of the scenario (`--quick`): shorter runs, wider confidence
     /// intervals.
     pub quick: bool,
     /// Folder in which finished points are stored, so that the run can resume.
     pub journal: Option<PathBuf>,
-    /// Computing time of new partial results of a point or search after which they are written to the
-    /// journal's folder; by default some seconds.
+    /// Computing time after which the partial results of a point or search are written to the journal's
+    /// folder again; by default some seconds.
     pub keep_after: Option<Duration>,
     /// Memory that all simulations together may use; by default half of the memory that this process may use.
     pub memory: Option<Bytes>,
@@ -60,11 +62,11 @@ pub struct Options {
     pub extent: Extent,
 }
 
-/// Extent of the work of a process: a whole run, or parts of a run that several processes share.
+/// How much of a run a process does: the whole run, or parts of a run that several processes share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Extent {
-    /// The whole run, by [`Experiment::run`]. All machines are built, and all points checked, before any
-    /// work.
+    /// The whole run, by [`Experiment::run`]. All machines are built, and all points checked, before the
+    /// first simulation.
     #[default]
     Whole,
     /// Parts of the run, by [`Experiment::run_part`]. Machines are built on first use, and checks of the
@@ -88,7 +90,7 @@ pub struct Experiment {
     journal: Journal,
     progress: Arc<Progress>,
     memory: Arc<Memory>,
-    /// The first error that ended the run.
+    /// The first error, which ends the run; `None` without an error.
     failure: Mutex<Option<RunError>>,
     /// The result of the run as JSON, if all points and searches were in the journal before the run.
     finished: Mutex<Option<Vec<u8>>>,
@@ -123,7 +125,7 @@ impl Experiment {
             });
             let points = all.split_off(first).into_iter().map(|(point, _)| point);
             let searches = all.into_iter().map(|(_, search)| search);
-            // Points that did not fit into memory together with others may fit alone.
+            // Run the points without a result again, one at a time: they may fit into memory alone.
             let points = self.one_by_one(&self.points, points, Self::point);
             let searches = self.one_by_one(&self.searches, searches, Self::search);
             (points, searches)
@@ -135,7 +137,7 @@ impl Experiment {
         }
     }
 
-    /// Create the thread pool of the run.
+    /// Create the pool of threads that simulate the points of the run.
     fn pool(&self) -> Result<rayon::ThreadPool, RunError> {
         let jobs = threads(self.options.jobs);
         rayon::ThreadPoolBuilder::new()
@@ -148,7 +150,7 @@ impl Experiment {
             })
     }
 
-    /// Return the first error of the run as an error, if there is one.
+    /// Return `Err` with the first error of the run so far, otherwise `Ok`.
     fn check_failure(&self) -> Result<(), RunError> {
         let failure = self.failure.lock();
         let failure = failure.unwrap_or_else(PoisonError::into_inner).take();
@@ -206,7 +208,8 @@ impl Experiment {
         None
     }
 
-    /// Return the data that all replications of a point or search share. `kept` contains its partial results.
+    /// Return what all replications of a point or search use together: progress, memory budget, and `kept`, its
+    /// partial results.
     fn shared<'a>(&'a self, kept: &'a Kept<'a>) -> Shared<'a> {
         Shared {
             progress: &self.progress,
@@ -294,7 +297,7 @@ impl Experiment {
         })
     }
 
-    /// Return the machine with its workload at a point, built if necessary.
+    /// Return the machine with the workload of a point, ready to be simulated; build it if necessary.
     fn subject(&self, job: &Job) -> Result<Arc<dyn Subject>, ScenarioError> {
         if let Some(subject) = &job.subject {
             return Ok(Arc::clone(subject));
@@ -413,10 +416,12 @@ impl Experiment {
         }
     }
 
-    /// Return the error for a replication that could not continue at the point with these values.
+    /// Return the error of the run for a replication that stopped early for the reason `halt`. `values` are the
+    /// axis values of its point.
     fn halt_error(&self, halt: Halt, values: &[Option<&AxisValue>]) -> RunError {
         match halt {
-            // If partial results could not be stored, `kept` returns that error instead.
+            // Report only the cancellation if partial results could not be stored: the function `kept`
+            // returns the error of the storage.
             Halt::Cancelled | Halt::Unkept => RunError::Cancelled,
             Halt::AllWarmUp { messages } => RunError::AllWarmUp {
                 place: position_text(&self.scenario, values),

@@ -19,7 +19,7 @@ pub(crate) struct Counting {
     /// For each link: work that it carried, in steps of 2^-24 bytes.
     carried: Vec<u128>,
     busy: Vec<Cycles>,
-    /// For each link with moving transfers: the time since which its busy time is not yet counted.
+    /// For each busy link: the start of the interval that `busy` does not include yet.
     since: Vec<Cycles>,
 }
 
@@ -40,7 +40,7 @@ impl Counting {
         }
     }
 
-    /// Records that the first moving transfer of an idle link has started at `now`.
+    /// Records that an idle link becomes busy at `now`, with the start of a transfer.
     pub(crate) fn link_busy(&mut self, link: u32, now: Cycles) {
         self.since[link as usize] = now;
     }
@@ -51,7 +51,7 @@ impl Counting {
         self.busy[link] += now - self.since[link];
     }
 
-    /// Returns the counters of the time up to now.
+    /// Returns the bytes that each link has carried and the time for which it was busy, up to now.
     pub(crate) fn counters(&self) -> Counters {
         Counters {
             bytes: self

@@ -12,7 +12,7 @@ pub enum Error {
     /// An invalid geometry: the problem, and the remedy.
     #[error("{0}")]
     Geometry(String),
-    /// No screen has this name. The fields are the name and the existing names.
+    /// No screen has this name. The fields are the name and the names of the existing screens.
     #[error("screen {}: its geometry is set first{}", .0, known(.1))]
     NoScreen(String, Vec<String>),
     /// The screen with this name already has a painter.
@@ -21,13 +21,13 @@ pub enum Error {
     /// Another screen would exceed the maximum number of screens. The field is the maximum.
     #[error("{0} screens are the most")]
     Screens(usize),
-    /// Bytes arrived out of order. The fields are the screen and the problem.
+    /// The bytes for a screen do not continue those before. The fields are the name of the screen and the problem.
     #[error("screen {0}: {1}")]
     Bytes(String, String),
     /// The geometry of the screen with this name changed during drawing.
     #[error("screen {0}: its geometry was changed meanwhile")]
     Changed(String),
-    /// The web page would be shown at an address that other machines can reach.
+    /// The address for the web page is refused, because other machines can reach it.
     #[error(
         "{0}: the page has no password and is shown on this machine only; give an address such as \
          127.0.0.1:0, and reach it from elsewhere by `ssh -L`"

@@ -1,4 +1,5 @@
-//! Parses HTTP requests for the page and its WebSocket: one request per connection.
+//! Parser of HTTP requests from browsers: for the web page that shows the screens, and for its WebSocket.
+//! Each connection carries one request.
 
 use isthmus_wire::address::check_host;
 use std::io::{ErrorKind, Read};
@@ -29,7 +30,7 @@ fn bad(why: impl Into<String>) -> Refused {
     Refused("400 Bad Request", why.into())
 }
 
-/// Read an HTTP request from a connection.
+/// Read an HTTP request from a connection, or return the refusal to send if it is invalid, too long or too late.
 pub(crate) fn read(stream: &mut TcpStream) -> Result<Request, Refused> {
     let until = Instant::now() + HEAD_TIMEOUT;
     let mut bytes = Vec::new();
@@ -137,10 +138,10 @@ mod tests {
     }
 
     proptest! {
-        /// Checks that any input parses as a request, an error or an incomplete request, without a
-        /// panic.
+        /// Checks that the parser never panics: it returns a request, an error or "incomplete" for any bytes that
+        /// differ from a valid request.
         #[test]
-        fn bytes_that_are_changed_are_answered(
+        fn changed_requests_cause_no_panic(
             at in 0..GOOD.len(), with in proptest::collection::vec(any::<u8>(), 0..8),
             end in 0..=GOOD.len(),
         ) {

@@ -1,5 +1,5 @@
-//! The peer's and the ranks' ends of a driver's sockets, in the same thread as the driver. Their
-//! calls never wait.
+//! A driver (stream manager with its sockets) for fuzzers, and the other ends of its sockets. There a fuzzer
+//! acts as a network peer or as ranks, in the same thread as the driver. The calls never wait.
 
 use crate::draw::Draw;
 use isthmus_stream::checksum::crc32c;
@@ -30,8 +30,8 @@ pub fn driver() -> (Driver, isthmus_stream::AppId) {
     (driver, app)
 }
 
-/// Runs the driver a limited number of times, until it has no work, and checks the limits of its
-/// memory.
+/// Runs the driver until it has no work, at most `times` rounds, and checks that it uses no more memory than
+/// it may.
 pub fn turn(driver: &mut Driver, times: usize) {
     for _ in 0..times {
         let any = driver.turn(Some(Instant::now())).expect("the system waits");
@@ -44,7 +44,8 @@ pub fn turn(driver: &mut Driver, times: usize) {
         let (staging, network) = driver.manager().used(direction);
         assert!(staging <= STAGING && network <= NETWORK);
     }
-    // Blocks in use may be up to four times as large as their data, and as much memory may be free.
+    // Check the allocated memory. Blocks in use may be four times as large as their data, and the driver may keep
+    // as much memory for reuse.
     let most = 2 * (STAGING + NETWORK) * 5;
     let has = driver.figures().memory_bytes;
     assert!(
@@ -53,8 +54,8 @@ pub fn turn(driver: &mut Driver, times: usize) {
     );
 }
 
-/// Returns the bytes of an application data unit (ADU) from `offset` on, which sender and receiver
-/// can compute.
+/// Returns `bytes` bytes of the made-up content of an application data unit (ADU), from `offset` on. Sender and
+/// receiver compute the same content.
 pub fn content(stream: u32, adu: u64, offset: u64, bytes: usize) -> Vec<u8> {
     let seed = u64::from(stream) << 32 ^ adu << 16;
     let bytes = 0..bytes as u64;
@@ -62,7 +63,8 @@ pub fn content(stream: u32, adu: u64, offset: u64, bytes: usize) -> Vec<u8> {
     bytes.map(|at| of(at) as u8).collect()
 }
 
-/// The peer's or rank's end of a socket, and the bytes that were read from it.
+/// One end of a pair of sockets, at which a fuzzer acts as a network peer or as a rank (application process),
+/// and the bytes that were read from it.
 pub struct End {
     socket: UnixStream,
     pub had: Vec<u8>,

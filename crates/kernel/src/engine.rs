@@ -22,7 +22,7 @@ pub trait Engine {
     /// The type of an offered message or packet.
     type Message<'a>;
 
-    /// Returns the current time. Between runs, all earlier events have been served.
+    /// Returns the current simulation time. Between runs, the engine has handled all events before it.
     fn now(&self) -> Cycles;
 
     /// Offers a message, which a node generates at `time`. Messages of one node for the same time are generated in the
@@ -69,7 +69,7 @@ impl Ran {
         }
     }
 
-    /// Return whether the engine may have further events without a new offer.
+    /// Return whether the engine may have further events even if no message is offered any more.
     #[inline]
     pub fn goes_on(self) -> bool {
         matches!(self, Self::Going | Self::Finished)

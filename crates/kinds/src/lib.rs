@@ -100,21 +100,21 @@
 //! # Ok::<(), isthmus_scenario::ScenarioError>(())
 //! ```
 
-// Conversion between loads and bandwidths.
+// Converts an offered load to a bandwidth and back.
 mod bandwidths;
-// Scenario tables of disks and devices.
+// Scenario tables that describe disks and other storage devices.
 mod devices;
-// Failure states of a machine.
+// Lists the states of a machine after single failures and pairs of failures.
 mod failures;
 pub mod fattree;
 pub mod graph;
 pub mod hypercube;
 pub mod interface;
 mod jobs;
-// Send rate under a limit on messages in flight.
+// Computes the send rate of clients that have a limited number of outstanding messages.
 mod outstanding;
 pub mod packets;
-// Fields of runs and searches.
+// Scenario fields that all kinds of machine share: those of runs and of searches for saturation.
 mod runs;
 pub mod sci;
 // Types of values in scenario tables.

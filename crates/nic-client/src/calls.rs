@@ -33,7 +33,7 @@ pub struct ConnectionOptions {
 }
 
 impl ConnectionOptions {
-    /// Create the default options of a connection to a destination.
+    /// Create the options of a connection to `destination`, all others with their default values.
     #[must_use]
     pub fn to(destination: &str) -> Self {
         Self {
@@ -120,7 +120,7 @@ impl Session {
         self.done(Request::Close { connection }, timeout)
     }
 
-    /// Return the reason why the connection to a file is not closed yet, as the end of a sentence.
+    /// Return text to append to an error message: the reason why a connection to a file is not closed yet.
     pub(crate) fn why_not_closed(&self, connection: u32) -> String {
         match self.connection(connection, Timeout::after(STATUS_TIMEOUT)) {
             Ok(status) if status.streams > 0 => format!(
@@ -132,7 +132,8 @@ impl Session {
         }
     }
 
-    /// Register streams, either all or none. The specifications may refer to each other.
+    /// Register streams with the daemon, either all of them or none. The specification of one stream may
+    /// refer to another.
     ///
     /// # Errors
     /// An invalid format; otherwise as [`Session::open`].
@@ -175,8 +176,8 @@ impl Session {
         self.check_process()?;
         let format = format_of(spec).check();
         format.map_err(|error| Error::Misfit(error.to_string()))?;
-        // Check that the stream exists, as dropping a received stream cancels the stream of that
-        // number.
+        // Check that the stream exists before creating the object: dropping the object would cancel any
+        // stream with this number.
         self.request(Request::Stream { stream: number }, timeout)?;
         Ok(Stream::new(Arc::clone(&self.core), number, spec))
     }
@@ -215,7 +216,8 @@ impl Session {
         self.finish_release(number, link);
     }
 
-    /// Finish the release of link `number`, which was removed from the list of links of this process.
+    /// Finish the release of link `number`, which is no longer in the list of this process's links: record the time of
+    /// the release, and end a link that would otherwise reconnect.
     pub(crate) fn finish_release(&self, number: u16, link: Option<Arc<Link>>) {
         lock(&self.core.registry).link_gone(number);
         if link.is_some() {

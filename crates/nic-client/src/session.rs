@@ -22,9 +22,9 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Maximum size of a ring that the daemon may create.
+/// Maximum size in bytes of a shared-memory ring that the client accepts from the daemon.
 const MAX_RING_BYTES: u64 = 1 << 30;
-/// Maximum time until the daemon has detected that a socket was closed.
+/// Time for which the client waits at most until the daemon has noticed that a socket was closed.
 const CLOSE_DELAY: Duration = Duration::from_secs(5);
 /// The pause between two attempts to create a link.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -41,8 +41,8 @@ const DESCRIPTORS: Duration = Duration::from_secs(10);
 pub struct Session {
     pub(crate) core: Arc<Core>,
     welcome: Welcome,
-    /// The numbers of links that this process released, and the time of each release. The daemon
-    /// may not have detected the release yet.
+    /// Maps the number of each link that this process has released to the time of the release. The
+    /// daemon may not have noticed the release yet.
     pub(crate) release: Mutex<BTreeMap<u16, Instant>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -70,7 +70,8 @@ impl Session {
         Self::begin(address, request, timeout)
     }
 
-    /// Join an application as a further process, with its ticket.
+    /// Join an application as a further process. `ticket` is the secret text that the application's first session
+    /// received from the daemon.
     ///
     /// # Errors
     /// As [`Session::connect`].
@@ -83,7 +84,7 @@ impl Session {
         Self::begin(address, request, timeout)
     }
 
-    /// Send the first request of a session, and start its thread.
+    /// Connect to the daemon, send the request that creates the session, and start the session's thread.
     fn begin(address: &Remote, request: Request, timeout: Timeout<'_>) -> Result<Self> {
         let core = Arc::new(Core::new(address.clone())?);
         let mut wire = core.connect(timeout)?;
@@ -116,7 +117,7 @@ impl Session {
         })
     }
 
-    /// Return the daemon's answer to the first request of the session.
+    /// Return the daemon's welcome: its answer to the request that created the session.
     #[must_use]
     pub fn welcome(&self) -> &Welcome {
         &self.welcome
@@ -143,8 +144,8 @@ impl Session {
         self.link_for(number, carrier, Duration::MAX, timeout)
     }
 
-    /// Create a link that waits at most `grace` to reconnect. With a grace of zero the link ends
-    /// with its socket.
+    /// Create a link with this number. If it loses its socket, it tries to reconnect for at most `grace`;
+    /// if `grace` is zero, it ends.
     ///
     /// # Errors
     /// As [`Session::link`].
@@ -212,15 +213,15 @@ impl Session {
         Ok(())
     }
 
-    /// Add an open link to the session's list of links of this process.
+    /// Add an open link to the session's list of this process's links.
     fn put(&self, link: Link) {
         let mut links = lock(&self.core.links);
         lock(&self.core.registry).link_gone(link.number);
         links.insert(link.number, Arc::new(link));
     }
 
-    /// Return the numbers of the links of this process in ascending order, without links that are
-    /// known to be broken. The errors of their streams name the reason.
+    /// Return the numbers of the links of this process in ascending order. Links that are known to be
+    /// broken are left out; streams over such a link return an error that names the reason.
     #[must_use]
     pub fn links(&self) -> Vec<u16> {
         if self.check_process().is_err() {
@@ -231,8 +232,8 @@ impl Session {
         there.map(|link| link.number).collect()
     }
 
-    /// Release the link of this number if it is broken, as the daemon may still wait for a
-    /// reconnect.
+    /// Release the link of this number if its connection is lost, so that the daemon does not wait for
+    /// it to reconnect.
     fn give_up_lost(&self, number: u16) {
         let lost = {
             let mut links = lock(&self.core.links);
@@ -274,15 +275,16 @@ impl Session {
 
     /// Wait for the next event of a session that was created with `watch`; None if none arrives in
     /// time. If events are not read, the oldest are dropped, and counted in an [`Event::Missed`].
+    ///
     /// # Errors
     /// [`Error::Gone`], [`Error::Interrupted`].
     pub fn event(&self, timeout: Timeout<'_>) -> Result<Option<Event>> {
         self.core.event(timeout)
     }
 
-    /// Return the numbers of the answered requests that were sent with `notify`, and the events.
-    /// For event loops: the session's descriptor is readable while there are any, or when the
-    /// session is over.
+    /// Return what has arrived since the last call: the numbers of the answered requests that were sent
+    /// with `notify`, and the events. Event loops call this when the session's descriptor is readable:
+    /// while anything is left to report, or when the session is over.
     #[must_use]
     pub fn notices(&self) -> (Vec<u64>, Vec<Event>) {
         self.core.notices()
@@ -317,18 +319,19 @@ impl Drop for Session {
         self.end();
         if let Some(thread) = self.thread.take() {
             if self.check_process().is_err() {
-                // A forked child has no such thread, and the identifier may belong to another thread.
+                // Do not join the thread in a forked child: it does not run there, and its identifier
+                // may belong to another thread.
                 std::mem::forget(thread);
                 return;
             }
-            // The thread panics only on a bug, and has printed the panic.
+            // Ignore a panic of the thread: it is a bug, and the thread has printed it.
             let _ = thread.join();
         }
     }
 }
 
-/// Request a link on a socket. The answer is read byte by byte, as the bytes after it belong to the
-/// link.
+/// Request a link over a new socket to the daemon, and return the answer. The answer is read byte by
+/// byte, because the bytes that follow it are data of the link.
 pub(crate) fn ask_link(
     name: &str,
     wire: &mut Transport,
@@ -349,8 +352,8 @@ pub(crate) fn ask_link(
     })
 }
 
-/// Send the first request on a socket to the daemon. `line` returns the first line of the answer
-/// once it is complete.
+/// Send the first request of a connection to the daemon and return the answer. `line` is the function
+/// that reads the answer from the socket. It returns the line once it is complete, and `None` before.
 fn first(
     name: &str,
     wire: &mut Transport,
@@ -380,7 +383,8 @@ fn first(
     }
 }
 
-/// Write all bytes to the socket, for a session that has no thread yet.
+/// Write all bytes to the socket, or return an error at the timeout. Used while the session has no thread for
+/// this yet.
 fn write_all(wire: &mut Transport, mut bytes: &[u8], timeout: Timeout<'_>) -> Result<()> {
     while !bytes.is_empty() {
         match wire.write(bytes).map_err(garbled)? {
@@ -392,7 +396,8 @@ fn write_all(wire: &mut Transport, mut bytes: &[u8], timeout: Timeout<'_>) -> Re
     Ok(())
 }
 
-/// Read available bytes from the socket, for a session that has no thread yet.
+/// Wait until bytes arrive at the socket, read them, and return their number. Used while the session has
+/// no thread for this yet.
 fn read_some(wire: &mut Transport, bytes: &mut [u8], timeout: Timeout<'_>) -> Result<usize> {
     loop {
         match wire.read(bytes).map_err(garbled)? {
@@ -406,12 +411,13 @@ fn read_some(wire: &mut Transport, bytes: &mut [u8], timeout: Timeout<'_>) -> Re
     }
 }
 
-/// Convert an I/O error to the error that the daemon sent invalid data.
+/// Convert an I/O error of the connection to [`Error::Garbled`], the error for an invalid answer of the daemon.
 fn garbled(error: io::Error) -> Error {
     Error::Garbled(error.to_string())
 }
 
-/// Receive the rings of a link over its socket; the ring that this process writes comes first.
+/// Receive the shared-memory rings of a link over its socket and return the link: first the ring that this
+/// process writes, then the ring that it reads. A direction with a size of 0 bytes has no ring.
 fn rings(number: u16, from_rank: u64, to_rank: u64, wire: Transport) -> Result<Link> {
     let until = Instant::now() + DESCRIPTORS;
     let refused = |error: isthmus_ring::Error| Error::Link(number, error.to_string());

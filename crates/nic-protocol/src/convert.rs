@@ -1,11 +1,11 @@
-//! Conversion of the format of a stream to the type of the stream manager.
+//! Conversion of a stream's data format from the type of the daemon's protocol to that of the stream manager.
 
 use crate::request::Format;
 use isthmus_stream::{Adu, LinkId};
 
 impl Format {
-    /// Convert the format to the type of the stream manager. `links` are the manager's numbers of
-    /// the links in `su_order`.
+    /// Convert the data format of a stream to the stream manager's type. `links` are the manager's
+    /// numbers of the links in `su_order`.
     #[must_use]
     pub fn over(&self, links: Vec<LinkId>) -> isthmus_stream::Format {
         isthmus_stream::Format {

@@ -32,8 +32,8 @@ struct Renewed {
     grace: Duration,
 }
 
-/// Create a lasting link over the socket of a request, or attach this socket to the link if it
-/// exists already.
+/// Handle a request for a lasting link (one that survives the loss of its socket): create the link over the
+/// socket of the request, or connect an existing link to this socket.
 pub(crate) fn link(
     shared: &Shared,
     mut wire: Transport,
@@ -57,8 +57,8 @@ pub(crate) fn link(
     let nth = lasting.nth;
     let peer = wire.peer().clone();
     wire.limit_silence(LINK_SILENCE_MS);
-    // After the answer, the socket carries only frames. A rank (application process) that does not
-    // receive the answer reconnects.
+    // Send the answer; after it, the socket carries only frames of the link. If sending fails, the rank
+    // (application process) reconnects.
     let answered = encode(&Message::Answer { id, answer });
     if !wire.write_all(&answered, Instant::now() + HANDSHAKE) {
         return Ok(());
@@ -79,8 +79,8 @@ pub(crate) fn link(
         state.link_mut(link)?.carrier = name;
         Some(format!("{} #{app} {peer}", state.name(app)))
     };
-    // The call fails if the driver thread has ended. The rank (application process) then finds its
-    // link closed.
+    // Ignore an error of the call: it means that the driver's thread has ended, and then the rank
+    // (application process) finds its link closed.
     if let Ok(Some(who)) = shared.client.call(give) {
         let what = format!("link {number} over {name}, socket {nth}");
         shared.hub.log().record(&who, &what, "ok");
@@ -88,7 +88,8 @@ pub(crate) fn link(
     Ok(())
 }
 
-/// Find or create the lasting link that a request names, and prepare it for a new socket.
+/// Find or create the lasting link (one that survives the loss of its socket) that a request names, and prepare it
+/// for the new socket of the request.
 fn renew(
     shared: &Shared,
     ticket: &str,
@@ -121,8 +122,8 @@ fn renew(
         };
         let renewed = driver.renew(id, lasting.nth, lasting.received.unwrap_or(0));
         let received = renewed.map_err(|error| match error {
-            // Put the application's own number of the link into the message instead of the
-            // driver's.
+            // Name the link by the application's number for it; the error of the driver has another
+            // number.
             Error::Resumable(_, why) => {
                 refusal(RefusalKind::Conflict, format!("link {number}: {why}"))
             }
@@ -138,7 +139,8 @@ fn renew(
     called.map_err(convert::refused)?
 }
 
-/// Create a lasting link, which stays when its socket is lost.
+/// Create a lasting link, which survives the loss of its socket, and record its owner. Return the driver's ID of
+/// the link.
 fn begin(
     hub: &Hub,
     state: &mut State,
@@ -163,7 +165,8 @@ fn begin(
 }
 
 impl State {
-    /// Return the existing lasting link of a request; None if the request is for a new link.
+    /// Return the driver's ID of the existing lasting link that a request names; `None` if the request is for a
+    /// new link.
     fn find_owned(
         &self,
         (app, number, received): (AppId, u16, Option<u64>),
@@ -199,8 +202,8 @@ impl State {
         Ok(Some(id))
     }
 
-    /// Return the driver's number of a lasting link that belongs to the caller's session and has
-    /// this key.
+    /// Return the driver's ID of the link `number` of the caller's application. `None` if it is not
+    /// a lasting link of the caller's session with this `key`.
     fn own_link(&self, caller: &Caller, number: u16, key: &str) -> Option<LinkId> {
         let link = self.apps.get(&caller.app)?.links.get(&number)?;
         let owner = link.owner.as_ref()?;
@@ -219,8 +222,8 @@ impl State {
         bytes: u64,
     ) {
         if let Some(id) = self.own_link(caller, number, key) {
-            // A confirmation of bytes that were never sent ends the link. A separate event reports
-            // this end.
+            // The driver ends the link if the rank confirms bytes that were never sent. The link then
+            // has no owner; a separate event reports its end.
             let confirmed = driver.confirm(id, bytes);
             if let Some(link) = self.link_mut(id).filter(|_| confirmed.is_err()) {
                 link.owner = None;
@@ -238,7 +241,7 @@ impl State {
         }
     }
 
-    /// End the lasting links of a session that has ended.
+    /// End the lasting links (those that survive the loss of their socket) of a session that has ended.
     pub fn drop_links(&mut self, driver: &mut Driver, app: AppId, session: u32) {
         let links = self.apps.get_mut(&app).map(|app| &mut app.links);
         let of_session = |link: &&mut AppLink| {
@@ -252,7 +255,8 @@ impl State {
         }
     }
 
-    /// Notify the owner session of a lasting link of an event, and record whether the link is cut.
+    /// Handle an event of a lasting link: send it to the session that owns the link, and record whether the link
+    /// has lost its socket.
     pub fn on_link_event(&mut self, event: &NetEvent) {
         let (id, incarnation, news, cut) = match event {
             NetEvent::LinkReceived {

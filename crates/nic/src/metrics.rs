@@ -15,8 +15,8 @@ pub(crate) fn render(hub: &Hub, state: &State, driver: &Driver) -> String {
     text.finish()
 }
 
-/// Add the current numbers of sessions, applications, connections and streams to the Prometheus
-/// text.
+/// Add the metrics of the present state to the Prometheus text, such as the current numbers of
+/// sessions, applications, connections and streams.
 fn add_gauges(text: &mut Text, state: &State, driver: &Driver, gate: &Gate) {
     let (unauthenticated, dropped) = gate.unauthenticated();
     let apps = state.apps.len();

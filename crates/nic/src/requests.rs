@@ -1,5 +1,5 @@
-//! Handles requests on the driver's thread. Lookups that may take long run earlier, on the
-//! session's thread.
+//! Handles requests of applications to the daemon. This runs on the driver's thread. What may take
+//! long, such as opening a file, is done before, on the thread of the session.
 
 use crate::files::File;
 use crate::mailbox::Mailbox;
@@ -15,7 +15,7 @@ use isthmus_stream_net::{Destination, Driver};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-/// The session that sent a request.
+/// The sender of a request: its application, whether it has an operator's rights, and the mailbox of its session.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
     pub app: AppId,
@@ -23,8 +23,9 @@ pub(crate) struct Caller {
     pub mailbox: Arc<Mailbox>,
 }
 
-/// Handle a request on the driver's thread. The answer enters the mailbox before any event that the
-/// request causes. Returns the outcome for the log.
+/// Handle a request of an application, on the driver's thread. The answer enters the mailbox of the
+/// session before any event that the request causes. Returns the outcome for the audit log, if the
+/// request is logged there.
 pub(crate) fn handle(
     hub: &Hub,
     driver: &mut Driver,
@@ -42,7 +43,7 @@ pub(crate) fn handle(
     };
     let message = match context.answer(id, (request, found)) {
         Ok(Some(answer)) => Message::Answer { id, answer },
-        // The answer to this request is sent later.
+        // Send no answer now: the request waits, and its answer follows later.
         Ok(None) => return logs.then(|| "started".into()),
         Err(refusal) => Message::Refused {
             id: Some(id),
@@ -57,7 +58,8 @@ pub(crate) fn handle(
     logs.then(|| outcome(&message))
 }
 
-/// The context in which a request is handled.
+/// The context in which a request is handled: the daemon's state, the driver of the streams, and the sender of the
+/// request.
 struct Context<'a> {
     hub: &'a Hub,
     state: &'a mut State,
@@ -206,7 +208,7 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// Delay the answer to a request until a stream makes progress or ends.
+    /// Let a request wait: `waiter` gets its answer once the stream makes progress or ends.
     fn wait(&mut self, stream: StreamId, waiter: Waiter) -> Result<(), Refusal> {
         self.check_stream(stream.0, true)?;
         self.begin_wait()?;
@@ -225,8 +227,8 @@ impl<'a> Context<'a> {
         Ok(())
     }
 
-    /// Close a connection. If it writes a file, the answer follows when the file is completed or
-    /// discarded.
+    /// Close a connection. Returns the answer; `None` if the connection writes a file, since the answer
+    /// then follows when the file is completed or discarded.
     fn close(&mut self, id: ConnectionId, waiter: Waiter) -> Result<Option<Answer>, Refusal> {
         // The manager may have removed the connection while its file is still incomplete, so look
         // it up in the daemon's own state.
@@ -253,8 +255,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Return the number of a stream if it belongs to the caller. An operator may inspect and
-    /// cancel every stream.
+    /// Return the ID of a stream if it belongs to the caller's application; otherwise a refusal. If
+    /// `operator` is true, a caller with an operator's rights may use the streams of all applications.
     fn check_stream(&self, stream: u32, operator: bool) -> Result<StreamId, Refusal> {
         let id = StreamId(stream);
         let manager = self.driver.manager();
@@ -439,7 +441,7 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Return the text that describes a request in the log; None for requests that only read.
+/// Return the text that describes a request in the audit log; `None` for requests that change nothing.
 pub(crate) fn log_entry(request: &Request) -> Option<String> {
     Some(match request {
         Request::Open {
@@ -460,7 +462,7 @@ pub(crate) fn log_entry(request: &Request) -> Option<String> {
 /// The prefix of a refusal in the audit log.
 pub(crate) const REFUSED: &str = "refused: ";
 
-/// Return the text of a refusal for the audit log.
+/// Return the text that the audit log contains for a refused request.
 pub(crate) fn refused(refusal: &Refusal) -> String {
     format!("{REFUSED}{}", refusal.text)
 }

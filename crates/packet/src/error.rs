@@ -1,4 +1,4 @@
-//! Errors in rules and networks.
+//! Errors in the rules and the network with which an engine for packet networks is created.
 
 use crate::limits::CHANNELS_MAX;
 
@@ -8,13 +8,13 @@ pub enum Error {
     /// A rule that must be 1 or more is 0.
     #[error("{what} is 0; it must be 1 or more")]
     Zero {
-        /// Name of the rule in [`Rules`](crate::Rules).
+        /// Name of the rule that is 0, a field of [`Rules`](crate::Rules).
         what: &'static str,
     },
     /// The value of a rule is too large.
     #[error("{what} is {value}; it may be {most} at most")]
     TooMany {
-        /// Name of the rule in [`Rules`](crate::Rules).
+        /// Name of the rule whose value is too large, a field of [`Rules`](crate::Rules).
         what: &'static str,
         /// The value that is too large.
         value: u32,
@@ -29,7 +29,7 @@ pub enum Error {
         /// The largest payload of a packet in bytes.
         payload: u32,
     },
-    /// The longest packet occupies a link for too many ticks, or for none.
+    /// The longest packet would occupy a link for 0 ticks of the engine, or for more than 2^32 - 1.
     #[error(
         "the longest packet takes a link for {ticks} ticks; it may take 1 to {}",
         u32::MAX
@@ -41,7 +41,7 @@ pub enum Error {
     /// A buffer is too small for the longest packet.
     #[error("{of} has a buffer of {buffer} bytes; it must hold a packet of {packet}")]
     SmallBuffer {
-        /// The kind of buffer, for the error message.
+        /// Text for the part with the buffer, for the error message.
         of: &'static str,
         /// Size of the buffer in bytes.
         buffer: u32,
@@ -61,7 +61,7 @@ pub enum Error {
     /// The network is inconsistent or too large for the engine.
     #[error("{what}: {link}")]
     Network {
-        /// Description of the inconsistency.
+        /// What is inconsistent or too large, as text for the message of the error.
         what: &'static str,
         /// The number of the inconsistent link, or the number of links if there are too many.
         link: u64,

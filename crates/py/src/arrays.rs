@@ -29,7 +29,8 @@ pub(crate) enum Along {
 }
 
 impl Along {
-    /// Convert a dimension of the Rust layout; None if it is not distributed.
+    /// Convert the distribution of one dimension from the type of the Rust layout; `None` if the dimension is not
+    /// distributed.
     pub(crate) fn of(dim: &Dim) -> Option<Self> {
         let (axis, spread) = dim.0.as_ref()?;
         Some(match spread {
@@ -39,7 +40,7 @@ impl Along {
         })
     }
 
-    /// Convert the distribution to a dimension of the Rust layout.
+    /// Convert the distribution of one dimension to the type of the Rust layout.
     fn dim(self) -> Dim {
         let (axis, spread) = match self {
             Self::Cyclic(axis, block, source) => (axis, Spread::Cyclic { block, source }),
@@ -81,8 +82,8 @@ impl PyLayout {
         Ok(Self(Arc::new(Layout::grid(&shape, grid).map_err(wrong)?)))
     }
 
-    /// Create a layout of boxes: each part of each rank has the starts and the ends of a box.
-    /// `partial` says whether elements may be in no box.
+    /// Create a layout from rectangular boxes of the array. `ranks` lists, for each rank, its boxes by the
+    /// first index and the end in each dimension. `partial` says whether elements may be in no box.
     #[staticmethod]
     fn boxes(
         py: Python<'_>,
@@ -132,12 +133,14 @@ impl PyLayout {
         py.detach(|| self.0.fingerprint())
     }
 
-    /// Return the indices of the first element, in row-major order, that no rank holds.
+    /// Return the indices of the first element, in row-major order, that no rank holds; `None` if each
+    /// element is held.
     fn first_missing(&self, py: Python<'_>) -> Option<Vec<u64>> {
         py.detach(|| self.0.first_missing())
     }
 
-    /// Return the runs of indices of the elements that a rank holds, by part and dimension.
+    /// Return the array indices of the elements that a rank holds, as runs: a list for each part of the
+    /// rank, with the runs in each dimension.
     fn runs(&self, rank: u32) -> PyResult<Vec<Vec<Runs>>> {
         let parts = self.0.parts(place(&self.0, rank)?);
         let part = |part: Vec<Comb>| part.iter().map(Comb::runs).collect();
@@ -161,12 +164,12 @@ pub(crate) fn place(layout: &Layout, rank: u32) -> PyResult<u32> {
     layout.index_of(rank).ok_or_else(none)
 }
 
-/// The bytes of an array from its first element on, and its strides in bytes.
+/// A numpy array that Python passes for reading: its bytes from the first element on, and its strides in bytes.
 pub(crate) type Given<'py> = (PyReadonlyArray1<'py, u8>, Vec<u64>);
-/// The bytes of a writable array from its first element on, and its strides in bytes.
+/// A numpy array that Python passes for writing: its bytes from the first element on, and its strides in bytes.
 pub(crate) type Taken<'py> = (PyReadwriteArray1<'py, u8>, Vec<u64>);
 
-/// View arrays from Python as Rust arrays for reading.
+/// Convert numpy arrays to Rust arrays that refer to the same memory, for reading.
 pub(crate) fn arrays<'a>(given: &'a [Given<'_>]) -> PyResult<Vec<Array<'a>>> {
     let each = given.iter().map(|(bytes, strides)| {
         Ok(Array {
@@ -177,7 +180,7 @@ pub(crate) fn arrays<'a>(given: &'a [Given<'_>]) -> PyResult<Vec<Array<'a>>> {
     each.collect()
 }
 
-/// View arrays from Python as Rust arrays for writing.
+/// Convert numpy arrays to Rust arrays that refer to the same memory, for writing.
 pub(crate) fn arrays_mut<'a>(taken: &'a mut [Taken<'_>]) -> PyResult<Vec<ArrayMut<'a>>> {
     let each = taken.iter_mut().map(|(bytes, strides)| {
         Ok(ArrayMut {
@@ -269,10 +272,11 @@ impl PyPlan {
     }
 }
 
-/// The start and the end of a box in each dimension.
+/// A box of array elements, as Python gets it: the first index and the end in each dimension.
 type Ends = (Vec<u64>, Vec<u64>);
 
-/// Return the elements `first` to `end` - 1 of an array, in file order, as consecutive boxes.
+/// Return rectangular boxes that together contain the elements `first` to `end` - 1 of an array. Elements and boxes
+/// are in the order of a file; `columns` means column-major order.
 #[pyfunction(name = "stretch")]
 pub(crate) fn stretch_of(shape: Vec<u64>, first: u64, end: u64, columns: bool) -> Vec<Ends> {
     let slowest_first: Vec<u64> = match columns {
@@ -293,7 +297,7 @@ pub(crate) fn stretch_of(shape: Vec<u64>, first: u64, end: u64, columns: bool) -
         .collect()
 }
 
-/// Return the number of elements of each message, with the rank of its other end.
+/// Return, for each message, the rank that sends or receives it at the other end, and its number of elements.
 fn sizes_by_rank(layout: &Layout, messages: &[Message]) -> Vec<(u32, u64)> {
     let messages = messages.iter();
     messages

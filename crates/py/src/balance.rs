@@ -7,10 +7,10 @@ use isthmus_units::{Bandwidth, Bytes};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// Size of one sorted value or one matrix element, unless the question contains another size.
+/// Default size of one value to sort or one matrix element: 8 bytes.
 const WORD: Bytes = Bytes::new(8);
 
-/// An application whose I/O bandwidth can be estimated.
+/// A type of application whose need for I/O bandwidth can be estimated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Application {
@@ -22,7 +22,7 @@ enum Application {
     Search,
 }
 
-/// The question about the I/O bandwidth of an application, in JSON.
+/// The parameters from which the I/O bandwidth that an application needs is estimated, parsed from JSON.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Question {
@@ -36,7 +36,7 @@ struct Question {
     io_node_bandwidth: Option<Quantity<Bandwidth>>,
 }
 
-/// The answer about the I/O bandwidth of an application, in JSON.
+/// The estimate of the I/O bandwidth that an application needs, which is written as JSON.
 #[derive(Serialize)]
 struct Answer {
     application: Application,
@@ -58,13 +58,14 @@ struct Answer {
     source: &'static str,
 }
 
-/// Compute the I/O bandwidth and the number of I/O nodes that an application needs, as JSON.
+/// Return the I/O bandwidth and the number of I/O nodes that an application needs, as JSON. `spec_json` describes the
+/// application and the machine.
 #[pyfunction]
 pub(crate) fn balance(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     answer(py, spec_json, |question, _| solve(question))
 }
 
-/// Compute the answer to a question about I/O bandwidth.
+/// Compute the I/O bandwidth that an application needs on a machine.
 fn solve(question: Question) -> Result<Answer, Refusal> {
     let computation = computation(question.application, question.grid_dimensions)?;
     let word = question.word.map_or(WORD, |word| word.0);
@@ -84,8 +85,8 @@ fn solve(question: Question) -> Result<Answer, Refusal> {
     let machine = Balance {
         computation,
         pes: question.pes.0.into(),
-        // The compute speed and the I/O bandwidth do not change the factors. The answer leaves out
-        // all values that depend on them if the question does not contain them.
+        // Use 1 for a compute speed or I/O bandwidth that is not given. They do not change the factors,
+        // and the values that depend on them are left out of the answer.
         mips: question.compute.unwrap_or(1.0),
         io_mbytes_per_s: io.unwrap_or(1.0),
         memory_words: question.memory.map(|memory| words(memory.0)),
@@ -147,8 +148,8 @@ fn computation(
     })
 }
 
-/// Return two formulas of the I/O bandwidth as text, with and without the size of memory, and
-/// their source.
+/// Return two formulas, as text, for the growth of the I/O bandwidth with the number of PEs: with and
+/// without the size of the memory. The third text names the publication.
 fn laws(computation: Computation) -> (String, String, &'static str) {
     const PAPER: &str = "section 3.1 of the hypercube paper, after Kung (ISCA 1986)";
     const KUNG: &str = "Kung, Memory requirements for balanced computer architectures (ISCA 1986)";
@@ -175,7 +176,7 @@ fn laws(computation: Computation) -> (String, String, &'static str) {
     (law, simple, source)
 }
 
-/// Convert an error to one that names the field of the question that causes it.
+/// Convert an error of the balance model to one that names the input field with the invalid value.
 fn in_field(error: Error) -> Refusal {
     let Error::OutOfRange {
         field,

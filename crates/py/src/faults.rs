@@ -1,4 +1,4 @@
-//! Faults of a hypercube in a question from Python.
+//! Failed parts of a hypercube, as functions of the Python package pass them to the core.
 
 use crate::question::{Link, Refusal, Whole};
 use isthmus_machine::hypercube::spec::FaultSpec;
@@ -11,7 +11,7 @@ use serde::Deserialize;
     default,
     expecting = "an object with lists of failed pes, io_nodes, links and io_links"
 )]
-/// The failed parts of a hypercube: PEs, links, and I/O nodes by number.
+/// The failed parts of a hypercube as Python passes them: numbers of PEs and I/O nodes, and links by their ends.
 pub(crate) struct FaultsQuestion {
     pub pes: Vec<Whole>,
     pub io_nodes: Vec<Whole>,
@@ -19,13 +19,14 @@ pub(crate) struct FaultsQuestion {
     pub io_links: Vec<Link>,
 }
 
-/// Return the incomplete hypercube that the I/O nodes of a placement form.
+/// Return the network that connects the I/O nodes of a placement: an incomplete hypercube, which has any number of
+/// nodes.
 pub(crate) fn io_cube(placement: &Placement) -> IncompleteHypercube {
     IncompleteHypercube::new(placement.io_node_count())
         .expect("a placement has at least one I/O node and no more than its cube has PEs")
 }
 
-/// Return the numbers of nodes without their wrapper type.
+/// Convert node numbers from [`Whole`], the type of parsed JSON, to integers.
 fn plain(list: &[Whole]) -> Vec<u32> {
     list.iter().map(|whole| whole.0).collect()
 }
@@ -36,7 +37,7 @@ fn pairs(list: &[Link]) -> Vec<(u32, u32)> {
 }
 
 impl FaultsQuestion {
-    /// Return whether the question contains no faults.
+    /// Return whether all lists of failed parts are empty.
     pub(crate) fn is_none(&self) -> bool {
         self.pes.is_empty()
             && self.io_nodes.is_empty()
@@ -44,7 +45,7 @@ impl FaultsQuestion {
             && self.io_links.is_empty()
     }
 
-    /// Return the faults in the form that a machine's description contains.
+    /// Convert the faults to the type that is part of the description of a hypercube machine.
     pub(crate) fn spec(&self) -> FaultSpec {
         FaultSpec {
             pes: plain(&self.pes),
@@ -54,7 +55,7 @@ impl FaultsQuestion {
         }
     }
 
-    /// Return the faults of the network that connects the PEs.
+    /// Return the failed nodes and links of the network that connects the PEs.
     pub(crate) fn pe_network(&self, cube: Hypercube) -> Result<CubeFaults, Refusal> {
         let pes = plain(&self.pes);
         CubeFaults::new(cube, &pes, &pairs(&self.links)).map_err(|error| match error {
@@ -65,8 +66,8 @@ impl FaultsQuestion {
         })
     }
 
-    /// Return the faults of the network that connects the I/O nodes. The nodes in `silent` forward
-    /// nothing.
+    /// Return the failed nodes and links of the network that connects the I/O nodes. The nodes in
+    /// `silent` count as failed.
     pub(crate) fn io_network(
         &self,
         io_cube: IncompleteHypercube,
@@ -76,7 +77,8 @@ impl FaultsQuestion {
             .map_err(|error| Refusal::at("faults.io_links", error))
     }
 
-    /// Return the I/O nodes that do not work because they or their PE have failed, ascending.
+    /// Return the numbers of the I/O nodes that do not work, ascending: those that have failed, or whose
+    /// processing element (PE) has failed.
     pub(crate) fn silent_io_nodes(
         &self,
         cube: Hypercube,

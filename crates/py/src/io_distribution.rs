@@ -14,8 +14,9 @@ pub(crate) struct PyIoDistribution(IoDistribution);
 
 #[pymethods]
 impl PyIoDistribution {
-    /// Create the distribution of an array over rows and columns of processors with links to an
-    /// interface, with the given rank numbers.
+    /// Create the distribution of an array over a grid of processors, with rows and columns, for a network
+    /// interface with `links` links to the grid and transfer units of at most `tu` bytes. `ranks` are the
+    /// numbers of the processors' ranks; by default 0, 1 and so on.
     #[new]
     fn new(
         shape: Vec<u64>,
@@ -40,14 +41,14 @@ impl PyIoDistribution {
         }))
     }
 
-    /// Return the layout of the array.
+    /// Return the layout: how the array is distributed over the ranks (application processes).
     #[getter]
     fn layout(&self) -> PyLayout {
         PyLayout(self.0.layout().clone())
     }
 
-    /// Return the extents of the layout's process grid, and the distribution of each dimension of
-    /// the array over the grid's axes.
+    /// Return the grid of processes over which the array is distributed: its extents, and for each
+    /// dimension of the array its distribution over an axis of the grid. `None` if there is no grid.
     #[getter]
     fn over(&self) -> Option<(Vec<u32>, Vec<Option<Along>>)> {
         let grid = self.0.layout().as_grid()?;
@@ -61,7 +62,7 @@ impl PyIoDistribution {
         self.0.dim()
     }
 
-    /// Return the number of indices of a block along the dimension `dim`.
+    /// Return the size of a block: its number of array indices along the dimension `dim`.
     #[getter]
     fn block(&self) -> u64 {
         self.0.block()
@@ -73,7 +74,7 @@ impl PyIoDistribution {
         self.0.unit_count()
     }
 
-    /// Return the number of the link over which a rank sends its blocks.
+    /// Return the number of the link to the network interface over which `rank` sends its blocks.
     fn link(&self, rank: u32) -> PyResult<u32> {
         Ok(self.0.link(place(self.0.layout(), rank)?))
     }

@@ -53,13 +53,13 @@ impl PySink {
         Ok(Self(SinkServer::listen(at, sink).map_err(wrong)?))
     }
 
-    /// Return the address at which the sink listens.
+    /// Return the socket address at which this server (sink) accepts connections, as text.
     fn address(&self) -> PyResult<String> {
         let address = self.0.address().map_err(failed)?;
         Ok(address.to_string())
     }
 
-    /// Return the number of connections to the sink that sent no packet. They do not count as
+    /// Return the number of connections that were closed without sending a packet. They do not count as
     /// senders.
     fn strays(&self) -> u64 {
         self.0.strays()
@@ -80,12 +80,12 @@ impl PySink {
     }
 }
 
-/// A session in which the sink receives from one sender, as a class of Python.
+/// The Python class of a session in which a sink (receiving server) receives from one sender.
 #[pyclass(name = "NicTaking", module = "isthmus._core", frozen)]
 pub(crate) struct PySinkSession(Mutex<Option<SinkSession>>);
 
 impl PySinkSession {
-    /// Call `look` with the session of the sink. Fails if the session has ended.
+    /// Call `look` with the session and return its result; a Python exception if the session was closed.
     fn look<T>(&self, look: impl FnOnce(&SinkSession) -> T) -> PyResult<T> {
         let taking = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let taking = taking.as_ref();
@@ -95,7 +95,7 @@ impl PySinkSession {
 
 #[pymethods]
 impl PySinkSession {
-    /// Return the address of the sender.
+    /// Return the socket address of the sender, as text.
     fn peer(&self) -> PyResult<String> {
         self.look(|taking| taking.peer().to_string())
     }
@@ -105,7 +105,7 @@ impl PySinkSession {
         self.look(SinkSession::bytes)
     }
 
-    /// Wait up to `seconds` for the end of the session; return whether it has ended.
+    /// Wait up to `seconds` until the session with the sender is over; return whether it is.
     fn over(&self, py: Python<'_>, seconds: f64) -> PyResult<bool> {
         let time = Duration::try_from_secs_f64(seconds).map_err(wrong)?;
         py.detach(|| self.look(|taking| taking.over(time)))

@@ -16,7 +16,7 @@ pub(crate) struct Line {
     gone: bool,
 }
 
-/// Creates both ends of the pair of sockets.
+/// Creates a pair of connected Unix sockets.
 pub(crate) fn pair() -> Result<(OwnedFd, OwnedFd), Error> {
     rustix::net::socketpair(
         AddressFamily::UNIX,
@@ -28,7 +28,8 @@ pub(crate) fn pair() -> Result<(OwnedFd, OwnedFd), Error> {
 }
 
 impl Line {
-    /// Creates the end from a received descriptor. Fails if it is not a socket.
+    /// Creates one end of the pair from a received descriptor, or returns an error if it is not a Unix
+    /// stream socket.
     pub(crate) fn new(socket: OwnedFd) -> Result<Self, Error> {
         let no = |why: &str| Err(Error::NoRing(why.to_owned()));
         match rustix::net::sockopt::socket_domain(&socket) {
@@ -45,7 +46,7 @@ impl Line {
         })
     }
 
-    /// Wakes the side of the ring at the other end of the pair.
+    /// Wakes the process at the other end of the pair of sockets, by one byte.
     pub(crate) fn wake(&self) {
         // If the socket is full, the other side has enough bytes to wake it. If it is closed, no
         // side is left to wake, and this side detects that when it waits.
@@ -53,20 +54,20 @@ impl Line {
         let _ = rustix::net::send(&self.socket, &[1], flags);
     }
 
-    /// Waits until the other side wakes this one or is gone, or until `deadline`.
+    /// Waits until the other side wakes this one or is gone, but at most until `deadline`.
     ///
     /// # Returns
-    /// Whether the deadline had not passed.
+    /// False if the deadline passed first.
     pub(crate) fn sleep(&mut self, deadline: Instant) -> Result<bool, Error> {
         let in_time = ready(self.socket.as_fd(), PollFlags::IN, deadline)?;
         self.mark_ready()?;
         Ok(in_time)
     }
 
-    /// Consumes the received wake-up bytes, and checks whether the other side is gone.
+    /// Reads and discards the received wake-up bytes, and records whether the other side has closed its socket.
     pub(crate) fn mark_ready(&mut self) -> Result<(), Error> {
         let mut bytes = [0; 64];
-        // Usually one byte has arrived. The number of reads is limited in case the peer sends many.
+        // Read at most 16 times: usually one byte has arrived, but the other side may send bytes without end.
         for _ in 0..16 {
             match rustix::net::recv(&self.socket, &mut bytes, RecvFlags::DONTWAIT) {
                 Ok((0, _)) | Err(Errno::CONNRESET) => {
@@ -81,7 +82,7 @@ impl Line {
         Ok(())
     }
 
-    /// Returns whether an earlier call found that the other side is gone.
+    /// Returns whether the other process has closed its socket, as far as earlier calls have detected.
     pub(crate) fn gone(&self) -> bool {
         self.gone
     }

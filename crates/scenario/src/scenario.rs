@@ -23,10 +23,10 @@ use crate::sweep::search::{self, Search, SearchLine};
 use crate::value::described::Described;
 use std::sync::Arc;
 
-/// A parsed experiment. All of its points have been checked.
+/// A parsed scenario file, which describes an experiment. All points of its sweep have been checked.
 #[derive(Debug, Clone)]
 pub struct Scenario {
-    /// Version of the file format.
+    /// Version of the scenario file format.
     pub version: u32,
     /// Name of the experiment, which is valid as the name of a folder.
     pub name: String,
@@ -48,7 +48,7 @@ pub struct Scenario {
     pub measure: Measure,
     /// Stopping rules of the simulations.
     pub stop: Stop,
-    /// Parameters of the test for saturation.
+    /// Parameters of the statistical test whether a point is stable or saturated.
     pub verdict: Verdict,
     /// The search for the saturation load, if the file has one.
     pub search: Option<Search>,
@@ -56,7 +56,7 @@ pub struct Scenario {
     /// The values of all fields, except those that axes set.
     pub(crate) base: Settings,
     points: Vec<Point>,
-    /// Changes that overrides make to machine, workload and sweep.
+    /// Changes to the values in the file that the user made by overrides.
     changes: Vec<Change>,
     /// Whether an axis of the sweep is over failures of the machine.
     sweeps_faults: bool,
@@ -145,7 +145,7 @@ impl Scenario {
         let (points, first) = loop {
             let mut effects = Effects::default();
             let built = build_all(kind, &base, &axes, search.as_ref(), source, &mut effects)?;
-            // Unset the fields that have no effect because of an override.
+            // Remove fields that an override has made ineffective, and build the points again without them.
             let overruled = effects.overruled()?;
             if overruled.is_empty() {
                 break built;
@@ -179,8 +179,8 @@ impl Scenario {
         })
     }
 
-    /// Return the changes that overrides make to machine, workload and sweep. After such changes, title and
-    /// description may no longer be correct.
+    /// Return the changes that the user's overrides make to the machine, the workload and the sweep of the file.
+    /// The title and the description may not fit the changed scenario.
     pub fn changes(&self) -> Vec<Change> {
         self.changes.clone()
     }
@@ -201,7 +201,7 @@ impl Scenario {
     /// [`search_axes`](Self::search_axes), the first axis slowest. The result is empty without a search.
     pub fn search_lines(&self) -> Vec<SearchLine> {
         match self.search {
-            // The check of the file has built the same search lines, so `lines` cannot fail here.
+            // Ignore errors: `lines` has built the same searches when the file was checked, so it cannot fail here.
             Some(_) => lines(self.kind, &self.base, &self.axes, &self.source).unwrap_or_default(),
             None => Vec::new(),
         }
@@ -230,8 +230,8 @@ impl Scenario {
         self.kind.kind()
     }
 
-    /// Return the name of the form of the file in the reference. It is the kind of machine, or another word
-    /// for an additional form of that kind.
+    /// Return the name of this form of scenario file in the reference manual: the kind of machine, or another word
+    /// if the kind has a second form.
     pub fn form(&self) -> &'static str {
         self.kind.form()
     }
@@ -286,7 +286,8 @@ impl Scenario {
         self.error_below(field, None, problem, hint)
     }
 
-    /// Return an error about line `line`, from 1, of the value of `field`.
+    /// Return an error about `field`. If its value has several lines, `line` (from 1) is the line below the start of
+    /// the value at which the problem is.
     pub fn error_below(
         &self,
         field: &str,
@@ -307,7 +308,7 @@ impl Scenario {
         canonical::write(&self.base, &self.axes, |_| true)
     }
 
-    /// Return the SHA-256 of the canonical form without title and description, in hexadecimal.
+    /// Return the SHA-256 of the scenario's text in canonical form, without title and description, in hexadecimal.
     pub fn digest(&self) -> String {
         let words = ["title", "description"];
         canonical::hash(&canonical::write(&self.base, &self.axes, |key| {
@@ -316,15 +317,16 @@ impl Scenario {
     }
 }
 
-/// Check that each field outside of `[machine]` and `[workload]` that is set has an effect on this kind of
-/// machine.
+/// Return an error if the file sets a field outside of `[machine]` and `[workload]` that has no effect on this
+/// kind of machine.
 fn check_rules(kind: &Row, base: &Settings) -> Result<(), Problem> {
     let mut effects = Effects::default();
     effects.note(base, kind.watch_rules);
     effects.overruled().map(drop)
 }
 
-/// Check that no required field outside of `[machine]` and `[workload]` is missing, before points are built.
+/// Return an error if a required field outside of `[machine]` and `[workload]` is missing. This check comes before
+/// points are built.
 fn check_head(base: &Settings) -> Result<(), Problem> {
     if let Some(named) = base.schema().named()
         && base.schema().names().is_empty()
@@ -341,8 +343,8 @@ fn check_head(base: &Settings) -> Result<(), Problem> {
     base.check_fields(|key| !key.starts_with("machine.") && !key.starts_with("workload."))
 }
 
-/// Return whether the file sets the offered load, or the workload is a closed loop, which has no offered
-/// load.
+/// Return whether the scenario needs no further load: the file or an axis sets the offered load, or the workload is
+/// a closed loop, which has none.
 fn has_load(base: &Settings, axes: &[Axis]) -> bool {
     let schema = base.schema();
     let limits_itself = |key: &str| schema.field(key).is_some_and(|load| !base.applies(load));
@@ -351,19 +353,20 @@ fn has_load(base: &Settings, axes: &[Axis]) -> bool {
     keys.iter().all(|key| limits_itself(key)) || keys.iter().any(|key| given(key))
 }
 
-/// Return the axes for a search, without the fields that set the load. Axes that set only the load are left
-/// out.
+/// Return the axes of the sweep for a search, which sets the load itself: without the fields that set the load, and
+/// without axes that set only the load.
 fn without_load(base: &Settings, axes: &[Axis]) -> Vec<Axis> {
     let mut axes = axes.to_vec();
     axes.retain_mut(|axis| axis.remove_fields(base.schema().form.tables.loads.keys.0));
     axes
 }
 
-/// Result of the construction of all points: the points, and machine and workload of the first point or,
-/// without points, of the first search line.
+/// Result of [`build_all`]: all points, and the machine and the workload of the first point. Without points, they are
+/// those of the first search.
 type Expanded = (Vec<Point>, (Described, Described));
 
-/// Construct and check all points and search lines, and record which fields have an effect.
+/// Build and check all points of the sweep, and the searches for the saturation load. Record in `effects` which
+/// fields have an effect.
 fn build_all(
     kind: &'static Row,
     base: &Settings,
@@ -400,7 +403,7 @@ fn build_all(
     Ok((points, first))
 }
 
-/// Construct all points, and record which fields have an effect.
+/// Build all points of the sweep with their machines and workloads. Record in `effects` which fields have an effect.
 fn points(
     kind: &Row,
     base: &Settings,
@@ -427,7 +430,7 @@ fn points(
         .collect()
 }
 
-/// Return the search lines, one search for saturation for each combination of the axes that do not set the
+/// Return one search for the saturation load for each combination of values of the axes that do not set the
 /// load.
 fn lines(
     kind: &'static Row,

@@ -120,8 +120,9 @@ pub trait RingEngine<T: Copy>:
     /// Sets all counters to 0.
     fn reset_counters(&mut self);
 
-    /// Returns the stall if packets are under way and none has been delivered for `limit` cycles.
-    /// The call reads the state of the whole fabric, so use it between runs, not after every cycle.
+    /// Returns a description of the stall if packets are in the fabric and none has been delivered for
+    /// `limit` cycles; otherwise `None`. The call reads the state of the whole fabric, so use it between
+    /// runs, not after every cycle.
     fn stalled(&self, limit: Cycles) -> Option<Stall>;
 
     /// Returns the nodes whose full queues wait for one another cyclically and can never move

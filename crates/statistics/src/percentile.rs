@@ -8,12 +8,12 @@ use crate::share::ShareTest;
 /// Minimum number of observations above a percentile. With fewer, the percentile depends on the
 /// largest few values instead of the distribution.
 const FEWEST_ABOVE: f64 = 10.0;
-/// Minimum ratio of the density of a bucket to that of its neighbours at which all observations of the bucket may have
-/// one value.
+/// Minimum ratio of the density of observations in a histogram bucket to that in the adjacent buckets, at which all
+/// observations of the bucket may have the same value.
 const STEP: f64 = 2.0;
-/// Divisor of the effective number of observations if a steady state is uncertain. Such runs start
-/// below their steady state, for example by half a standard deviation of their observations at 90%
-/// of the knee of a hypercube.
+/// Divisor of the number of independent observations, for upper ends of intervals, if a steady state is
+/// uncertain. Runs start below their steady state: for example, by half a standard deviation of the
+/// observations for a hypercube at 90% of its saturation load.
 const UNSTEADY_DIVISOR: f64 = 1.5;
 
 /// A percentile with its confidence interval over replications.
@@ -45,15 +45,15 @@ pub struct PercentileEstimate {
     /// Whether every replication has at least ten observations above the percentile. Otherwise the
     /// percentile depends on the largest few values.
     pub resolved: bool,
-    /// One value per replication, for comparison of results: the percentile's value minus the
-    /// scaled deviation of the replication's share of observations at or below it from the mean
-    /// share. The scale makes the spread of these values as wide as the interval without its bins.
-    /// Their mean is the value of the percentile.
+    /// One value per replication, to compare results in pairs. It is lower than `value` if the
+    /// replication has a larger share of observations at or below `value` than the mean of all
+    /// replications, in proportion to the difference. The scale makes the spread of these values as
+    /// wide as the interval without the width of histogram bins. Their mean is `value`.
     pub each: Vec<f64>,
 }
 
 impl PercentileEstimate {
-    /// Set the upper end to infinity, unless the whole interval is a single value.
+    /// Set the upper end of the interval to infinity, unless both ends are the same value.
     pub(crate) fn remove_upper_end(&mut self) {
         if self.low < self.high {
             self.high = f64::INFINITY;
@@ -74,8 +74,9 @@ impl PercentileEstimate {
     }
 }
 
-/// Return percentiles with intervals over the replications of a measure. If the steady state is not
-/// certain (`steady` is false), the upper arm allows for runs that start below it.
+/// Return percentiles of the observations of all `replications`, each with its confidence interval.
+/// If `steady` is false, the runs may have started below the steady state, and the upper end of each
+/// interval is raised accordingly.
 ///
 /// # Errors
 /// [`Error::TooFew`] without replications or if one is empty, [`Error::OutOfRange`] for an
@@ -106,28 +107,30 @@ pub fn percentile_estimates(
     percentiles.iter().map(of).collect()
 }
 
-/// The distribution functions of all replications over common buckets.
+/// The distribution functions of the observations, one for each replication, over the same histogram buckets.
 struct Distributions {
-    /// All buckets that any replication uses, in ascending order.
+    /// All histogram buckets in which any replication has observations, in ascending order of values.
     buckets: Vec<Bucket>,
     /// For each bucket, the share of the observations of each replication in or below the bucket.
     shares: Vec<Vec<f64>>,
     min: u64,
     max: u64,
     test: Option<ShareTest>,
-    /// Divisor of the effective number of observations for the upper end of the interval.
+    /// The upper end of an interval is computed as if there were fewer independent observations: their number is
+    /// divided by this.
     upper_divisor: f64,
 }
 
-/// An end of an interval: its value and its distance from the percentile.
+/// One end of a percentile's confidence interval: its value, and its distance from the percentile.
 struct End {
     at: f64,
-    /// Distance from the percentile, without the width of the bucket.
+    /// Distance of the end from the percentile. If the end is that of a histogram bucket, the width of the bucket
+    /// does not count.
     distance: f64,
 }
 
 impl Distributions {
-    /// Return the distribution functions of these histograms.
+    /// Return the distribution functions of the observations, one for each replication's histogram.
     fn new(replications: &[Histogram], confidence: f64, steady: bool) -> Result<Self, Error> {
         let empty = replications.iter().any(|each| each.count() == 0);
         let mut all = Histogram::new();
@@ -160,13 +163,14 @@ impl Distributions {
         })
     }
 
-    /// Return the mean share over replications of the observations in or below a bucket.
+    /// Return the share of observations in or below a histogram bucket, as the mean over the replications.
     fn mean(&self, bucket: usize) -> f64 {
         let shares = &self.shares[bucket];
         shares.iter().sum::<f64>() / shares.len() as f64
     }
 
-    /// Return the percentile at the share `p` with its interval and the values of the replications.
+    /// Return the percentile for the share `p` of observations, from 0 to 1, with its confidence interval and
+    /// a value for each replication.
     fn at(&self, p: f64, confidence: f64) -> Result<PercentileEstimate, Error> {
         let here = self.bucket_reaching(p);
         let value = self.within(here, p);
@@ -207,13 +211,14 @@ impl Distributions {
     /// Return the first bucket for which a share of `p` of the observations is in or below it.
     fn bucket_reaching(&self, p: f64) -> usize {
         let last = self.buckets.len() - 1;
-        // Allow for rounding: the mean of shares may fall slightly short of `p`.
+        // Accept a sum of shares slightly below `p`, which may be due to rounding errors.
         let is_reached = |bucket: &usize| self.mean(*bucket) >= p * (1.0 - 1e-12);
         (0..last).find(is_reached).unwrap_or(last)
     }
 
-    /// Return each replication's share of observations below, and at or below, the value where the
-    /// mean distribution reaches `p`. The two differ only if the distribution has a step there.
+    /// Return two lists with one share of observations per replication: those below the value where
+    /// the mean distribution function reaches `p`, and those at or below it. The lists differ only if
+    /// the function has a step at this value.
     fn shares_around(&self, here: usize, p: f64) -> (Vec<f64>, Vec<f64>) {
         let after = &self.shares[here];
         let before = here.checked_sub(1).map_or_else(
@@ -229,7 +234,8 @@ impl Distributions {
         (line.clone(), line)
     }
 
-    /// Return the lower end of the interval, where the mean distribution reaches `share`.
+    /// Return the lower end of a percentile's interval, at most `value`: the point where the mean distribution
+    /// function reaches `share`.
     fn low(&self, share: f64, value: f64) -> End {
         let bucket = self.bucket_reaching(share);
         let (lower, upper) = self.value_range(bucket);
@@ -245,8 +251,8 @@ impl Distributions {
         }
     }
 
-    /// Return the upper end of the interval, where the mean distribution exceeds `share`; `None` if
-    /// it never does.
+    /// Return the upper end of a percentile's interval, at least `value`: the point where the mean
+    /// distribution function exceeds `share`; `None` if it never does.
     fn high(&self, share: f64, value: f64) -> Option<End> {
         let bucket = (0..self.buckets.len()).find(|bucket| self.mean(*bucket) > share)?;
         let (lower, upper) = self.value_range(bucket);
@@ -262,9 +268,9 @@ impl Distributions {
         })
     }
 
-    /// Return whether a bucket is a step of the distribution: whether it can contain one value
-    /// only, or is so much denser than its neighbours that it may contain one value only. The
-    /// position of that value in the bucket is unknown.
+    /// Return whether a histogram bucket may be a step of the distribution function, with one value only.
+    /// That is so if the bucket can contain only one value, or is much denser than the adjacent buckets.
+    /// The position of that value in the bucket is unknown.
     fn is_step(&self, bucket: usize) -> bool {
         let density =
             |bucket: &Bucket| bucket.count as f64 / (bucket.upper - bucket.lower + 1) as f64;
@@ -284,7 +290,8 @@ impl Distributions {
         low + (high - low) * self.fraction(bucket, p)
     }
 
-    /// Return the fraction of a bucket below the point where the mean distribution reaches `p`.
+    /// Return the fraction of a bucket of the histogram, from 0 to 1, that lies below the point where the
+    /// mean distribution function reaches `p`.
     fn fraction(&self, bucket: usize, p: f64) -> f64 {
         let before = bucket
             .checked_sub(1)
@@ -293,7 +300,7 @@ impl Distributions {
         ((p - before) / inside).clamp(0.0, 1.0)
     }
 
-    /// Return the range of values of a bucket, limited to the smallest and largest observations.
+    /// Return the smallest and the largest value that an observation in a bucket of the histogram may have.
     fn value_range(&self, bucket: usize) -> (f64, f64) {
         let Bucket { lower, upper, .. } = self.buckets[bucket];
         (lower.max(self.min) as f64, upper.min(self.max) as f64)
@@ -404,7 +411,7 @@ mod tests {
         let half = 4096.0 * (1.959_964 * (0.25 / n).sqrt() + 0.5 / n);
         assert!((half - 19.9).abs() < 0.1);
         assert!((found.value - 6143.5).abs() <= 32.0 / 2.0);
-        // The last value of a bucket is one less than the first of the next.
+        // Tolerate 1.5: values are integers, so the last value of a bucket is 1 less than the first of the next.
         assert!((found.value - found.low - half).abs() <= 1.5, "{found:?}");
         assert!((found.high - found.value - half).abs() <= 1.5, "{found:?}");
     }
@@ -424,8 +431,8 @@ mod tests {
         );
     }
 
-    /// Checks that the percentiles of three replications are averaged, and a percentile with few observations above it
-    /// is marked unresolved.
+    /// Checks that the result is the mean of the percentiles of three replications, and that a percentile with few
+    /// observations above it is marked as not resolved.
     #[test]
     fn percentiles_of_replications() {
         let replications: Vec<Histogram> = (0..3).map(|i| histogram(1 + i..=100 + i)).collect();

@@ -10,9 +10,9 @@ use crate::estimate::{Estimate, mean_and_variance};
 ///
 /// Replications number i of different results use the same random numbers, as far as they simulate
 /// the same system. So much of their errors is common and cancels in their difference. The interval
-/// of a value may be wider than its replications show, for example by the width of a bin or the arm
-/// of a short run. A bracket has no replications at all. This additional width does not cancel; it
-/// is added as a whole.
+/// of a value may be wider than its replications show, for example by the width of a histogram bin.
+/// This additional width does not cancel. The result of a search for saturation is only an interval
+/// (bracket), without replications.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Quantity {
     /// The value, in the unit of the result.
@@ -49,8 +49,8 @@ pub enum Operation {
 }
 
 impl Quantity {
-    /// Return the lengths by which the interval extends downwards and upwards beyond the one that
-    /// the replications give.
+    /// Return how far the interval of this quantity extends below and above the interval that follows
+    /// from its replications alone.
     fn extra_arms(&self, confidence: f64) -> Result<(f64, f64), Error> {
         if self.is_exact() {
             return Ok((0.0, 0.0));
@@ -62,7 +62,7 @@ impl Quantity {
             plain_low -= own.half_width;
             plain_high += own.half_width.max(moved.high - own.mean);
         }
-        // A missing end is at infinity, regardless of the replications.
+        // Use infinity for an end that is missing, whatever the replications are.
         let down = (self.low).map_or(f64::INFINITY, |low| (plain_low - low).max(0.0));
         let up = (self.high).map_or(f64::INFINITY, |high| (high - plain_high).max(0.0));
         Ok((down, up))
@@ -154,8 +154,8 @@ pub fn compare(
     }
 }
 
-/// Return the operands with their replications if the numbers of replications match, else without
-/// replications.
+/// Return copies of the operands. If their numbers of replications differ, the copies have no
+/// replications to compare in pairs.
 fn paired(operands: &[Quantity]) -> Vec<Quantity> {
     let mut lengths = operands.iter().map(|operand| operand.each.len());
     let most = lengths.clone().max().unwrap_or(0);
@@ -186,7 +186,7 @@ fn replication_count(operands: &[Quantity]) -> usize {
     lengths.max().filter(|most| *most > 1).unwrap_or(0)
 }
 
-/// Return the weighted sum of the operands, with its interval.
+/// Return the weighted sum of the operands, with its confidence interval.
 fn weighted_sum(
     operands: &[Quantity],
     weights: &[f64],
@@ -205,7 +205,7 @@ fn weighted_sum(
         } else {
             (above, below)
         };
-        // Skip an operand of weight zero: zero times an infinite arm would be NaN.
+        // Skip an operand of weight zero: zero times an infinite interval width would be NaN.
         if weight != 0.0 {
             down += weight.abs() * below;
             up += weight.abs() * above;
@@ -256,9 +256,9 @@ fn quotient(
         first.extra_arms(confidence)?,
         second.extra_arms(confidence)?,
     );
-    // The lower end is multiplied by a factor and the upper end increased by a summand, for the
-    // largest errors beyond the replications. The upper arm of the first operand counts relative to
-    // the second, also if the first is zero.
+    // Widen the interval by the largest errors that the replications do not show: multiply the lower
+    // end by `down` and add `up` to the upper end. The error of the first operand is divided by the
+    // second operand, so that the first may be zero.
     let down = (1.0 - a_below / first.value).max(0.0) / (1.0 + b_above / second.value);
     let room = 1.0 - b_below / second.value;
     let low = if first.value > 0.0 {
@@ -294,9 +294,11 @@ fn quotient_ends(first: &[f64], second: &[f64], confidence: f64) -> Result<(f64,
     if !(b > b_half && both.is_finite()) {
         return Ok((f64::NEG_INFINITY, f64::INFINITY));
     }
-    // This is t^2 times the covariance of the means, from Var(a - b) = Var a + Var b - 2 Cov.
+    // Compute the covariance of the two means from Var(a - b) = Var a + Var b - 2 Cov. All half-widths, and so
+    // also this covariance, contain the factor t^2 of the t distribution.
     let covariance = 0.5 * (a_half * a_half + b_half * b_half - both.powi(2));
-    // The ends solve (a - q b)^2 <= a_half^2 - 2 q covariance + q^2 b_half^2.
+    // Solve for the smallest and the largest ratio q that satisfy the quadratic inequality
+    // (a - q b)^2 <= a_half^2 - 2 q covariance + q^2 b_half^2.
     let square = b * b - b_half * b_half;
     let middle = a * b - covariance;
     let root = middle * middle - square * (a * a - a_half * a_half);
@@ -352,7 +354,7 @@ fn geometric_mean(operands: &[Quantity], confidence: f64) -> Result<Option<Quant
 mod tests {
     use super::*;
 
-    /// Return a quantity from its values by replication.
+    /// Return a quantity whose value in each replication is given by `each`.
     fn sampled(each: &[f64]) -> Quantity {
         let estimate = Estimate::from_samples(each, 0.95).unwrap();
         Quantity {
@@ -385,8 +387,8 @@ mod tests {
         sampled(&NOISE.map(|noise| mean + scale * noise))
     }
 
-    /// Checks that common noise cancels in the difference, and in the ratio as far as it is
-    /// proportional.
+    /// Checks that noise which two results have in common, by replication, cancels in their difference.
+    /// In their ratio it cancels if it is proportional to the values.
     #[test]
     fn common_errors_of_paired_results_cancel() {
         let (a, b) = (noisy(102.0, 1.0), noisy(100.0, 1.0));
@@ -404,8 +406,8 @@ mod tests {
         assert!(less.low.unwrap() <= less.value && less.value <= less.high.unwrap());
     }
 
-    /// Checks the definition: at either end q of the interval, the mean of a - q b is as far from
-    /// zero as its own half-width.
+    /// Checks the interval of a ratio a / b by its definition: if q is an end of the interval, the mean
+    /// of a - q b differs from zero by exactly the half-width of its own interval.
     #[test]
     fn quotients_end_where_the_paired_difference_is_significant() {
         let second = [10.0, 12.0, 9.0, 11.0, 13.0];
@@ -429,8 +431,8 @@ mod tests {
         assert!(low.is_infinite() && high.is_infinite());
     }
 
-    /// Checks that replications whose numbers do not match, and brackets, are compared by their
-    /// ends.
+    /// Checks that results are compared by the ends of their intervals if they have different numbers
+    /// of replications, or if one is an interval without replications.
     #[test]
     fn unpaired_results_are_compared_by_their_ends() {
         let (a, b) = (bracket(4.0, 3.0, 5.0), bracket(2.0, 1.5, 2.5));
@@ -452,7 +454,7 @@ mod tests {
             (unknown.value, unknown.low, unknown.high),
             (1.0, None, None)
         );
-        // The result does not count as exact in further operations.
+        // Use a result without an interval in another operation: it must not count as exact.
         let on = one(&Operation::Sum, &[unknown, bracket(4.0, 3.0, 5.0)]);
         assert_eq!((on.value, on.low, on.high), (5.0, None, None));
         assert!(!on.is_exact());
@@ -461,8 +463,8 @@ mod tests {
         assert_eq!((open.low, open.high), (Some(1.5), None));
     }
 
-    /// Checks that an estimate whose spread is as large as its mean has no upper end, whatever is
-    /// subtracted from it.
+    /// Checks that the interval of a result has no upper end if that of an operand has none, for
+    /// differences and ratios.
     #[test]
     fn results_without_an_end_stay_without_one() {
         let wide = Quantity {
@@ -497,7 +499,8 @@ mod tests {
         assert!(compare(&Operation::Ratio, &[two], 0.95).is_err());
     }
 
-    /// Checks that arms beyond the replications, such as those of a bin of 3, do not cancel.
+    /// Checks that a difference keeps the extra interval width of both operands, such as that of
+    /// histogram bins of width 3, although the replications are compared in pairs.
     #[test]
     fn additional_widths_do_not_cancel() {
         let wide = |mean: f64| {
@@ -510,7 +513,7 @@ mod tests {
         };
         let difference = one(&Operation::Difference, &[wide(102.0), wide(100.0)]);
         let width = difference.high.unwrap() - difference.low.unwrap();
-        // The longer upper arm of a positive measure does not count twice.
+        // The upper half of the interval of a positive measure is wider; that must not widen both sides.
         assert!((9.0..=12.0 + 1e-6).contains(&width), "{width}");
     }
 

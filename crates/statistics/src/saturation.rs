@@ -4,11 +4,12 @@ use crate::backlog::Backlog;
 use crate::error::{Error, at_least, open_unit};
 use crate::estimate::Estimate;
 
-/// Number of samples for the verdict "stable": with fewer replications, runs are cut into sections.
-/// Long sections are better for this verdict, since the increments of a stable backlog cancel.
+/// Wanted number of samples for the verdict "stable". With fewer replications, runs are cut into
+/// sections, each a sample. Few long sections are better for this verdict, since the increments of a
+/// stable backlog cancel.
 const SAMPLES_STABLE: usize = 10;
-/// Number of samples for the verdict "saturated": the increments of a saturated backlog are almost
-/// independent, so more samples make a sharper test.
+/// Wanted number of samples for the verdict "saturated". Many short sections of the runs make a
+/// sharper test, since the increments of a saturated backlog are almost independent.
 const SAMPLES_SATURATED: usize = 40;
 /// Minimum number of periods for a verdict if the demands are periodic.
 const PERIODS_MIN: usize = 4;
@@ -80,8 +81,8 @@ pub struct SaturationTest {
 }
 
 impl Default for SaturationTest {
-    /// Return a test with a threshold of 0.5 % of the offered demands and an error rate of 1 % over
-    /// up to 4 tests of a point.
+    /// Return the default parameters: backlog growth of 0.5 % of the offered demands separates the verdicts,
+    /// and a point is tested at most 4 times with an error probability of 1 % in total.
     fn default() -> Self {
         Self {
             threshold: 0.005,
@@ -96,10 +97,10 @@ impl Default for SaturationTest {
 pub struct Judgement {
     /// The verdict on the point.
     pub verdict: Verdict,
-    /// Backlog gained per offered demand in the second half of the runs, with the interval whose
-    /// ends are compared with the threshold (confidence `1 - 2 alpha / looks`).
+    /// Growth of the backlog per offered demand in the second half of the runs, with a confidence
+    /// interval (confidence `1 - 2 alpha / looks`). Its ends are compared with the threshold.
     pub growth: Estimate,
-    /// Backlog gained per demand in the second half of the runs minus half that of the first half
+    /// Growth of the backlog per demand in the second half of the runs minus half that of the first half
     /// (`g2 - g1 / 2`, see [`SaturationTest`]): above 0 if the growth persists.
     pub persistence: Estimate,
     /// Factor by which to lengthen the runs before the next test, from 1.5 to 4; 1 if the verdict
@@ -122,14 +123,14 @@ impl SaturationTest {
     /// demands it has. With few periods there are fewer sections.
     ///
     /// # Errors
-    /// Those of [`judge`](Self::judge), but the minimum is samples of four whole periods in each
-    /// replication.
+    /// Those of [`judge`](Self::judge). [`Error::TooFew`] if a replication has samples of fewer than four
+    /// whole periods.
     pub fn judge_periodic(&self, replications: &[Backlog]) -> Result<Judgement, Error> {
         self.judge_by(replications, |_| PERIODS_MIN / 2)
     }
 
-    /// Judge the replications with at least `fewest` sections of each half, as a function of the
-    /// number of replications.
+    /// Judge the replications. `fewest` returns, for the number of replications, the minimum number of
+    /// sections into which each half of a run is cut.
     fn judge_by(
         &self,
         replications: &[Backlog],
@@ -164,9 +165,10 @@ impl SaturationTest {
         })
     }
 
-    /// Return the factor by which to lengthen the runs, such that the new half-widths fit between
-    /// the present means and their bounds. Half-widths fall at least like 1 / sqrt(length); that of
-    /// the trend of a backlog without growth falls like 1 / length.
+    /// Return the factor by which to lengthen the runs, so that a test of them can give a verdict. The
+    /// new half-widths must be smaller than the distances of the present means from their bounds.
+    /// Half-widths fall in proportion to 1 / sqrt(length) or faster; that of the growth of a backlog
+    /// that does not grow falls in proportion to 1 / length.
     fn lengthen(
         &self,
         verdict: Verdict,
@@ -178,20 +180,21 @@ impl SaturationTest {
             return 1.0;
         }
         let margin = growth.mean - self.threshold;
-        // The function `max` maps a NaN from 0 / 0 to the lower limit.
+        // The factor may be NaN (0 / 0). The function `max` at the end maps NaN to the lower limit.
         let longer = if margin > 0.0 {
             let missing = (gained.half_width / margin)
                 .max(persistence.half_width / persistence.mean.max(0.0));
             missing * missing
         } else {
-            // A backlog without growth stays within bounds, so its trend falls like 1 / length.
+            // A backlog that does not grow stays within bounds, so the half-width of its growth falls in
+            // proportion to 1 / length. Lengthen the runs by the ratio of the half-width to the margin.
             growth.half_width / margin.abs()
         };
         longer.max(LENGTHEN.0).min(LENGTHEN.1)
     }
 }
 
-/// Backlog gained per demand in the sections of the first half and of the second half of all runs.
+/// Growth of the backlog per demand, in each section of the first half and of the second half of all runs.
 struct Halves {
     first: Vec<f64>,
     second: Vec<f64>,
@@ -200,8 +203,9 @@ struct Halves {
 }
 
 impl Halves {
-    /// Cut each half of each run into enough sections for the verdict "saturated", as far as the
-    /// backlogs have samples for them, but into at least `fewest`.
+    /// Cut each half of each run into sections and compute the growth of the backlog in each. There are
+    /// enough sections for the verdict "saturated" if the backlogs have enough samples, and at least
+    /// `fewest`.
     fn new(replications: &[Backlog], fewest: usize) -> Result<Self, Error> {
         let sections = sections(replications, SAMPLES_SATURATED, fewest);
         let (mut first, mut second) = (Vec::new(), Vec::new());
@@ -218,8 +222,8 @@ impl Halves {
         })
     }
 
-    /// Return the gain per demand in the second half of the runs, by the trends of enough sections
-    /// for the verdict "stable".
+    /// Return an estimate of the growth of the backlog per demand in the second half of the runs, from
+    /// lines of least squares. The second halves are cut into enough sections for the verdict "stable".
     fn trend(replications: &[Backlog], fewest: usize, confidence: f64) -> Result<Estimate, Error> {
         let sections = sections(replications, SAMPLES_STABLE, fewest);
         let mut trends = Vec::new();
@@ -229,13 +233,13 @@ impl Halves {
         Estimate::from_samples(&trends, confidence)
     }
 
-    /// Return the gain per demand in the second half of the runs.
+    /// Return an estimate of the growth of the backlog per demand in the second half of the runs.
     fn second(&self, confidence: f64) -> Result<Estimate, Error> {
         Estimate::from_samples(&self.second, confidence)
     }
 
-    /// Return the estimate of `g2 - PERSISTENCE * g1`, with g1 and g2 the gains per demand in the
-    /// two halves.
+    /// Return an estimate of `g2 - PERSISTENCE * g1`. g1 and g2 are the growth of the backlog per
+    /// demand in the first and in the second half of the run.
     fn persistence(&self, confidence: f64) -> Result<Estimate, Error> {
         let pairs = self.first.iter().zip(&self.second);
         let contrasts: Vec<f64> = pairs.map(|(g1, g2)| g2 - PERSISTENCE * g1).collect();
@@ -243,9 +247,8 @@ impl Halves {
         if self.sections == 1 {
             return Ok(persistence);
         }
-        // The filling of the system at the start would count as noise among the sections of the
-        // first half. So the noise of the second half is used for both: a random walk is equally
-        // noisy in both.
+        // Compute the half-width from the noise of the second half only. The first half contains the growth
+        // of the backlog at the start, which would count as noise; otherwise both halves are equally noisy.
         let half_width =
             self.second(confidence)?.half_width * (1.0 + PERSISTENCE * PERSISTENCE).sqrt();
         Ok(Estimate::new(
@@ -257,8 +260,9 @@ impl Halves {
     }
 }
 
-/// Return the number of sections per half of a run, at least `fewest`. `samples` is the wanted
-/// total number of sections; the number of samples of the backlogs limits it.
+/// Return the number of sections into which each half of a run is cut, at least `fewest`. `samples` is
+/// the wanted number of sections of all runs together. There may be fewer, because each section needs
+/// samples of the backlog.
 fn sections(replications: &[Backlog], samples: usize, fewest: usize) -> usize {
     let most = replications
         .iter()
@@ -297,8 +301,8 @@ mod tests {
             verdict(exact(400, |n| 0.1 * (n - 15_000.0).max(0.0))),
             Verdict::Saturated
         );
-        // The square-root law gains 10 sqrt(40,000) (1 - sqrt(1/2)) = 586 over 20,000 demands, or
-        // 2.9 %, although it is only a transient.
+        // Expect "undecided" for a backlog of 10 sqrt(n). In the second half of 40,000 demands it grows by
+        // 586, or 2.9 % of the demands, but this growth does not persist.
         let slow = test.judge(&[exact(400, |n| 10.0 * n.sqrt())]).unwrap();
         assert!((slow.growth.mean - 0.0293).abs() < 1e-4);
         assert!(slow.growth.low > test.threshold && slow.persistence.high < 0.0);
@@ -306,7 +310,8 @@ mod tests {
         assert_eq!(slow.lengthen, 4.0);
     }
 
-    /// Checks that a transient is not judged as saturation, however many replications there are.
+    /// Checks that backlogs which grow only at the start of a run are not judged as saturated, however
+    /// many replications there are.
     #[test]
     fn many_replications_do_not_turn_a_transient_into_saturation() {
         let test = SaturationTest {
@@ -336,7 +341,7 @@ mod tests {
         assert_eq!(verdict(10, |_| 30.0), Ok(Verdict::Stable));
         assert_eq!(verdict(4, |n| 0.2 * n), Ok(Verdict::Saturated));
         assert_eq!(verdict(50, |n| 0.2 * n), Ok(Verdict::Saturated));
-        // The first two periods fill the system to its final backlog.
+        // Expect "stable": the backlog grows only in the first part of the run, up to 40.
         assert_eq!(verdict(8, |n| (0.2 * n).min(40.0)), Ok(Verdict::Stable));
         assert!(verdict(3, |n| 0.2 * n).is_err());
     }

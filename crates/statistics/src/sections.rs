@@ -1,26 +1,27 @@
-//! Sections of replications, which give more samples from few replications.
+//! Cuts a few long replications into sections whose means count as independent samples.
 
 use crate::error::Error;
 use crate::estimate::mean_and_variance;
 use crate::quantile::f_quantile;
 
-/// Sufficient number of samples. More samples would hardly shorten the interval.
+/// Number of samples of a measure that are enough. More would hardly shorten its confidence interval.
 const ENOUGH_SAMPLES: usize = 40;
-/// Number of parts into which a section is cut for the test of lag-1 correlation.
+/// Number of parts into which a section is cut, to test whether successive parts are correlated.
 const PARTS: usize = 4;
-/// Maximum lag-1 correlation of the parts for which sections of four parts are close to
-/// independent: Law and Carson (Operations Research 27(5), 1979) accept 0.4 for batches a tenth as
-/// long.
+/// Maximum correlation between successive parts of a run at which sections of four parts count as
+/// independent. Law and Carson (Operations Research 27(5), 1979) accept 0.4 for batches a tenth as
+/// long as the tested ones.
 const CORRELATION_MAX: f64 = 0.4;
 /// Number of parts into which a replication is cut for the test whether the replication is too
 /// short.
 const PARTS_OF_A_RUN: usize = 16;
-/// Correlation that may be due to chance, in standard deviations of the correlation of independent
-/// parts.
+/// Largest correlation between successive parts of a run that counts as chance, in standard
+/// deviations of the correlation of independent parts.
 const CHANCE_SIGMAS: f64 = 1.0;
-/// Maximum finite stretch, which belongs to a correlation of 0.6.
+/// Maximum of the factor that [`stretch`] returns for correlated runs; it belongs to a correlation of 0.6. A larger
+/// factor counts as infinite.
 const STRETCH_MAX: f64 = 2.0;
-/// Probability that the test rejects sections of replications that do not differ.
+/// Significance level of the analysis of variance: the probability that it rejects replications that do not differ.
 const ANOVA_LEVEL: f64 = 0.1;
 
 /// Cut each replication, described by its batch means after the warm-up, into equal sections.
@@ -53,8 +54,8 @@ pub(crate) fn sections(replications: &[Vec<f64>]) -> Result<Option<Vec<f64>>, Er
     Ok(passes.then(|| sections.concat()))
 }
 
-/// Return the factor by which the means of replications may scatter upwards more than they show, if
-/// the replications are short relative to their correlation time: `sqrt((1 + r) / (1 - r))` with r
+/// Return the factor by which the upper half of the interval of the mean must be widened, because the
+/// replications may be short relative to their correlation time: `sqrt((1 + r) / (1 - r))`. r is
 /// the correlation of neighbours among [`PARTS_OF_A_RUN`] parts of each replication (as in Skart:
 /// Tafazzoli and Wilson, IIE Transactions 43(2), 2011). The factor is 1 if r may be due to chance.
 /// It is infinite if it would exceed [`STRETCH_MAX`]: such runs are too short to bound the mean
@@ -81,8 +82,8 @@ pub(crate) fn stretch(replications: &[Vec<f64>]) -> f64 {
     stretch
 }
 
-/// Return the means of `runs` equal parts of the values; values that do not fill a part are dropped
-/// at the start.
+/// Cut the values into `runs` parts of equal length and return the mean of each part. If the length is no multiple
+/// of `runs`, the first values are left out.
 fn means_of_runs(values: &[f64], runs: usize) -> Vec<f64> {
     let length = values.len() / runs;
     values[values.len() - runs * length..]
@@ -91,7 +92,8 @@ fn means_of_runs(values: &[f64], runs: usize) -> Vec<f64> {
         .collect()
 }
 
-/// Return the lag-1 correlation within replications, relative to the mean of all values.
+/// Return the correlation between successive values within the replications (lag 1), for deviations from the mean
+/// of all values.
 fn pooled_lag1(replications: &[Vec<f64>]) -> f64 {
     let (mean, _) = mean_and_variance(&replications.concat());
     let (mut products, mut squares) = (0.0, 0.0);
@@ -135,8 +137,8 @@ mod tests {
     use rand::{RngExt, SeedableRng};
     use rand_xoshiro::Xoshiro256PlusPlus;
 
-    /// Return `count` replications of `length` random values, each correlated with the previous one
-    /// by `memory`.
+    /// Return `count` replications of `length` random values. `memory` is the correlation of each value
+    /// with the previous one.
     fn noise(count: usize, length: usize, memory: f64, seed: u64) -> Vec<Vec<f64>> {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut state = 0.0;
@@ -149,8 +151,8 @@ mod tests {
             .collect()
     }
 
-    /// Checks that independent batches of 10 replications are grouped into 40 samples, each the
-    /// mean of consecutive batches.
+    /// Checks that 10 replications with independent batches give 40 samples, each the mean of
+    /// consecutive batches.
     #[test]
     fn independent_batches_give_forty_samples() {
         let found = sections(&noise(10, 103, 0.0, 4)).unwrap().unwrap();
@@ -170,16 +172,16 @@ mod tests {
         let rejected = (0..runs)
             .filter(|seed| sections(&noise(10, 96, 0.0, *seed)).unwrap().is_none())
             .count();
-        // The number of rejections is Binomial(1000, 0.1): mean 100, sigma 9.5; the test allows 4
-        // sigma.
+        // The number of rejections has the distribution Binomial(1000, 0.1), with mean 100 and standard
+        // deviation 9.5. Allow 4 standard deviations.
         assert!(
             (62..=138).contains(&rejected),
             "{rejected} of {runs} given up"
         );
     }
 
-    /// Checks that no sections are returned for correlated batches, for replications with different
-    /// means, or for enough replications.
+    /// Checks that no sections are returned if successive batches are correlated, if the replications have
+    /// different means or are too short, or if there are one or enough replications.
     #[test]
     fn dependent_sections_are_refused() {
         assert_eq!(

@@ -21,13 +21,13 @@ pub(crate) struct RingClaim {
     pub claim: Claim,
 }
 
-/// A buffer into which claimed bytes are copied to compute their checksum. A rank may write to its
-/// ring at any time, so no reference into a ring is possible.
+/// A buffer into which bytes of shared-memory rings are copied to compute their checksum. A rank may
+/// write to its ring at any time, so Rust allows no reference to the bytes in the ring.
 #[derive(Debug, Default)]
 pub(crate) struct SumBuffer(Vec<u8>);
 
 impl SumBuffer {
-    /// Adds the claimed bytes to the checksum `sum`.
+    /// Adds the bytes of one claim (piece of ring memory) to the checksum `sum`.
     pub fn sum(&mut self, claim: &Claim, checksum: Checksum, sum: &mut Sum) {
         if checksum == Checksum::None {
             return;
@@ -42,7 +42,8 @@ impl SumBuffer {
     }
 }
 
-/// Writes bytes of a claim to a socket, from byte `from`, without copying them.
+/// Writes the bytes of a claim (piece of ring memory) from byte `from` on to a socket, without copying them.
+/// Returns how many were written.
 pub(crate) fn write_claim(socket: &Socket, claim: &Claim, from: usize) -> io::Result<Moved> {
     socket.set_nonblocking()?;
     match claim.write_to(socket, from) {
@@ -57,7 +58,8 @@ pub(crate) fn write_claim(socket: &Socket, claim: &Claim, from: usize) -> io::Re
     }
 }
 
-/// The ring memory that holds the data of one packet, as claims in the order of the data.
+/// The pieces of shared ring memory (claims) that hold the data of one packet, in the order of the
+/// data.
 #[derive(Debug, Default)]
 pub(crate) struct Claims {
     parts: Vec<RingClaim>,
@@ -65,7 +67,7 @@ pub(crate) struct Claims {
 }
 
 impl Claims {
-    /// Appends a claim, which holds the data that follows in the packet.
+    /// Appends a claim (piece of ring memory) with the next data of the packet.
     fn push(&mut self, part: RingClaim) {
         self.len += part.claim.len();
         let Some(last) = self.parts.last_mut() else {
@@ -76,18 +78,18 @@ impl Claims {
         }
     }
 
-    /// Returns the number of claimed bytes of the packet.
+    /// Returns the number of bytes of the packet's data that lie in claimed ring memory.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Returns whether some of the packet's data is in the ring of this link.
+    /// Returns whether some of the packet's data is in the shared-memory ring of this link.
     pub fn lies_on(&self, link: LinkId) -> bool {
         self.parts.iter().any(|part| part.link == link)
     }
 
-    /// Returns the claim that contains byte `from`, and the position in that claim. None beyond the
-    /// end.
+    /// Returns the piece of ring memory (claim) that holds byte `from` of the packet, and the
+    /// position of the byte in that piece. `None` beyond the end of the packet.
     pub fn at(&self, mut from: usize) -> Option<(&Claim, usize)> {
         for part in &self.parts {
             if from < part.claim.len() {
@@ -117,13 +119,13 @@ impl Claims {
     }
 }
 
-/// The data of a transfer unit (TU) that is still in rings: claims by the position of their first
-/// byte in the TU. They do not overlap.
+/// The data of a transfer unit (TU) that is still in shared-memory rings: pieces of ring memory (claims), by
+/// the position of their first byte in the TU. They do not overlap.
 #[derive(Debug, Default)]
 pub(crate) struct Claimed(BTreeMap<usize, RingClaim>);
 
 impl Claimed {
-    /// Returns whether no data of the transfer unit is in rings.
+    /// Returns whether no data of the transfer unit is in shared-memory rings.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -137,14 +139,14 @@ impl Claimed {
     /// that the rank sends again.
     pub fn clear_range(&mut self, at: usize, bytes: usize) {
         self.0.retain(|begin, _| !(at..at + bytes).contains(begin));
-        // `put` may have joined the claim on this SU to the claim before it.
+        // Shorten a claim that begins before `at`: `put` may have joined the removed bytes to it.
         if let Some((begin, before)) = self.0.range_mut(..at).next_back() {
             drop(before.claim.split_off(at - begin));
         }
     }
 
-    /// Adds a claim at byte `at` of the transfer unit. It is joined to the previous claim if the
-    /// two are adjacent in the ring.
+    /// Adds a claim (piece of ring memory) that holds the data from byte `at` of the transfer unit on. If the
+    /// claim before it ends there, also in the ring, the two become one.
     pub fn put(&mut self, at: usize, part: RingClaim) {
         let before = self.0.range_mut(..at).next_back();
         let claim = match before {
@@ -192,7 +194,7 @@ impl Claimed {
         Some(claims)
     }
 
-    /// Returns whether all bytes `at .. end` of the transfer unit are in rings.
+    /// Returns whether all bytes `at .. end` of the transfer unit are in shared-memory rings.
     fn covers(&self, at: usize, end: usize) -> bool {
         let mut next = at;
         let first = self
@@ -226,7 +228,7 @@ impl Claimed {
         copied
     }
 
-    /// Returns whether some of the TU's data is in the ring of this link.
+    /// Returns whether some of the data of the transfer unit (TU) is in the shared-memory ring of this link.
     pub fn lies_on(&self, link: LinkId) -> bool {
         self.0.values().any(|part| part.link == link)
     }

@@ -1,4 +1,5 @@
-//! Errors of a driver, each a message of one line that names the problem and its position.
+//! Errors of a driver, which moves the data of streams. Each message is one line, which names the problem and
+//! its position.
 
 use isthmus_stream::LinkId;
 use std::io;
@@ -18,10 +19,11 @@ pub enum Error {
     /// An error of the operating system: the operation, and the error.
     #[error("{0}: {1}")]
     System(String, #[source] io::Error),
-    /// The caller attached ends to a link that has them already and is not cut.
+    /// The caller attached a socket or rings to a link that has them already and that is not cut.
     #[error("link {0} has its ends: cut it before others are given to it")]
     Attached(LinkId),
-    /// An invalid request for a resumable link: the link, and the problem.
+    /// An invalid request for a resumable link (one that survives the loss of its socket). The fields are the number
+    /// of the link, and a text about the problem.
     #[error("link {0}: {1}")]
     Resumable(LinkId, String),
     /// Invalid data arrived over a link or a socket.

@@ -15,10 +15,11 @@
 //! | 24 | 4 | bytes of the SU |
 //! | 28 | 4 | CRC32C of bytes 0 to 27 |
 //!
-//! An SU that carries its position costs 32 bytes, and its first frame shows that a rank is out of
-//! step. A link is memory or a socket of one machine, and needs no checksum of its own. The
-//! checksums are those of the connection, which ranks may compute for the interface (paper, 4.1).
-//! The interface combines those of a packet without reading its data.
+//! The stream manager divides a stream into application data units (ADUs), and these into striping
+//! units (SUs) for the links. Each SU carries its position, so the interface detects a rank that sends
+//! other data than expected. A link is memory or a socket of one machine, and needs no checksum of its
+//! own. The checksums are those of the connection's packets: ranks may compute them for the interface,
+//! which combines them without reading the data (Steenkiste 1996, section 4.1).
 
 use crate::error::{Error, Result};
 use isthmus_stream::checksum::{Checksum, crc32c};
@@ -28,10 +29,10 @@ use isthmus_stream::{StreamId, Su, Tu};
 /// end of a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// A striping unit (SU) with its data.
+    /// A striping unit (piece of a data unit) with its data, without checksums.
     Data,
-    /// To ranks: a striping unit that did not arrive completely. The same number of bytes follows,
-    /// none of them valid.
+    /// To ranks: replaces a striping unit (piece of a data unit) that did not arrive completely. As many
+    /// bytes follow as the unit has, none of them valid.
     Void,
     /// The rest of the stream is missing. From ranks: they abandon the stream, even within an
     /// application data unit. To ranks: the stream failed or was cancelled.
@@ -41,15 +42,15 @@ pub enum Kind {
     /// To ranks after a cut: `offset` bytes of this stream on this link were received. The rank
     /// must write all later bytes again.
     Resume,
-    /// From ranks: a striping unit with its data and the CRC32C of each block of the data.
+    /// A striping unit (piece of a data unit) from a rank: its data and the CRC32C of each block of the data.
     Crc32c,
-    /// From ranks: a striping unit with its data and the Internet checksum of each block of the
-    /// data, not inverted.
+    /// A striping unit (piece of a data unit) from a rank: its data and the Internet checksum of each block of
+    /// the data. The checksum is the ones' complement sum without the final inversion.
     Internet,
 }
 
-/// Size in bytes of the blocks for which ranks compute checksums, the larger of the paper's sizes
-/// (4.1). A block stays in the L1 cache between its sum and its copy.
+/// Size in bytes of the blocks for which ranks compute checksums: the larger size in Steenkiste 1996, section
+/// 4.1. A block stays in the L1 cache from the computation of its checksum until it is copied.
 pub const BLOCK_BYTES: usize = 16 << 10;
 
 /// The header of a frame on a link: the kind, and the stream and position of the data that follows.
@@ -79,8 +80,8 @@ impl Frame {
     /// Size of an encoded frame header in bytes.
     pub const BYTES: usize = 32;
 
-    /// Creates the header of a frame with the data of a striping unit (SU). SUs must be below 4
-    /// GiB; for a larger SU the header has 0 bytes, which decoding refuses.
+    /// Creates the header of a frame with the data of the striping unit `su`, which must be smaller
+    /// than 4 GiB. For a larger one the header says 0 bytes, and the decoder refuses it.
     #[must_use]
     pub fn su(kind: Kind, stream: StreamId, tu: &Tu, su: &Su) -> Self {
         Self {
@@ -114,7 +115,8 @@ impl Frame {
         }
     }
 
-    /// Returns the size in bytes of the checksums that follow the data of this frame.
+    /// Returns the size in bytes of the checksums that follow the data of this frame: 4 bytes for each block of
+    /// the data, 0 without checksums.
     #[must_use]
     pub fn sums_bytes(&self) -> usize {
         match self.sums() {
@@ -123,7 +125,7 @@ impl Frame {
         }
     }
 
-    /// Returns the number of bytes that follow the header: data and checksums.
+    /// Returns the number of bytes that follow the header of the frame: those of the data and of the checksums.
     #[must_use]
     pub fn follow(&self) -> u64 {
         u64::from(self.bytes) + self.sums_bytes() as u64

@@ -20,14 +20,14 @@ const STEP: usize = 256 << 10;
 const READ_AHEAD: usize = 4 << 10;
 /// Maximum number of application data units that the sink confirms together.
 const CONFIRM_ADUS_MAX: u64 = 64;
-/// Maximum time for which an application data unit waits to be confirmed together with others. The
-/// packet that is being received may exceed it.
+/// Maximum time for which a received application data unit waits to be confirmed together with others. It
+/// may be longer while the sink receives a packet.
 const CONFIRM_DELAY: Duration = Duration::from_millis(1);
 
 /// The settings of a sink, which receives packets and checks them.
 #[derive(Clone, Debug)]
 pub struct Sink {
-    /// The channel number that packets must have.
+    /// The channel number that received packets must have in their headers.
     pub channel: u32,
     /// The kind of checksum of the packets' data.
     pub checksum: Checksum,
@@ -46,7 +46,7 @@ pub enum Action {
     Take,
     /// Flip a bit in this byte of the packet's data before the check, as a network might.
     Flip(u32),
-    /// Close the connection to the sender.
+    /// Close the connection to the sender instead of taking the packet.
     Leave,
 }
 
@@ -66,7 +66,7 @@ pub struct Counts {
     /// Position at which the first stream was cut short: stream, application data unit (ADU), byte
     /// of that ADU.
     pub cut_at: Option<(u32, u64, u64)>,
-    /// Number of packets with corrupted data.
+    /// Number of received packets whose data did not match their checksum.
     pub corrupted: u64,
     /// Number of packets that had been received before.
     pub duplicates: u64,
@@ -83,25 +83,26 @@ struct State {
     /// Position of the next expected byte: stream, application data unit (ADU), byte of that ADU.
     next: (u32, u64, u64),
     early: BTreeMap<u64, (Header, Vec<u8>)>,
-    /// Number of bytes of the receive window that the early packets use.
+    /// Number of bytes of the receive window that packets use which arrived before a missing packet.
     early_cost: u64,
-    /// Streams of the packets that were not accepted and that the sender will send again, by
-    /// sequence number.
+    /// Packets that the sink did not accept and that the sender will send again: maps the sequence
+    /// number of a packet to the number of its stream.
     resent: BTreeMap<u64, u32>,
-    /// Number of bytes of the receive window that were reported to the sender as free again.
+    /// Total number of received bytes that were confirmed to the sender, which may then send as many more.
     confirmed: u64,
     /// Bytes that were read from the socket beyond the current packet.
     read_ahead: VecDeque<u8>,
     /// Whether data was received that the sink has not confirmed.
     has_unconfirmed: bool,
-    /// Number of unconfirmed application data units and ends of streams. `since` is the time of the
-    /// first of them.
+    /// Number of application data units and ends of streams that have arrived and are not confirmed.
+    /// `since` is the arrival time of the first of them.
     delayed: u64,
     since: Option<Instant>,
 }
 
 impl Sink {
-    /// Creates a sink with CRC32C on channel 0 and this window.
+    /// Creates the settings of a sink: CRC32C checksums, channel 0, and `window`, the number of
+    /// bytes that a sender may send before they are confirmed.
     #[must_use]
     pub fn new(window: u64) -> Self {
         Self {
@@ -134,8 +135,8 @@ impl Sink {
         })
     }
 
-    /// Receives packets as [`Sink::serve`] does, and ends if `taken` fails. It does not confirm the
-    /// packet for which `taken` failed.
+    /// Receives packets as [`Sink::serve`] does, but ends if the caller's function `taken` returns an error.
+    /// The packet for which it did is not confirmed.
     ///
     /// # Errors
     /// As [`Sink::serve`]; the first error of `taken`.
@@ -157,7 +158,7 @@ impl Sink {
         Ok(state.counts)
     }
 
-    /// Receives packets until the sender leaves or an error occurs.
+    /// Receives packets until the sender closes the connection or an error occurs.
     fn receive_all<S: Peer>(
         &self,
         socket: &mut S,
@@ -243,7 +244,8 @@ impl Sink {
         Ok(())
     }
 
-    /// Checks that a packet is within the window. Early packets count.
+    /// Checks that the sender was allowed to send this packet: its bytes, and those of packets that arrived too
+    /// early, must fit into the receive window.
     fn has_room(&self, state: &State, header: &Header) -> Result<()> {
         let (cost, other) = (header.cost(), state.early_cost);
         let is_known = header.sequence < state.expected;
@@ -258,7 +260,8 @@ impl Sink {
         )))
     }
 
-    /// Records a packet that the sink did not accept, and that the sender will send again.
+    /// Records a packet that the sink did not accept, such as a corrupted one, and that the sender must send
+    /// again. Returns an error if there are more such packets than fit into the receive window.
     fn expect_again(&self, state: &mut State, header: &Header) -> Result<()> {
         let expected = state.expected;
         state.resent.retain(|sequence, _| *sequence >= expected);
@@ -273,8 +276,8 @@ impl Sink {
     /// Returns whether the sink must confirm received data now, although more bytes may be
     /// readable.
     fn is_due(&self, state: &mut State) -> bool {
-        // Count a packet only at the end of an ADU: within an ADU the sender waits only for room in
-        // the window.
+        // Count only the packet that ends an application data unit (ADU). After other packets the
+        // sender waits for a confirmation only when its window is full.
         state.delayed += u64::from(state.next.2 == 0);
         let unconfirmed = state.freed - state.confirmed;
         let most = self.window / 4;
@@ -336,7 +339,8 @@ impl Sink {
             match self.read(socket, state, &mut buffer.head[buffer.got..])? {
                 Some(read) => buffer.got += read,
                 None if buffer.got > 0 && state.first_cut().is_none() => {
-                    // Report an incomplete header without a stream, because its stream is unknown.
+                    // Report that the connection ended within a header. The header is incomplete, so its stream is
+                    // unknown.
                     return Err(Error::Garbled(format!(
                         "the sender left in the midst of a header: {} packets were taken before",
                         state.expected
@@ -369,8 +373,8 @@ impl Sink {
         let mut sum = Sum::new(self.checksum);
         let mut done = 0;
         while done < bytes {
-            // Read up to one header beyond the data, which saves a system call if the next header
-            // is available.
+            // Ask for the data and the header that follows it, to save the system call that would
+            // read the header.
             let end = (bytes + Header::BYTES).min(done + STEP);
             let piece = &mut buffer.data[done..end];
             let Some(read) = self.read(socket, state, piece)? else {
@@ -388,7 +392,7 @@ impl Sink {
         Ok(Some(sum.word()))
     }
 
-    /// Sends a header to the sender that confirms all received data.
+    /// Confirms all received data: sends an acknowledgement header to the sender.
     fn confirm<S: Write>(&self, socket: &mut S, state: &mut State) -> Result<()> {
         state.confirmed = state.freed;
         (state.has_unconfirmed, state.delayed, state.since) = (false, 0, None);
@@ -403,8 +407,8 @@ impl Sink {
             }
         }
         match socket.write_all(&header.encode()) {
-            // Not an error: the sender may have left before it reads this header. The sink still
-            // reads the data that it sent.
+            // Ignore that the sender has closed the connection before it read this header. The sink still
+            // reads the data that the sender sent.
             Err(error) if is_gone(&error) => Ok(()),
             other => other.map_err(|error| Error::system("confirming packets", error)),
         }
@@ -419,7 +423,7 @@ struct Buffer {
 }
 
 impl State {
-    /// Accepts the next packet in order and passes its data to the caller.
+    /// Accepts a packet that is the next in order, counts it, and passes its data to the caller's function.
     fn take(
         &mut self,
         header: &Header,
@@ -448,7 +452,7 @@ impl State {
             }
         }
         if header.cut {
-            // A cut stream of which no data arrived still takes its number.
+            // Move on to the number of a stream that was cut short before any of its data arrived.
             if header.stream > self.next.0 {
                 self.next = (header.stream, 0, 0);
             }
@@ -461,8 +465,9 @@ impl State {
         Ok(())
     }
 
-    /// Returns the position at which the first incomplete stream is cut if no more packets come:
-    /// the current stream, or one with a packet that was received but not accepted.
+    /// Returns the position (stream, ADU, byte) at which the first incomplete stream is cut if no more
+    /// packets come; `None` if no stream is incomplete. It is the current stream, or one with a packet
+    /// that arrived too early or must be sent again.
     fn first_cut(&self) -> Option<(u32, u64, u64)> {
         let (_, adu, offset) = self.next;
         if (adu, offset) != (0, 0) {
@@ -476,7 +481,7 @@ impl State {
         Some((stream, 0, 0))
     }
 
-    /// Counts an incomplete stream as cut short when the sender leaves.
+    /// Handles the end of the connection: an incomplete stream counts as cut short.
     fn sender_left(&mut self) {
         if let Some(at) = self.first_cut() {
             self.next = at;
@@ -523,7 +528,7 @@ fn is_gone(error: &io::Error) -> bool {
     matches!(error.kind(), BrokenPipe | ConnectionReset)
 }
 
-/// Converts an error of a socket to an error of the sink.
+/// Converts an error of the operating system at the socket to an error of the sink.
 fn refused(error: io::Error) -> Error {
     Error::system("reading packets", error)
 }

@@ -1,4 +1,4 @@
-//! Duration of a movement of bytes.
+//! Time to move a number of bytes at a given rate.
 
 /// Number of ticks, which are nanoseconds, in a second.
 pub(crate) const SECOND_NS: u64 = 1_000_000_000;

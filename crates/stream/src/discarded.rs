@@ -32,8 +32,8 @@ impl DiscardedStreams {
         before.is_some_and(|before| before >= STREAMS || self.bits >> before & 1 == 1)
     }
 
-    /// Returns the set as 64 bits: the newest stream in the lower half, then the bits of the
-    /// streams in the upper half.
+    /// Returns this set as a 64-bit word: the number of the newest stream in the lower 32 bits, one
+    /// bit per stream in the upper 32 bits.
     pub(crate) fn word(self) -> u64 {
         u64::from(self.newest) | u64::from(self.bits) << STREAMS
     }
@@ -43,7 +43,7 @@ impl DiscardedStreams {
     pub(crate) fn of(word: u64) -> Option<Self> {
         let (newest, bits) = (word as u32, (word >> STREAMS) as u32);
         let first = bits & 1 == 1 || bits == 0 && newest == 0;
-        // No bit may stand for a stream before stream 0.
+        // Refuse bits that would belong to streams with numbers below 0.
         let last = bits.checked_shr(newest.saturating_add(1)).unwrap_or(0) == 0;
         (first && last).then_some(Self { newest, bits })
     }

@@ -49,7 +49,8 @@ impl Ranks {
         &self.order
     }
 
-    /// Return the rank of each node; `u32::MAX` if no path joins it to a root.
+    /// Return the rank (place in the search order) of each node, by node number; `u32::MAX` if no path joins the
+    /// node to a root.
     pub(crate) fn places(&self) -> &[u32] {
         &self.rank_of
     }

@@ -50,7 +50,8 @@ impl Address {
         }
     }
 
-    /// Return whether processes of other machines can connect to this address.
+    /// Return whether data to this address may leave the machine: false for Unix sockets and loopback
+    /// addresses.
     #[must_use]
     pub fn leaves_the_machine(&self) -> bool {
         match self {
@@ -174,7 +175,7 @@ impl AsFd for Listener {
 /// Listen on a TCP port.
 ///
 /// # Errors
-/// The error of the system, with the fix if the port is in use.
+/// The error of the system. If the port is in use, its message says what to do.
 pub fn listen_tcp(at: SocketAddr) -> io::Result<TcpListener> {
     TcpListener::bind(at).map_err(advise)
 }

@@ -50,7 +50,7 @@ impl fmt::Display for Peer {
 pub struct Transport {
     socket: Socket,
     tls: Option<Tls>,
-    /// Decrypted bytes after the first line, which were not read from the connection yet.
+    /// Decrypted bytes that came together with the first line. The next reads return them first.
     unread: Vec<u8>,
     peer: Peer,
 }
@@ -70,7 +70,7 @@ impl Transport {
         Ok(Self::plain(socket.into(), peer))
     }
 
-    /// Wrap a TCP connection, and detect when the host of the peer is gone.
+    /// Wrap a TCP connection. Keepalive is enabled, so that the system detects when the peer's host is gone.
     #[must_use]
     pub fn tcp(socket: TcpStream, address: SocketAddr) -> Self {
         let socket = Socket::from(socket);
@@ -96,7 +96,7 @@ impl Transport {
         Ok(self.with_tls(tls.accept()?))
     }
 
-    /// Return the connection with this TLS state added.
+    /// Return this connection with TLS encryption, for which `tls` holds the state.
     pub(crate) fn with_tls(mut self, tls: Tls) -> Self {
         self.tls = Some(tls);
         self

@@ -82,8 +82,8 @@ impl Traffic {
             .collect();
         let (min, max) = (spec.file_blocks_min, spec.file_blocks_max);
         let collectives = spec.collectives;
-        // Broadcast, scatter and gather are drawn in sequence. So the probabilities of scatter and gather are
-        // conditional on the failure of the earlier draws.
+        // Convert shares of demands to conditional probabilities. Whether a demand is a broadcast is drawn first. If it
+        // is not, whether it is a scatter is drawn, and then whether it is a gather.
         let scatter = collectives.scatter / (1.0 - collectives.broadcast);
         let gather =
             collectives.gather / (1.0 - collectives.broadcast - collectives.scatter).max(0.0);
@@ -117,8 +117,8 @@ impl Traffic {
         self.layout
     }
 
-    /// Return the number of initial demands of a processing element (PE): all outstanding ones in a closed loop, else
-    /// one.
+    /// Return the number of demands with which a processing element (PE) starts: in a closed loop its number of
+    /// outstanding demands, otherwise one.
     pub fn initial(&self) -> u32 {
         self.arrivals.initial()
     }
@@ -143,7 +143,7 @@ impl Traffic {
     pub fn demand(&mut self, pe: u32) -> Demand {
         let stream = &mut self.sources[pe as usize].stream;
         let Some(others) = self.others else {
-            // With one PE, no other PE can receive a message.
+            // Draw an I/O demand if the machine has only one PE, which cannot send messages to another.
             return self.io_demand(pe);
         };
         if self.io.draw(stream) {
@@ -196,8 +196,9 @@ impl Traffic {
     }
 
     /// Draw the location of a block that was requested at I/O node `io_node` of `io_nodes`. The hot I/O node has the
-    /// block with its configured probability. Otherwise the spherical locality model of Fig. 3 of the hypercube paper
-    /// decides. `stream` must belong to I/O node `io_node`.
+    /// block with its configured probability. Otherwise the block is at `io_node` with the probability of locality,
+    /// else at any other I/O node with equal probability (spherical locality, Fig. 3 of the hypercube paper). `stream`
+    /// must belong to I/O node `io_node`.
     #[inline]
     pub fn locate(&self, io_node: u32, io_nodes: u32, stream: &mut Stream) -> Location {
         if let Some((chance, target)) = self.hot_io_node
@@ -238,7 +239,8 @@ mod tests {
         Traffic::new(spec, clock, pes, Streams::new(11, 0))
     }
 
-    /// Return whether a binomial share lies within four standard deviations of `p`.
+    /// Return whether `count` of `n` random trials is plausible for the probability `p`: within four standard
+    /// deviations of the binomial distribution.
     fn near(count: usize, n: usize, p: f64) -> bool {
         let n = n as f64;
         (count as f64 / n - p).abs() <= 4.0 * (p * (1.0 - p) / n).sqrt()
@@ -312,7 +314,7 @@ mod tests {
     /// Checks that a block is at the local I/O node with the requested probability, else at any other I/O node with
     /// equal probability.
     #[test]
-    fn locality_is_spherical() {
+    fn remote_blocks_are_spread_evenly_over_the_other_io_nodes() {
         let spec = TrafficSpec {
             locality: 0.3,
             ..TrafficSpec::default()

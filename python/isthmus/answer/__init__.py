@@ -39,11 +39,13 @@ FAR = 2.0
 or ``worse``.
 """
 THROUGHPUT = "GB/s"
-"""Unit of the load for which the highest accepted load is a criterion of the comparison as well."""
+"""Unit of loads that are throughputs. For such a load, variants are also compared by the highest
+accepted load.
+"""
 WARNINGS = 6
-"""Maximum number of collapsed points that the warnings of an answer list."""
+"""Maximum number of collapsed points that the warnings of an `Answer` list one by one."""
 SENTENCES = 3
-"""Maximum number of sentences below the conclusion on the first screen."""
+"""Maximum number of sentences below the conclusion at the top of a report."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,9 @@ class SeriesAnswer:
     series: Series
     bracket: Bracket | None
     saturation: str | None
-    """Saturation compared with the baseline: ``earlier``, ``later``, ``alike`` or None."""
+    """When the series saturates, compared with the baseline: ``earlier``, ``later`` or ``alike``;
+    None if either saturation load is unknown.
+    """
     point: PointResult | None
     """The point of the series that is compared with the baseline."""
     ratios: dict[str, Ratio]
@@ -100,39 +104,40 @@ class Answer:
     measures: list[str]
     """Names of the measures in the table of variants, the main measure first."""
     place: str
-    """Position of the comparison on the x axis, in words."""
+    """Text that names the x value at which the series is compared, such as ``at 2 GB/s``."""
     conclusion: str
     """One sentence that compares all variants with the baseline."""
     basis: str
     """The criteria by which the variants are compared, in words."""
     unmodelled: str
-    """The measures without a model value and the reason, in words."""
+    """Text that names the measures for which the queueing model has no value, and the reason."""
     series: list[SeriesAnswer] = field(default_factory=list)
     busy_place: str = ""
-    """Load at which plots compare variants (the highest at which most are stable), in words."""
+    """Load at which plots compare the variants, in words, such as ``at 2 GB/s``. It is the highest
+    load at which the most variants are stable.
+    """
     busy_x: float | None = None
     warnings: list[str] = field(default_factory=list)
-    """Warnings, one sentence each, on points at which the machine stopped delivering messages."""
+    """Warnings about points at which the network stopped delivering messages, a sentence each."""
     lessons: Lessons | None = None
     """Slowdown of jobs by other jobs; None unless the run has jobs both alone and together."""
 
     @property
     def has_reasons(self) -> bool:
-        """Whether the bottleneck of any series is known."""
+        """Whether the reason of saturation (the bottleneck) is known for at least one series."""
         return any(s.reason for s in self.series)
 
     @property
     def sentences(self) -> list[str]:
-        """At most three sentences below the conclusion on the first screen: the lessons of jobs, or
-        the bottlenecks and the variants that differ most from the baseline.
+        """At most three sentences for the top of the report, below the conclusion: on how jobs slow
+        one another down, or on the bottlenecks and the variants that differ most from the baseline.
         """
         if self.lessons is not None:
             return self.lessons.first
         found = [(s.series.label, s.reason) for s in self.series if s.reason]
         texts = [reasons_sentence(found)] if found else []
         if len(self.series) < 2:
-            # With a single series there is nothing to add: the conclusion already contains its
-            # sentence.
+            # Add no sentence about a single series: the conclusion already contains it.
             return texts
         others = sorted(self.series[1:], key=lambda s: _PLAIN.get(s.badge, 0))
         left = SENTENCES - len(texts)
@@ -142,7 +147,7 @@ class Answer:
 
     @property
     def has_saturation(self) -> bool:
-        """Whether the saturation bracket of any series is known."""
+        """Whether the interval of the saturation load is known for at least one series."""
         return any(s.bracket for s in self.series)
 
     def head(self, measure: str) -> str:
@@ -154,7 +159,7 @@ class Answer:
 
     @property
     def shown(self) -> list[str]:
-        """The names of the measures that the table of variants shows."""
+        """The names of the measures that have a column in the report's table of variants."""
         if self.view.of_jobs:
             return self.measures
         return self.measures[: 1 if self.has_peaks else 2]
@@ -166,7 +171,7 @@ class Answer:
 
 
 _last: list[tuple[RunResult, Answer]] = []
-"""Cache of the last run and its answer, as every plot of a report needs the answer."""
+"""The last run and its answer, cached because every plot of a report needs the answer."""
 
 
 def answer(run: RunResult) -> Answer:
@@ -208,15 +213,15 @@ def _answer(run: RunResult) -> Answer:
 
 
 _PLAIN = {"about the same": 3, "unknown": 2, "mixed": 1, "better": 1, "worse": 1}
-"""Sort keys of badges; variants with these badges are listed after the others, in
-ascending order.
+"""Sort keys of badges (verdicts on a variant). Variants with these badges are listed after the
+others, a lower key first.
 """
 
 
 def judged_by_throughput(layout: View) -> bool:
-    """Return whether the criteria are the highest accepted load and the latency at a light load.
-    They are if the load has the unit `THROUGHPUT` and the points of a series differ only in the
-    load.
+    """Return whether variants are compared by their highest accepted load and their latency at a
+    light load. This is so if the load has the unit `THROUGHPUT` and the points of a series differ
+    only in the load.
     """
     return layout.unit("accepted") == THROUGHPUT and (layout.by_load or layout.x_axis is None)
 
@@ -235,8 +240,8 @@ def judged(layout: View) -> list[str]:
         rates = [m for m in rates if m != "servers.accepted"]
 
     def rank(name: str) -> int:
-        """Return the sort key of a bandwidth measure: I/O servers first, then jobs with I/O, then
-        others.
+        """Return the sort key of a bandwidth measure: 0 for that of the I/O servers, 1 for a job
+        with I/O, 2 for other jobs.
         """
         job = name.rpartition(".")[0]
         return 0 if job == "servers" else 1 if job in io else 2
@@ -255,7 +260,7 @@ def ranked(layout: View) -> list[str]:
     """Return the names of the requested latency measures, latencies of I/O first."""
 
     def rank(name: str) -> int:
-        """Return the sort key of a latency: latencies of I/O first."""
+        """Return the sort key of a latency measure, smaller for latencies of I/O."""
         order = ("read.network", "read.response", "write.network", "write.response")
         return order.index(name) if name in order else len(order)
 
@@ -284,14 +289,16 @@ def _carries_load(layout: View, series: Series, point: PointResult) -> bool:
 
 
 def _is_lost(layout: View, series: Series, x: float | None) -> bool:
-    """Return whether a series is saturated or has collapsed at x; undecided does not count."""
+    """Return whether a series is saturated or has collapsed at `x`. False if the verdict is
+    undecided.
+    """
     at = (p for p in series.points if layout.x(p) == x)
     return any(p.verdict.verdict in LOST for p in at)
 
 
 def _common_place(layout: View, *, light: bool) -> float | None:
-    """Return the x value at which most series, including the baseline, are stable. Among equal
-    counts it is the highest load, or the lowest load if `light`; the first x if x is not a load.
+    """Return the x value at which the most series are stable, one of them the baseline. Of several
+    such loads, return the highest, or the lowest if `light`. If x is no load, return the first.
     """
     if not layout.series:
         return None
@@ -310,7 +317,7 @@ def _common_place(layout: View, *, light: bool) -> float | None:
 
 
 def _is_load(layout: View) -> bool:
-    """Return whether the x axis is the load of one of several jobs."""
+    """Return whether the x axis of `layout` is the offered load of one of several jobs."""
     x = layout.x_axis
     return x is not None and layout.run.axes[x].key.endswith(".load")
 
@@ -338,7 +345,7 @@ def _series_answer(
     x: float | None,
     place: str,
 ) -> SeriesAnswer:
-    """Compare a series with the baseline `base` at the x value of the comparison."""
+    """Compare a series with the baseline series `base` at the x value `x`, which `place` names."""
     level = layout.run.confidence
     own_bracket, base_bracket = bracket(layout, series), bracket(layout, base)
     own_peak, base_peak = (
@@ -404,8 +411,8 @@ def _series_answer(
 
 
 def _jobs(ratios: dict[str, Ratio], point: PointResult, base: PointResult) -> dict[str, str]:
-    """Return ``better``, ``worse``, ``about the same`` or ``unknown`` for each job that ran at both
-    points.
+    """Return the verdict on each job that ran at both points, by its name: ``better``, ``worse``,
+    ``about the same`` or ``unknown``.
     """
     felt = _felt_by_job(ratios)
     found = {}
@@ -433,14 +440,16 @@ def _word(ratio: Ratio | None) -> str:
 
 
 def _ratio_of_each_job(ratios: dict[str, Ratio]) -> list[Ratio | None]:
-    """Return one ratio for each job: the time of its phases or messages if comparable, else its
-    bandwidth. Without any such ratio, return all ratios.
+    """Return one ratio to the baseline for each job: that of the time of its phases or messages if
+    it can be compared, else that of its bandwidth. If no job has one, return all ratios.
     """
     return list(_felt_by_job(ratios).values()) or list(ratios.values())
 
 
 def _felt_by_job(ratios: dict[str, Ratio]) -> dict[str, Ratio]:
-    """Return for each job the first ratio of a measure that describes its performance."""
+    """Return, for each job, the first ratio in `ratios` whose measure describes how fast the job
+    runs.
+    """
     found: dict[str, Ratio] = {}
     for name, each in ratios.items():
         job, _, quantity = name.rpartition(".")
@@ -450,13 +459,15 @@ def _felt_by_job(ratios: dict[str, Ratio]) -> dict[str, Ratio]:
 
 
 def _comparable(layout: View, compared: Ratio, *points: PointResult) -> bool:
-    """Return whether a measure can be compared; a time that grows with the run cannot."""
+    """Return whether the measure of `compared` can be compared at these points. A time that grows
+    with the length of the run cannot.
+    """
     return not any(is_timeless(layout, p, compared.measure) for p in points)
 
 
 def _badge(saturation: str | None, found: Sequence[Ratio | None], lost: bool) -> str:
-    """Return the badge of a series from its saturation and its ratios; `lost` means saturated or
-    collapsed at the compared load.
+    """Return the badge of a series, such as ``better``: a verdict on its ratios to the baseline and
+    on its saturation. `lost` means that it is saturated or collapsed at the compared load.
     """
     votes = {"earlier": -1, "later": 1}.get(saturation or "", 0)
     signs = {votes} if votes else set()

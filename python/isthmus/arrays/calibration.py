@@ -23,18 +23,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SIDES = (16, 256, 1024, 2048)
-"""Columns of the moved matrices, which have about twice as many rows of 4-byte numbers: 3 KB to
-34 MB. The largest exceed the caches together with their copies. As in most arrays, columns are not
-a multiple of a cache line, so a short run touches one line more."""
+"""Numbers of columns of the measured matrices. Each has about twice as many rows of 4-byte numbers,
+so the matrices have 3 KB to 34 MB. The largest do not fit into the caches. The size of a column is
+not a multiple of a cache line, as in most arrays."""
 PASSES = 3
 """Number of passes over all cases, so that a short disturbance cannot affect every measurement of a
 case.
 """
 BLOCKS = (1, 2, 3, 4, 8, 16, 32, 128)
-"""Numbers of rows in the cyclic blocks that are measured: 4 to 512 bytes of a column."""
+"""Sizes of the blocks of the measured block-cyclic distributions, in rows of 4 bytes in each
+column: runs of 4 to 512 bytes.
+"""
 DTYPE = "f4"
 THREADS_RANKS = 4
-"""Number of ranks in the plans that threads execute."""
+"""Number of simulated ranks in the redistributions that threads of one process carry out."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +62,8 @@ class Case:
 
 
 def cases(ranks: int) -> Iterator[Case]:
-    """Yield the exchanges to measure: between cyclic blocks of rows and panels of whole columns,
-    and from panels to the same panels.
+    """Yield the redistributions of a matrix to measure. They convert between cyclic blocks of rows
+    and blocks of whole columns (panels), or copy panels to the same panels.
     """
     item = np.dtype(DTYPE).itemsize
     for side in SIDES:
@@ -78,11 +80,13 @@ class Memory:
     """Memory that the arrays of all measured cases reuse, so its pages are mapped only once."""
 
     def __init__(self) -> None:
-        """Start without memory; `arrays` allocates it when it is needed."""
+        """Create an object without memory for arrays; the method `arrays` allocates it."""
         self.parts: list[NDArray[Any]] = [np.zeros(0, DTYPE)]
 
     def arrays(self, layout: Layout, rank: int) -> list[NDArray[Any]]:
-        """Return the array of a rank in a layout, stored column by column in this memory."""
+        """Return an array, stored column by column in this memory, with the shape of the part that
+        a rank has in a layout.
+        """
         (shape,) = layout.extents(rank)
         size = math.prod(shape)
         if size > self.parts[0].size:
@@ -99,8 +103,8 @@ def passes(plans: Sequence[Case]) -> Iterator[tuple[int, Case]]:
 def calibrate_threads(threads: int | None = None, *, seconds: float = 1.0) -> Rates:
     """Measure how fast threads redistribute arrays in one process; takes about `seconds`."""
     count = processors() if threads is None else threads
-    # Threads copy data once, so short runs at the sender cost as much as at the receiver: measure
-    # only those at the receiver.
+    # Leave out cases whose sender has the shorter runs. Threads copy data directly from sender to
+    # receiver, so short runs cost the same on both sides.
     plans = [case for case in cases(THREADS_RANKS) if case.packed >= case.unpacked]
     seconds_of: list[list[float]] = [[] for _ in plans]
     memories = [(Memory(), Memory()) for _ in range(THREADS_RANKS)]

@@ -36,25 +36,27 @@ HEIGHT = 250
 
 @dataclass(frozen=True)
 class Drawn:
-    """A panel and its rows in the chart's table."""
+    """A drawn panel of a chart, and the rows that it adds to the table below the chart."""
 
     panel: Panel
     rows: list[tuple[list[Any], int]]
 
 
 def latency(view: View, measures: Sequence[str] | None = None, name: str = "latency") -> Chart:
-    """Return a chart of the requested measures (or `measures`) over the x axis, a panel each."""
+    """Return a chart with a panel for each of `measures`, drawn over the x axis. None means the
+    measures that the user requested.
+    """
     return chart(name, view, scene.latency(view, measures), marks(view))
 
 
 def response(view: View) -> Chart:
-    """Return a chart of those response times that are not among the requested measures."""
+    """Return a chart of the response times that the user did not request as measures."""
     return latency(view, others(view), "response")
 
 
 def accepted(view: View) -> Chart:
-    """Return a chart of the accepted over the offered load, for all messages and for I/O
-    demands.
+    """Return a chart of the accepted load against the offered load, a panel for all messages and
+    one for I/O demands.
     """
     panels = [curve_panel(flow, plot) for _, flow, plot in scene.accepted(view.thinned)]
     entries = marks(view, model=False)
@@ -94,7 +96,7 @@ def chart(name: str, view: View, plots: Sequence[Curves], entries: list[Symbol])
 
 
 def assembled(name: str, view: View, drawn: Sequence[Drawn], entries: list[Symbol]) -> Chart:
-    """Combine drawn panels to a chart with one table and a legend."""
+    """Combine the drawn panels into one chart, with a legend and a table of the values."""
     columns = ["panel", "variant", with_unit(view.x_label, view.x_unit), "verdict"]
     columns += ["value", "low", "high", "model"]
     rows = [row for each in drawn for row in each.rows]
@@ -105,7 +107,7 @@ def assembled(name: str, view: View, drawn: Sequence[Drawn], entries: list[Symbo
 
 
 def _thinned_note(longest: int) -> str:
-    """Return the note of a chart whose curves omit some points."""
+    """Return a note that the chart omits points if its longest curve has too many, else no text."""
     if longest <= MOST:
         return ""
     return (
@@ -251,7 +253,7 @@ def _tip(view: View, plot: Curves) -> Spec:
 
 
 def _values(view: View, series: Series, plot: Curves, cap: float) -> list[Spec]:
-    """Return the rows of data for one curve."""
+    """Return the points of one curve as data rows for Vega-Lite."""
     found: list[Spec] = []
     unit = unit_label(plot.unit)
     at = {view.x(p): p for p in series.points}
@@ -285,7 +287,9 @@ def _values(view: View, series: Series, plot: Curves, cap: float) -> list[Spec]:
 
 @lru_cache(maxsize=16_384)
 def _x_value(x: float, unit: str | None) -> tuple[float | None, str]:
-    """Return an x value as number and text, cached because all panels need it."""
+    """Return an x value as a number and as a text with its unit. The results are cached, because
+    all panels of a chart need the same values.
+    """
     return brief(x), f"{number(x)} {unit_label(unit)}".strip()
 
 
@@ -332,13 +336,13 @@ def _rows(view: View, series: Series, plot: Curves) -> list[tuple[list[Any], int
 
 
 def _y_axis(plot: Curves, drawn: list[float]) -> Spec:
-    """Return the Vega-Lite encoding of the y axis of a panel of curves."""
+    """Return the Vega-Lite description of the y axis of a panel of curves: its title and scale."""
     log, zero = scene.is_log(plot, drawn), scene.from_zero(plot, drawn)
     return axis("y", plot.y_title, "y", log=log, zero=zero)
 
 
 def _x_axis(view: View, plot: Curves) -> Spec:
-    """Return the Vega-Lite encoding of the x axis of a panel of curves."""
+    """Return the Vega-Lite description of the x axis of a panel of curves: its title and scale."""
     title = with_unit(view.run.load.label if plot.diagonal else view.x_label, view.x_unit)
     if view.by_load or plot.diagonal:
         return axis("x", title, "x", zero=True)
@@ -346,6 +350,6 @@ def _x_axis(view: View, plot: Curves) -> Spec:
 
 
 def marks(view: View, *, model: bool = True, anywhere: bool = False) -> list[Symbol]:
-    """Return legend entries for those point marks that occur in the curves of a run."""
+    """Return legend entries for the point marks (such as hollow circles) that occur in curves."""
     found = scene.symbols(view, "▲", model=model, anywhere=anywhere)
     return [Symbol(words, glyph) for glyph, words in found.items()]

@@ -144,7 +144,9 @@ def _print_summary(summary: dict[str, Any], file: str) -> None:
 
 
 def _values(values: list[str], limit: int = 12) -> str:
-    """Return values as a list in words, shortened if there are more than `limit`."""
+    """Return values as text, separated by commas; if there are more than `limit`, only the first
+    three, the last and their number.
+    """
     if len(values) <= limit:
         return ", ".join(values)
     return f"{', '.join(values[:3])}, …, {values[-1]} ({len(values)} values)"

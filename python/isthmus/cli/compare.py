@@ -123,7 +123,9 @@ def _left_out_note(found: Comparison) -> str:
 
 
 def _table(found: Comparison, rows: list[Row]) -> Table:
-    """Return a table of measures and statistics: differing points, and the largest change."""
+    """Return a table with a row for each measure and statistic that differs: the number of points
+    at which it differs, and the point with the largest change.
+    """
     table = new_table("differs")
     table.add_column("points", justify="right", no_wrap=True)
     for head in ("A", "B", "B / A", "most at"):

@@ -35,7 +35,7 @@ class Group(Voiced, click.Group):
         return found
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Print the help if no subcommand is given."""
+        """Parse the arguments of the command group; print its help if there are none."""
         if not args and not self.invoke_without_command and not ctx.resilient_parsing:
             click.echo(ctx.get_help())
             ctx.exit()

@@ -27,14 +27,14 @@ POLL_S = 0.5
 
 
 def _sizes(name: str, default: str | None, help_: str) -> Decorator:
-    """Return an option whose value is an amount of data."""
+    """Return a click option whose value is an amount of data, as text such as ``64 KiB``."""
     return click.option(
         name, default=default, show_default=default is not None, help=help_, metavar="SIZE"
     )
 
 
 def _count(name: str, default: int, help_: str) -> Decorator:
-    """Return an option whose value is a count."""
+    """Return a click option whose value is a whole number from 1 to 65536."""
     return click.option(
         name, type=click.IntRange(1, 65536), default=default, show_default=True, help=help_
     )
@@ -187,7 +187,7 @@ def _start_daemon(given: dict[str, Any]) -> NicDaemon:
     for name in ("files", "listen", "to", "accept"):
         question[name] = list(given.pop(name))
     if "" in question["files"]:
-        # An empty path would mean the current folder.
+        # Refuse an empty path, which would mean the current folder.
         raise IsthmusError("--files: it names no folder; give one that is there, such as /data")
     try:
         return _core.NicDaemon(json.dumps({**question, **given}))
@@ -196,7 +196,7 @@ def _start_daemon(given: dict[str, Any]) -> NicDaemon:
 
 
 def _words(listening: str) -> str:
-    """Return the output line with the addresses at which the daemon listens."""
+    """Return the line to print with the addresses of the daemon, which `listening` has as JSON."""
     import json
 
     status = json.loads(listening)
@@ -221,7 +221,7 @@ def _set_handlers(daemon: NicDaemon, end: threading.Event) -> dict[int, Any]:
     """Install signal handlers and return the previous ones."""
 
     def stop(number: int, _frame: FrameType | None) -> None:
-        """Request the end of the daemon; a second signal ends the process."""
+        """Handle a signal: the first stops the daemon, a second ends the process at once."""
         if end.is_set():
             # A second signal ends the process at once; the socket file remains.
             os._exit(128 + number)
@@ -240,7 +240,7 @@ def _stop(daemon: NicDaemon) -> None:
     done = threading.Event()
 
     def stop() -> None:
-        """Stop the daemon and record an error."""
+        """Stop the daemon; if this fails, add the error to `failed`."""
         try:
             daemon.stop()
         except RuntimeError as error:

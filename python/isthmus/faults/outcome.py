@@ -23,15 +23,17 @@ class CaseOutcome:
     nodes_kept: float
     """Share of the nodes that can still communicate."""
     cut_off: float
-    """Share of the nodes that work but are disconnected."""
+    """Share of the nodes, 0 to 1, that work but are disconnected from the others."""
     throughput: Value
     """Highest accepted load in GB/s, all nodes together, over the loads at which the fabric does
     not collapse; 0 if it collapses at all loads.
     """
     throughput_kept: Value
-    """Throughput divided by that without a failure."""
+    """`throughput` divided by the throughput of the fabric without a failure."""
     saturated: bool
-    """Whether the fabric saturates without collapse; otherwise its throughput is a lower bound."""
+    """Whether the fabric is saturated, but has not collapsed, at one of the loads. If False,
+    `throughput` is a lower bound.
+    """
     bound: str | None
     """``at least`` or ``at most`` if the remaining throughput is only a bound. ``at least`` is
     relative to the highest load if the fabric without a failure does not saturate either.
@@ -57,7 +59,7 @@ class Summary:
     kind: str
     cases: int
     possible: int
-    """Number of possible cases; more than `cases` if they were sampled."""
+    """Number of possible failures of this kind; more than `cases` if only a sample was studied."""
     nodes_kept: float
     nodes_kept_worst: float
     cut_off: float
@@ -65,8 +67,8 @@ class Summary:
     throughput_kept: Value
     throughput_kept_worst: Value
     bound: str | None
-    """Whether the throughput is only a bound: ``at least`` if that of any case is a lower bound,
-    else as in `CaseOutcome`.
+    """``at least`` or ``at most`` if the throughput is only a bound; None if it is exact. It is
+    ``at least`` if the throughput of any case is a lower bound.
     """
     bound_worst: str | None
     unsaturated: bool
@@ -74,7 +76,7 @@ class Summary:
     highest load.
     """
     worst: str
-    """The failed parts in the case with the least throughput."""
+    """Text that names the failed parts of the case with the lowest throughput."""
     latency_added_us: Value
     latency_added_us_worst: Value
     collapsed: int
@@ -84,7 +86,7 @@ class Summary:
 
 
 def outcomes(study: Study, run: RunResult) -> list[CaseOutcome]:
-    """Return the outcome of each case, in the order of the study."""
+    """Return the outcome of each case (set of failures) of the study from the results `run`."""
     points = _points(run)
     found = []
     base: dict[int, CaseOutcome] = {}
@@ -97,7 +99,7 @@ def outcomes(study: Study, run: RunResult) -> list[CaseOutcome]:
 
 
 def _points(run: RunResult) -> dict[str, list[PointResult]]:
-    """Return the points of each case, by ascending load."""
+    """Return the measured points of each case (set of failures) by its label, sorted by load."""
     axis = next(i for i, each in enumerate(run.axes) if each.key == AXIS)
     found: dict[str, list[PointResult]] = {}
     for point in run.points:
@@ -115,7 +117,7 @@ def _outcome(
     """Return the outcome of one case relative to `base`, the case without a failure."""
     nodes = study.sites[case.site].nodes
     live = case.live if case.simulated else 0
-    # Count whole nodes, to avoid rounding errors of shares.
+    # Count nodes instead of subtracting shares, which would have rounding errors.
     cut_off = max(nodes - live - len(set(case.failed)), 0)
     throughput = _throughput(points, run.confidence)
     latency = _latency(points, run.confidence)
@@ -138,8 +140,8 @@ def _outcome(
 
 
 def _bound(points: list[PointResult], known: bool, base: CaseOutcome | None) -> str | None:
-    """Return the kind of bound of the remaining throughput; `known` means that the throughput of
-    this case is exact.
+    """Return ``at least`` or ``at most`` if the throughput relative to `base` is only a bound; None
+    if it is exact. `known` says whether the throughput of this case itself is exact.
     """
     if base is None or not points:
         return None
@@ -149,14 +151,16 @@ def _bound(points: list[PointResult], known: bool, base: CaseOutcome | None) -> 
 
 
 def _throughput(points: list[PointResult], confidence: float) -> Value:
-    """Return the highest accepted load of all points without collapse."""
+    """Return the highest accepted load among the points at which the fabric does not collapse."""
     found = [m for p in points if not p.collapsed and (m := p.measure("accepted"))]
     most = max(found, key=lambda m: m.mean or 0.0, default=None)
     return Value.of(most, confidence) if most else NOTHING
 
 
 def _latency(points: list[PointResult], confidence: float) -> Value:
-    """Return the latency at the lowest load; no value unless the fabric carries that or more."""
+    """Return the latency at the lowest load of `points`. The value is None if the fabric may not
+    carry that load.
+    """
     if not points:
         return Value(None)
     first, most = points[0], _throughput(points, confidence).value or 0.0
@@ -209,13 +213,17 @@ def _summary(study: Study, base: CaseOutcome, kind: str, group: list[CaseOutcome
 
 
 def _mean(group: Sequence[CaseOutcome], pick: Callable[[CaseOutcome], float]) -> float:
-    """Return the mean over all parts; a case is weighted by the number of its parts."""
+    """Return the mean of a value over the failures in `group`. A case counts once for each failure
+    that it stands for.
+    """
     total = sum(o.case.weight for o in group)
     return sum(o.case.weight * pick(o) for o in group) / total
 
 
 def _mean_value(group: Sequence[CaseOutcome], pick: Callable[[CaseOutcome], Value]) -> Value:
-    """Return the weighted mean of a value over all cases of a group."""
+    """Return the mean of a measured value over the failures in `group`. A case counts once for each
+    failure that it stands for.
+    """
     if not group:
         return Value(None)
     return compare({"mean": [o.case.weight for o in group]}, [pick(o) for o in group])

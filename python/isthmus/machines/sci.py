@@ -34,14 +34,14 @@ class SciSummary(Machine, frozen=True, tag="sci"):
     places: list[tuple[float, float]]
     """Position of each node in a picture, x and y; empty above 4096 nodes."""
     routing: str
-    """The choice among shortest paths, in words."""
+    """Text that says how a packet chooses among several shortest paths."""
     mean_links: float
     """Mean number of links of a path under uniform traffic."""
     mean_ring_changes: float
     """Mean number of changes of ring of a path under uniform traffic."""
     cycle_us: float
     deadlock: str
-    """Whether queues can wait for each other in a cycle."""
+    """Sentence that says whether queues can wait for each other in a cycle (deadlock)."""
     faults: list[str]
     cut_off: list[int]
     """Nodes that faults have disconnected from the others."""
@@ -87,7 +87,9 @@ class SciSummary(Machine, frozen=True, tag="sci"):
         ]
 
     def is_pictured(self, channel: str) -> bool:
-        """Return whether the channel stands for a whole link, not for its sends or echoes alone."""
+        """Return whether pictures of the fabric show this kind of channel: only ``link``, the whole
+        link, and not its send or echo traffic alone.
+        """
         return channel == "link"
 
 

@@ -15,24 +15,28 @@ JOIN_SAID_S = 1.0
 
 
 class JoinTimeout:
-    """Waits until a folder can be shared, up to a limit."""
+    """Waits until this process can join the processes that share a folder, up to a time limit."""
 
     def __init__(self, path: Path, say: Callable[[str], None]) -> None:
-        """Start the wait; `say` is called with the name of the process that holds the folder."""
+        """Start the time limit for the folder `path`. `say` is called with a message that names the
+        process which holds the folder.
+        """
         self._path, self._say = path, say
         self._started = time.monotonic()
         self._said = False
         self._before: Holder | None = None
 
     def wait(self, busy: BusyError) -> None:
-        """Wait for one tick, unless the time limit is reached.
+        """Sleep for a short interval before the next attempt to join the folder.
 
         Raises:
-            BusyError: the wait has taken too long, or the holder does the whole run.
+            BusyError: the time limit is reached, or the process that holds the folder does the
+                whole run.
 
         """
         holder, waited_s = busy.holder, time.monotonic() - self._started
-        # Require the same holder twice: the name of a dead process stays for a moment.
+        # Raise an error only if the same process held the folder at the last attempt too: the name
+        # of a process that has just ended stays for a moment.
         if holder and holder.work == DOES_ALL and holder == self._before:
             raise BusyError(
                 self._path,
@@ -40,7 +44,7 @@ class JoinTimeout:
                 f"{holder} {holder.work}, so that nothing is left for parts; wait until it has "
                 "ended, or end it (what is finished is kept) and then start parts",
             )
-        # Do not time out while another process collects results, as that always ends.
+        # Wait without a timeout while another process collects results: collecting always ends.
         if waited_s > JOIN_S and not (holder and holder.work == COLLECTS):
             raise busy
         if waited_s > JOIN_SAID_S and not self._said:

@@ -39,7 +39,7 @@ class Checks:
 
     @cached_property
     def names(self) -> dict[str, Any]:
-        """The names that ``checks.py`` defines, with their values."""
+        """The global names of the file ``checks.py`` after its execution, with their values."""
         found: dict[str, Any] = {}
         with self._errors():
             exec(compile(self.text, str(self.path), "exec"), found)
@@ -68,7 +68,8 @@ class Checks:
             return compile(tree, "the expression", "eval")
 
     def value(self, expression: str, results: RowResults) -> object:
-        """Return the value of an expression.
+        """Return the value of a Python expression, which may use the names of ``checks.py`` and the
+        results as ``r``.
 
         Raises:
             IsthmusError: its evaluation fails.
@@ -81,7 +82,9 @@ class Checks:
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
-        """Report any error of a check in one line, with the line of ``checks.py`` if it has one."""
+        """Convert any exception in the block to an error of one line, which names the line of
+        ``checks.py`` if the exception is from there.
+        """
         try:
             yield
         except NotSimulatedError:

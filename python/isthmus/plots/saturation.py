@@ -14,12 +14,14 @@ from isthmus.wording import with_unit
 
 
 def saturation(view: View) -> Figure:
-    """Draw the saturation bracket of each series, as rows or, with several searches, as curves."""
+    """Draw the interval that contains the saturation load of each series: as a row for each series,
+    or as curves over the x axis if each series has several searches.
+    """
     return _rows(view) if has_brackets(view) else _curves(view)
 
 
 def _curves(view: View) -> Figure:
-    """Draw saturation brackets against the x axis, a curve per series."""
+    """Draw the intervals that contain the saturation loads over the x axis, a curve per series."""
     figure, (ax,) = panels(1, width=5.4, height=4.0)
     for series in view.series:
         style = look(view, series)
@@ -50,7 +52,9 @@ def _curves(view: View) -> Figure:
 
 
 def _rows(view: View) -> Figure:
-    """Draw a row per series: its saturation bracket and the value of the model."""
+    """Draw a row for each series: the interval that contains its saturation load, and the load that
+    the queueing model predicts.
+    """
     rows = [(s, bracket(view, s)) for s in view.series]
     rows = [(s, b) for s, b in rows if b]
     figure, (ax,) = panels(1, width=7.2, height=1.5 + 0.48 * len(rows))

@@ -87,7 +87,9 @@ def embedded(value: Any) -> str:
 
 @cache
 def library() -> list[str]:
-    """Return the scripts of a page: the drawing library and the interaction of the report."""
+    """Return the texts of the scripts in a report page: those of the drawing library, and the one
+    that makes the page interactive.
+    """
     here = files("isthmus.report")
     parts = [here / "vendor" / name for name in LIBRARY] + [here / "templates" / "report.js"]
     return [part.read_text(encoding="utf-8") for part in parts]
@@ -114,8 +116,8 @@ def glossary() -> dict[str, str]:
 
 
 def panel_row_attributes(panels: Sequence[Panel]) -> Markup:
-    """Return HTML attributes that set the number of panels per row, so that rows are filled evenly
-    on a wide screen and, through a class, on paper.
+    """Return HTML attributes that set the number of panels per row, so that all rows have about
+    the same number. A class sets the number on paper.
     """
     count = len(panels)
     widest = max(p.width for p in panels)
@@ -150,7 +152,7 @@ def _cell(value: Any) -> str:
     return "" if value is None else _escaped(str(value))
 
 
-# Cached, since most words in a table repeat from row to row.
+# Cache the escaped texts, since most words in a table repeat from row to row.
 _escaped = lru_cache(maxsize=4096)(html.escape)
 
 
@@ -178,7 +180,7 @@ def point_lines(rows: Sequence[Mapping[str, Any]], x_title: str) -> Markup:
 
 @cache
 def _environment() -> Environment:
-    """Return the template engine of the package's pages."""
+    """Return the Jinja environment that renders the HTML templates of reports."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -217,5 +219,5 @@ def _glyph_shapes() -> Mapping[str, str]:
 
 
 def template(name: str) -> Template:
-    """Return one of the package's page templates."""
+    """Return the Jinja template of an HTML page, by the file name of the template."""
     return _environment().get_template(name)

@@ -26,15 +26,15 @@ class Threads:
         self._threads = threads
 
     def own(self, links: int) -> list[int]:
-        """Return the numbers of this process's links, which are all links."""
+        """Return the numbers of the links that this process serves: all, 0 to `links` - 1."""
         return list(range(links))
 
     def owners(self, links: int) -> list[list[int]]:
-        """Return the links of each rank; there is one rank, which has all links."""
+        """Return the numbers of the links that each rank serves: one rank serves all links."""
         return [self.own(links)]
 
     def dtype(self, layout: Layout, held: Any, what: str) -> np.dtype[Any]:
-        """Return the common type of the elements.
+        """Return the element type that all arrays have in common.
 
         Raises:
             IsthmusError: the arrays have several types, or none.
@@ -54,11 +54,13 @@ class Threads:
         plan.redistribute(held, out=[parts], threads=self._threads)
 
     def spread(self, plan: Plan, parts: list[Any], held: Any) -> None:
-        """Copy a received piece of the array from the buffers `parts` to the user's arrays."""
+        """Copy a received piece of the array from the link buffers `parts` to the user's arrays
+        `held`, as `plan` says.
+        """
         plan.redistribute([parts], out=held, threads=self._threads)
 
     def agree(self, problem: BaseException | None) -> None:
-        """Raise the error, if there is one; there are no other ranks to agree with."""
+        """Raise `problem` if it is not None. Threads have no other ranks that must raise it too."""
         if problem is not None:
             raise problem
 
@@ -69,37 +71,37 @@ class MpiMovers:
     """
 
     def __init__(self, ranks: Ranks) -> None:
-        """Use the ranks of a communicator."""
+        """Store the ranks of the MPI communicator, which redistribute the arrays."""
         self._ranks = ranks
 
     def own(self, links: int) -> list[int]:
-        """Return the numbers of the links of this rank."""
+        """Return the numbers of the links that this rank serves."""
         return self.owners(links)[self._ranks.comm.rank]
 
     def owners(self, links: int) -> list[list[int]]:
-        """Return the links of each rank, assigned round-robin."""
+        """Return the numbers of the links that each rank serves, assigned round-robin."""
         size = self._ranks.comm.size
         return [list(range(rank, links, size)) for rank in range(size)]
 
     def dtype(self, layout: Layout, held: Any, what: str) -> np.dtype[Any]:
-        """Return the common element type of all ranks' arrays."""
+        """Return the element type that the arrays of all ranks have in common."""
         kind, _ = self._ranks.same(held)
         return kind
 
     def gather(self, plan: Plan, held: Any, parts: list[Any]) -> None:
-        """Copy a piece of the array from the arrays of all ranks to `parts`, the buffers to
-        send.
+        """Copy a piece of the array from the arrays `held` of all ranks to `parts`, the buffers to
+        send, as `plan` says.
         """
         self._ranks.exchange(plan, held, parts)
 
     def spread(self, plan: Plan, parts: list[Any], held: Any) -> None:
-        """Copy a received piece of the array from the buffers `parts` to the arrays of all
-        ranks.
+        """Copy a received piece of the array from the link buffers `parts` to the arrays `held` of
+        all ranks, as `plan` says.
         """
         self._ranks.exchange(plan, parts, held)
 
     def agree(self, problem: BaseException | None) -> None:
-        """Raise an error of any rank on all ranks."""
+        """Raise an error on all ranks if any rank passes a `problem` that is not None."""
         try:
             self._ranks.agree(0, "" if problem is None else str(problem))
         except IsthmusError as error:
@@ -116,7 +118,7 @@ class CancelOnError:
     """Context manager for the transfer of an array: an error in the block cancels the stream."""
 
     def __init__(self, stream: Stream, thread: ThreadPoolExecutor) -> None:
-        """Set the stream, and the thread that sends or receives its pieces."""
+        """Store the stream to cancel on an error, and the thread that moves its data."""
         self._stream = stream
         self._thread = thread
 
@@ -130,7 +132,7 @@ class CancelOnError:
         trace: TracebackType | None,
     ) -> None:
         if kind is not None:
-            # Report the first error, not one of the cancellation.
+            # Ignore an error of the cancellation, so that the caller gets the error of the block.
             with suppress(IsthmusError):
                 self._stream.cancel()
         self._thread.shutdown(wait=True, cancel_futures=True)

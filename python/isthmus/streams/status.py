@@ -29,15 +29,15 @@ class StreamStatus(msgspec.Struct, frozen=True):
     application's processes when receiving.
     """
     done: int
-    """Number of ADUs that are done, as the destination guarantees."""
+    """Number of application data units (ADUs) that are done, as the destination guarantees."""
     incomplete: int
-    """Number of done ADUs with missing bytes."""
+    """Number of ADUs that are done although some of their bytes are missing."""
     bytes: int
-    """Number of bytes that the stream has moved."""
+    """Number of data bytes that the stream has sent or received."""
     retransmissions: int
     """Number of packets that were sent again."""
     waits: list[str] = []
-    """Resources that the stream waits for, in words."""
+    """Texts that name the resources for which the stream waits."""
     adus: int | None = None
     """Number of ADUs (application data units) of the stream; None if unknown."""
     reason: str | None = None
@@ -52,11 +52,11 @@ class ConnectionStatus(msgspec.Struct, frozen=True):
     application: int
     """Number of the application to which the connection belongs."""
     destination: str
-    """Destination of the connection."""
+    """Destination of the connection, such as ``raw:tcp:127.0.0.1:5000`` or ``file:/data/image``."""
     open: bool
-    """Whether the connection is open."""
+    """Whether the connection is open: established and not closed."""
     streams: int
-    """Number of streams that have not ended."""
+    """Number of streams of the connection that have not ended."""
     transmit_bytes: int
     """Data to send in network memory, in bytes."""
     receive_bytes: int
@@ -64,7 +64,7 @@ class ConnectionStatus(msgspec.Struct, frozen=True):
     moved_bytes: tuple[int, int]
     """Bytes that streams of the connection moved to the peer, and from the peer."""
     gone: str | None = None
-    """Reason why the connection is gone."""
+    """Reason why the connection was lost; None while it works."""
     congestion: str | None = None
     """Algorithm of congestion control of the connection's socket."""
 
@@ -73,9 +73,9 @@ class Event:
     """An event of the session; `what` is its kind, and its details are attributes."""
 
     def __init__(self, event: dict[str, Any]) -> None:
-        """Create the event from the daemon's JSON."""
+        """Create the event from a dictionary, as parsed from the daemon's JSON."""
         self.what = str(event["what"])
-        """``opened``, ``closed``, ``lost``, ``moved``, ``done``, ``ended``, ``stalled``, ..."""
+        """Kind of the event, for example ``opened``, ``closed``, ``lost`` or ``done``."""
         self.told = {k: v for k, v in event.items() if k != "what"}  # codespell:ignore told
         """All details of the event."""
 

@@ -6,7 +6,8 @@ use super::queues::Queues;
 use crate::queue::waiting_probability;
 use std::collections::BTreeMap;
 
-/// Number of iterations that compute the waits for the circuits of a link from the waits at the next links.
+/// Number of iterations. Each computes the waiting times for the channels of every link from those of the next links
+/// in the previous iteration.
 const ROUNDS: usize = 64;
 
 /// Return Erlang's C: the probability that a customer has to wait at `servers` servers with the utilisation `rho`. A
@@ -18,10 +19,10 @@ fn erlang_c(servers: f64, rho: f64) -> f64 {
     of(whole) * (1.0 - part) + of(whole + 1.0) * part
 }
 
-/// Demand for the channels of a link by the messages of a class that arrive over one other link.
+/// Load on the channels of a link by one class of messages, of those that arrive over one particular other link.
 #[derive(Debug, Clone, Copy)]
 struct Demand {
-    /// Share of the time of all channels of the link that the messages use.
+    /// Share of the time, from 0 to 1, for which these messages use the channels of the link.
     share: f64,
     /// Time for which a message holds its channels, in ns.
     time: f64,
@@ -30,7 +31,7 @@ struct Demand {
 }
 
 impl Demand {
-    /// The demand for a channel that no messages use: zero.
+    /// The demand of a class without messages: none.
     const NOTHING: Self = Self {
         share: 0.0,
         time: 0.0,
@@ -39,8 +40,9 @@ impl Demand {
 }
 
 impl Queues<'_> {
-    /// Return for each pair of successive links the sum of the waits of the messages of each class for channels held by
-    /// circuits. A wait is infinite if the demand exceeds the channels.
+    /// Return, for each pair of successive links, the sum of the times for which messages wait for a channel of the
+    /// second link that another message holds. The list has one sum per class of messages; a sum is infinite if the
+    /// demand exceeds the channels.
     pub(super) fn circuit_waits(
         &self,
         held: &BTreeMap<u32, Input<'_>>,
@@ -98,8 +100,8 @@ impl Queues<'_> {
         waits
     }
 
-    /// Return the demand of each class for `channels` channels of a link. `behind` is the time for which a packet waits
-    /// at later links while it holds a channel of this link.
+    /// Return the load that each class of packets puts on the `channels` virtual channels of a link. `behind` is the
+    /// mean time for which a packet waits at later links while it holds a channel of this link.
     fn demand(
         &self,
         circuits: &Circuits,
@@ -126,8 +128,8 @@ impl Queues<'_> {
         .collect()
     }
 
-    /// Return for each link the mean wait of a packet at all later links, computed from the previous iteration's
-    /// results for the next links.
+    /// Return, for each link, the mean time that a packet which holds the link waits at all later links of its
+    /// path. It is computed from the results of the previous iteration, `before`.
     fn waits_behind(
         &self,
         held: &BTreeMap<u32, Input<'_>>,
@@ -155,8 +157,8 @@ impl Queues<'_> {
     }
 }
 
-/// Return the wait of a message for a channel, relative to the time for which it then holds the channel, if all other
-/// messages at the link arrive over other links.
+/// Return the mean time for which a message waits for one of the channels of a link, divided by the time for which it
+/// then holds the channel. `demand` is that of the messages that arrive over other links.
 fn relative_wait(demand: &[Vec<Demand>], channels: f64) -> f64 {
     let each = || demand.iter().flatten();
     let all: f64 = each().map(|of| of.share).sum();
@@ -174,10 +176,10 @@ mod tests {
     use crate::trains::network::examples::{class, hop};
     use crate::trains::{Channels, Hop, Network};
 
-    /// Checks the wait for the channels of circuits against formulas for one and two channels. Circuits of two nodes on
-    /// one channel that each holds for 1 ns of its packet and 3 ns more, at the rate r: with rho = 8 r they wait half
-    /// of M/D/1, rho 4 / (2 (1 - rho)), since those of one node never meet. Of two channels each, with Erlang's C =
-    /// rho^2 2 / (1 + rho) at rho = 4 r, half of C 4 / (4 (1 - rho)).
+    /// Checks the mean wait for the channels of a link that two nodes share. Each node sends packets at the rate r per
+    /// ns, and each packet holds a channel for 4 ns. Packets of one node never wait for one another, so the wait is
+    /// half of that in a queue. With one channel this is an M/D/1 queue: the wait is 4 rho / (2 (1 - rho)), rho = 8 r.
+    /// With two channels the wait is C 4 / (4 (1 - rho)) for rho = 4 r, where C = 2 rho^2 / (1 + rho) is Erlang's C.
     #[test]
     fn circuits_wait_for_channels() {
         let rate = 0.05;

@@ -25,7 +25,7 @@ fn link_choices(links: u32) -> u32 {
 }
 
 impl Kind for Graph {
-    /// Network of switches that is ready to be simulated.
+    /// Type of a network of switches that has been built and can be simulated.
     type Built = Built;
     /// Properties of the network of switches that results contain.
     type Summary = GraphSummary;
@@ -51,7 +51,7 @@ impl Kind for Graph {
         }
     }
 
-    /// Return the names of all latencies that are measured under this workload.
+    /// Return the names of the measures, such as latencies of each job, that a run with this workload yields.
     fn measures(work: &JobsTraffic) -> Vec<String> {
         packets::names(work)
     }
@@ -95,8 +95,8 @@ fn flaw(spec: &GraphSpec, error: &MachineError) -> Flaw {
     }
 }
 
-/// Convert an error of the network parameters to an error of the scenario field that causes it; links between groups
-/// have a delay field of their own.
+/// Convert an error in the network parameters to one that names the scenario field with the invalid value. Links
+/// between groups have a delay field of their own.
 fn network_flaw(spec: &GraphSpec, error: &NetworkError) -> Flaw {
     let flaw = packets::flaw(error);
     match (error, &spec.shape) {
@@ -111,7 +111,7 @@ fn network_flaw(spec: &GraphSpec, error: &NetworkError) -> Flaw {
 }
 
 impl<W: Routes + Debug + Send + Sync + 'static> Switches for Machine<W> {
-    /// Type of the routes that packets may take.
+    /// Type of the object that computes the routes of packets through the network.
     type Routes = W;
 
     /// Return the network of switches with its routes.
@@ -119,7 +119,8 @@ impl<W: Routes + Debug + Send + Sync + 'static> Switches for Machine<W> {
         self.routed()
     }
 
-    /// Return the kind of the links between two switches, and the rank of the kind on the path of a packet.
+    /// Return the kind of the links between two switches, such as `global_link`, and the rank of the kind. Ranks start
+    /// at 1 and have the order in which packets cross links.
     fn between(&self, from: u32, to: u32) -> (&'static str, u8) {
         match (self.group(from), self.group(to)) {
             (None, None) => ("switch_link", 1),
@@ -136,8 +137,8 @@ impl<W: Routes + Debug + Send + Sync + 'static> Switches for Machine<W> {
         }
     }
 
-    /// Return two numbers of equally likely outcomes: of the random choice of a route at injection, and of that at a
-    /// link. Return `None` if routes depend on the load.
+    /// Return the numbers of alternatives among which the route of a packet is chosen at random: once when the packet
+    /// is injected, and at each link. `None` if the choices depend on the load.
     fn choices(&self) -> Option<[u32; 2]> {
         let Shape::Dragonfly {
             routing,
@@ -170,7 +171,8 @@ impl<W: Routes + Debug + Send + Sync + 'static> Switches for Machine<W> {
         }
     }
 
-    /// Return the number of channel classes that packets use on a link; links between groups use one class less.
+    /// Return the number of virtual channel classes that packets use on the link between two switches. A link
+    /// between groups needs one class less than the other links.
     fn classes(&self, from: u32, to: u32) -> u32 {
         let classes = self.routes().classes();
         match self.between(from, to) {

@@ -27,13 +27,13 @@ pub struct GraphSummary {
     /// Names of the switches in the file; empty if the switches have only numbers or if cables are not listed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
-    /// Number of the switch of each node; empty above 4096 nodes.
+    /// For each node, the number of the switch to which it is connected; empty if there are more than 4096 nodes.
     pub at: Vec<u32>,
-    /// Routing of packets, in words.
+    /// Text that describes how packets are routed.
     pub routing: String,
     /// Length of one simulation cycle in microseconds.
     pub cycle_us: f64,
-    /// Reason why the routing is free of deadlock.
+    /// Sentence that says why the routing cannot deadlock.
     pub deadlock: String,
 }
 
@@ -104,7 +104,7 @@ fn name(shape: &Shape) -> String {
     }
 }
 
-/// Describe the routing of packets in words.
+/// Return a description of the routing of packets in a network of this shape, as words of a sentence.
 fn routing(shape: &Shape) -> &'static str {
     use isthmus_machine::graph::spec::DragonflyRouting;
     match shape {

@@ -3,7 +3,7 @@
 use isthmus_machine::graph::spec::Shape;
 use isthmus_scenario::format::{Reason, Watch};
 
-/// Report to `watch` the fields of the network that have no effect.
+/// Report to `watch` which scenario fields of a network of this `shape` have no effect.
 pub(super) fn watch(watch: &mut Watch<'_>, shape: &Shape) {
     let delay = "machine.delay";
     let &Shape::Dragonfly {

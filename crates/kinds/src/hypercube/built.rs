@@ -1,4 +1,4 @@
-//! A hypercube that has been built from its description.
+//! A hypercube machine, built from its description and ready to be simulated or analysed.
 
 use super::analysis::{Limits, Queueing};
 use isthmus_machine::hypercube::Machine;

@@ -20,12 +20,13 @@ pub(super) const FAULTS: format::Faults = format::Faults {
     with: &[],
 };
 
-/// Return the failure states of the machine in addition to its given faults. PEs with their routers, links between PEs,
-/// I/O nodes and links of the I/O network can fail. The router of a failed I/O node continues to work (section 3.2).
+/// Return the states of the machine after further failures, in addition to its given faults; `None` if there are more
+/// than `asked` permits. PEs with their routers, links between PEs, I/O nodes and links of the I/O network can fail.
+/// The router of a failed I/O node continues to work (section 3.2 of the hypercube paper).
 pub(super) fn of_cube(spec: &HypercubeSpec, asked: &Asked) -> Option<Failures> {
     let wanted = |word: &str| [SINGLE, word].contains(&asked.of);
     let given = &spec.faults;
-    // Large machines are refused before they are built.
+    // Refuse machines with too many parts before the lists of parts are built.
     let (pes, dimension) = (1u64 << spec.dimension, u64::from(spec.dimension));
     let failed = (given.pes.len() + given.links.len()) as u64 * (dimension + 1);
     let parts = match () {
@@ -37,7 +38,7 @@ pub(super) fn of_cube(spec: &HypercubeSpec, asked: &Asked) -> Option<Failures> {
         return None;
     }
     let Ok(machine) = Machine::new(spec) else {
-        // If the machine cannot be built, the build of the points reports the error.
+        // List no failures if the machine cannot be built. The error is reported when the points are built.
         let left = |_: &[Part]| StateAfterFailures {
             live: 0,
             runs: true,
@@ -84,7 +85,7 @@ pub(super) fn of_cube(spec: &HypercubeSpec, asked: &Asked) -> Option<Failures> {
     })
 }
 
-/// Return the faults that a scenario lists, with `parts` as further failed parts.
+/// Return the faults `given` in a scenario, with `parts` added as failed parts.
 fn with_failed(given: &FaultSpec, parts: &[Part]) -> FaultSpec {
     let mut faults = given.clone();
     for part in parts {

@@ -21,8 +21,8 @@ const MEASURES: Measures = Measures {
 /// Type of a scenario field: an offered load, as a bandwidth.
 const LOAD: Throughput = Throughput::offered("MB/s");
 
-/// Return a field of `[stop]` or `[search]` with the default that it has for network interfaces. Stopping rules have
-/// no effect, because runs are exact.
+/// Adapt the description of a scenario field of `[stop]` or `[search]` to network interfaces. Defaults change, and the
+/// texts of most stopping rules say that they have no effect, because the simulation is exact.
 fn adapt_field(row: Field) -> Field {
     match &*row.key {
         "stop.of" => row.by_default(Value("[\"accepted\"]")).holding(&MEASURES),
@@ -39,7 +39,7 @@ fn adapt_field(row: Field) -> Field {
     }
 }
 
-/// Keys of the fields for stopping rules, which have no effect on exact runs.
+/// Keys of the scenario fields for stopping rules. They have no effect here, because a run is exact.
 const RULES_WITHOUT_EFFECT: &[&str] = &[
     "stop.rule",
     "stop.precision",
@@ -72,9 +72,9 @@ impl Format for Interface {
         presets: None,
         faults: None,
     };
-    /// Description of a torus of cells with a network interface in a scenario.
+    /// Type that describes the machine: a torus of processors (cells) with a network interface.
     type Machine = Machine;
-    /// Description of the workload: the stream of data.
+    /// Type that describes the workload: the stream of data.
     type Work = Work;
 
     /// Read the description of a torus of cells with a network interface from `[machine]` of a scenario file and check
@@ -141,7 +141,7 @@ impl Format for Interface {
         Ok(work)
     }
 
-    /// Report to `watch` the stopping rules, none of which has an effect.
+    /// Report to `watch` that the stopping rules have no effect, because nothing in this simulation is random.
     fn watch_rules(watch: &mut Watch<'_>) {
         for key in RULES_WITHOUT_EFFECT {
             watch.field(
@@ -256,7 +256,7 @@ fn ns(settings: &Settings, key: &str, time: Time) -> Result<u64, Problem> {
     Err(settings.problem(key, problem, format!("give {whole}")))
 }
 
-/// Convert an error of the simulation to a problem of the scenario.
+/// Convert an error of the simulation to a problem of the scenario field that causes it.
 fn problem(settings: &Settings, error: Error) -> Problem {
     settings.problem(error.field, error.problem, error.hint)
 }

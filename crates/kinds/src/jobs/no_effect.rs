@@ -5,7 +5,7 @@ use super::behind;
 use isthmus_scenario::format::{Reason, Watch};
 use isthmus_workload::jobs::spec::JobsTraffic;
 
-/// Report to `watch` the fields of jobs and servers that have no effect on a machine of `nodes` nodes.
+/// Report to `watch` which scenario fields of jobs and I/O servers have no effect on a machine of `nodes` nodes.
 pub(crate) fn watch(watch: &mut Watch<'_>, traffic: &JobsTraffic, nodes: u32) {
     for job in &traffic.jobs {
         let [think, times] =

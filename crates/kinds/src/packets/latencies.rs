@@ -8,12 +8,13 @@ use isthmus_analytic::queue::mg1_wait;
 use isthmus_analytic::trains::Wait;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Return whether each client has a limit on its messages in flight, and so waits for a message to be complete.
+/// Return whether each client of the job has a limit on its messages in flight. Such a client waits for the
+/// completion of a message before it sends the next one.
 fn is_one_by_one(asks: &PredictableJob<'_>) -> bool {
     asks.job.outstanding.limit().is_some()
 }
 
-/// A job with the waiting times of its messages in the queues.
+/// A job, the messages that it sends, and the mean times for which they wait in queues, for predictions.
 pub(super) struct Job<'a> {
     pub asks: &'a PredictableJob<'a>,
     pub links: &'a Links<'a>,
@@ -22,12 +23,12 @@ pub(super) struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Return the message rate of all clients of the job, per ns.
+    /// Return the number of messages per ns that all clients of the job send together.
     pub fn rate(&self) -> f64 {
         self.sent[0].rate + self.sent[REQUEST].rate
     }
 
-    /// Return the mean latencies of the job's messages.
+    /// Return the predicted mean latencies of the job's messages.
     pub fn latencies(&self) -> Result<Latencies, Error> {
         let kinds = self.sent.iter().enumerate();
         let alone: Vec<_> = kinds
@@ -65,8 +66,8 @@ impl Job<'_> {
         Ok(all)
     }
 
-    /// Return the moments of the time from hand-over to end of a client's messages, and the mean of that time on an
-    /// idle network.
+    /// Return the mean and the mean square of the time from the hand-over of a client's message to its completion, and
+    /// the mean of this time on an idle network.
     fn of_client(
         &self,
         client: u32,
@@ -93,7 +94,7 @@ impl Job<'_> {
                 };
                 time += own.mean + node + wait.last;
                 busy += share * own.mean;
-                // Waits grow with the packets of a message.
+                // The variance assumes that a long message waits longer, in proportion to its time without waits.
                 let longer = (own.mean + wait.last) / own.mean.max(f64::MIN_POSITIVE);
                 variance += own.variance() * longer * longer + wait.last * wait.last;
             }
@@ -110,10 +111,11 @@ impl Job<'_> {
 /// time.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Latencies {
-    /// Mean time from the request for a message to its end.
+    /// Mean time from the generation of a message by its process to the completion of the message, in ns.
     pub response: f64,
-    /// Mean time from the hand-over of a message to its end.
+    /// Mean time from the hand-over of a message to the network interface to its completion, in ns.
     pub network: f64,
-    /// Share of time for which the busiest client has a message in flight, if its messages never wait for others.
+    /// Share of the time, from 0 to 1, for which the busiest client would have a message in flight if messages never
+    /// waited in queues.
     pub busiest_alone: f64,
 }

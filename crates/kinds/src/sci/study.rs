@@ -9,7 +9,8 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// Maximum number of states of one fabric: enough for each node and each ring of the largest fabrics.
+/// Maximum number of failure states of one fabric that a study lists: enough for the failure of each node and each
+/// ring of the largest fabrics.
 const STATES_MAX: usize = 200_000;
 
 /// Name of the sweep axis of the study, which has one value for each failure case.
@@ -38,7 +39,8 @@ pub struct Study {
     pub sites: Vec<Site>,
     /// Cases of each fabric in turn: no failure, single failures, pairs of failures.
     pub cases: Vec<Case>,
-    /// Text of the scenario, with a value of the axis `fault` for each case that can be simulated.
+    /// Text of the scenario file that runs the study. Its sweep axis `fault` has a value for each case that can be
+    /// simulated.
     pub text: String,
     /// Settings of the second and further scenarios that the study ignores, in words.
     pub left_out: String,
@@ -53,9 +55,9 @@ pub struct Site {
     pub nodes: u32,
     /// Number of single failures with different effects.
     pub single: usize,
-    /// Number of pairs of single failures.
+    /// Number of possible pairs of single failures with different effects.
     pub pairs: u64,
-    /// Faults that the scenario of the fabric itself contains, in words.
+    /// Faults that the fabric has in its own scenario, before the failures of the study, in words.
     pub harmed: Vec<String>,
 }
 
@@ -64,7 +66,7 @@ pub struct Site {
 pub struct Case {
     /// Value of the sweep axis `fault` that selects this case.
     pub label: String,
-    /// Index of the fabric in `sites`.
+    /// Index of the fabric in the study's list of fabrics, `sites`.
     pub site: usize,
     /// Kind of failure: `none`, `one link`, `one node` or `two parts`.
     pub kind: &'static str,
@@ -72,7 +74,8 @@ pub struct Case {
     pub failure: String,
     /// Failed nodes, including those that the scenario itself lists as failed.
     pub failed: Vec<u32>,
-    /// Number of links or nodes, or of pairs of them, whose failure has this effect.
+    /// Number of failures that this case stands for, because all have the same effect: of links, nodes or pairs of
+    /// them.
     pub weight: u64,
     /// Number of nodes that still reach one another; a case with fewer than two is not run.
     pub live: u32,
@@ -83,6 +86,7 @@ pub struct Case {
 pub struct StudyError(String);
 
 impl fmt::Display for StudyError {
+    /// Write the message of the error.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
@@ -91,19 +95,20 @@ impl fmt::Display for StudyError {
 impl std::error::Error for StudyError {}
 
 impl From<ScenarioError> for StudyError {
+    /// Convert an error of a scenario to an error of the study with the same message.
     fn from(error: ScenarioError) -> Self {
         Self(error.to_string())
     }
 }
 
 impl StudyError {
-    /// Return an error that names the file of the scenario.
+    /// Create an error whose message is the file name of the scenario and the problem.
     fn of(scenario: &Scenario, problem: impl fmt::Display) -> Self {
         Self(format!("{}: {problem}", scenario.file()))
     }
 }
 
-/// A fabric that a scenario describes, before it has a unique label.
+/// A fabric found in a scenario. Its name may be the same as that of another fabric of the study.
 struct Found {
     variant: Variant,
     spec: SciSpec,
@@ -213,7 +218,8 @@ fn check(scenario: &Scenario) -> Result<(), StudyError> {
     Ok(())
 }
 
-/// Return the fabric of one variant of a scenario.
+/// Return the fabric that one variant (machine of the sweep) of a scenario describes. `title` distinguishes fabrics
+/// with the same name.
 fn fabric(scenario: &Scenario, variant: Variant, title: &str) -> Result<Found, StudyError> {
     if let Some(field) = variant.given(NODE_FIELDS) {
         let at = match variant.label.as_str() {
@@ -264,7 +270,7 @@ fn labels(found: &[Found]) -> Result<Vec<String>, StudyError> {
     ))
 }
 
-/// Return the case of one failure state of a fabric.
+/// Convert a failure state of the fabric with the index `site` to a case of the study with this label.
 fn case(label: &str, site: usize, spec: &SciSpec, state: &State) -> Case {
     let kind = match state.parts[..] {
         [] => "none",
@@ -292,8 +298,8 @@ fn case(label: &str, site: usize, spec: &SciSpec, state: &State) -> Case {
     }
 }
 
-/// Return the settings of further scenarios, such as loads, rules and seeds, that differ from the first scenario and
-/// are ignored, in words. `seeded` means that the caller has set the seed.
+/// Return, in words, the settings that the study ignores: those of the second and further scenarios, such as loads and
+/// rules, that differ from the first. A different seed does not count if the caller has set one (`seeded`).
 fn left_out(scenarios: &[Scenario], seeded: bool) -> String {
     let Some((first, others)) = scenarios.split_first() else {
         return String::new();

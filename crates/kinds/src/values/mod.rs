@@ -1,12 +1,12 @@
 //! Types of values in the scenario tables of machines and workloads.
 
-// Fields that hold the nodes of a job.
+// Type of scenario fields whose value is a set of nodes on which a job runs.
 mod job_nodes;
-// Fields that hold a load as a bandwidth, rate, gap or share.
+// Types of scenario fields whose value is an offered load: a bandwidth, a rate, a gap in time or a share.
 mod loads;
-// Fields that hold a list of messages.
+// Type of scenario fields whose value is a list of messages.
 mod messages;
-// Numbers of nodes per dimension, rings, and levels of trees.
+// Types of scenario fields that describe the size of a network: nodes per dimension, rings, levels of trees.
 mod sizes;
 
 use isthmus_scenario::format::{Problem, Whole, closest, shown};
@@ -39,7 +39,7 @@ pub(crate) struct Lanes {
 }
 
 impl Lanes {
-    /// Return the type of whole numbers in the valid range.
+    /// Return the type for whole numbers from `min` to the maximum number of lanes.
     fn whole(&self) -> Whole<u32> {
         Whole::new(self.min, LANES_MAX).called("a whole number of lanes")
     }
@@ -103,7 +103,7 @@ impl ValueType for MostOutstanding {
         }
     }
 
-    /// Return a value as a number for the axis of a plot or sweep; `None` if it is not one number.
+    /// Return the limit as a number for the axis of a plot or sweep; `None` if it is unlimited.
     fn amount(&self, value: &Outstanding) -> Option<Amount> {
         match value {
             Outstanding::AtMost(most) => Amount::of(most),

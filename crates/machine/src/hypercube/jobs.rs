@@ -25,7 +25,7 @@ use std::sync::Arc;
 id! {
     /// Index of a message in the list of incomplete messages.
     struct MessageId;
-    /// Index of a transfer unit under way.
+    /// Index of a transfer unit (part of a message) that is on its way.
     struct TransferUnitId;
 }
 
@@ -37,25 +37,25 @@ struct Message {
     unsent: u64,
     /// Data of the transfer units that have not started, in bytes.
     unsent_bytes: u64,
-    /// Number of transfer units that have not ended, including those that have not started.
+    /// Number of transfer units of the message that have not ended, including those that have not started.
     open: u64,
 }
 
 /// Sender and receiver of a worm (a message of the wormhole network).
 #[derive(Debug, Clone, Copy)]
 enum Leg {
-    /// The worm travels from a PE to a PE.
+    /// The worm travels from one processing element (PE) to another.
     Between { from: u32, to: u32 },
-    /// The worm travels to or from an I/O node.
+    /// The worm travels to or from an I/O node, as one step of an I/O request.
     Io(Step),
 }
 
-/// Event for which a transfer unit under way waits.
+/// Event for which a transfer unit (part of a message) waits.
 #[derive(Debug, Clone, Copy)]
 enum Stage {
     /// The transfer unit waits for the time at which its message is handed to the network.
     Hand,
-    /// The transfer unit waits for the time at which its worm is sent.
+    /// The transfer unit waits for the time at which its next worm (network message) is sent.
     Send,
     /// The transfer unit waits for the arrival of the tail of its worm.
     Arrive,
@@ -63,7 +63,7 @@ enum Stage {
     Store,
 }
 
-/// A transfer unit of a message under way, with its current worm.
+/// A transfer unit (part of a message) that is on its way, and its current step.
 #[derive(Debug, Clone, Copy)]
 struct TransferUnit {
     message: MessageId,
@@ -75,7 +75,7 @@ struct TransferUnit {
     started: Cycles,
 }
 
-/// One replication of a simulation: a hypercube, its jobs and every message under way.
+/// One replication of a simulation: the state of a hypercube, of its jobs, and of all messages in flight.
 #[derive(Debug)]
 pub struct JobsSimulation {
     engine: Engine<TransferUnitId>,
@@ -93,7 +93,7 @@ struct State {
     messages: Slab<MessageId, Message>,
     units: Slab<TransferUnitId, TransferUnit>,
     path: Vec<ChannelId>,
-    /// Buffer for messages that are passed on to the engine; empty between calls.
+    /// Messages that begin now. The buffer is kept to reuse its memory, and is empty between calls.
     starting: Vec<Demand>,
 }
 
@@ -150,7 +150,7 @@ impl JobsSimulation {
         simulation
     }
 
-    /// Return the traffic of each channel since [`Replication::restart_counts`], or an empty slice if that
+    /// Return what each channel has carried since [`Replication::restart_counts`]; an empty slice if that method
     /// was never called.
     pub fn carried(&self) -> &[Carried] {
         self.engine.channels().carried()
@@ -171,13 +171,14 @@ impl Replication for JobsSimulation {
         self.engine.now()
     }
 
-    /// Return the number of incomplete messages, plus the number of their transfer units under way.
+    /// Return the number of incomplete messages plus the number of their transfer units that are on their way. It is 0
+    /// if and only if nothing is left to carry.
     fn under_way(&self) -> u64 {
         (self.state.messages.len() + self.state.units.len()) as u64
     }
 
-    /// Run the engine up to cycle `until` or until the observer has finished. Return whether any message is
-    /// under way.
+    /// Run the engine up to cycle `until`, or until the observer ends the run. Return whether any message has
+    /// not arrived yet.
     fn run_until<O: Observer>(&mut self, observer: &mut O, until: Cycles) -> bool {
         let state = &mut self.state;
         self.engine
@@ -204,7 +205,8 @@ impl Replication for JobsSimulation {
         }
     }
 
-    /// Return the counts of the storage devices since the last reset; empty without devices.
+    /// Return the counters of the storage devices behind the I/O servers, since the last reset. The list is empty
+    /// without devices.
     fn counted_behind(&self) -> Vec<StationCount> {
         let now = self.engine.now();
         let stores = self.state.stores.as_ref();
@@ -213,7 +215,7 @@ impl Replication for JobsSimulation {
 }
 
 impl State {
-    /// Start the messages that the jobs have generated since the last call.
+    /// Begin to send the messages that the jobs have generated since the last call.
     fn begin(&mut self, engine: &mut Engine<TransferUnitId>) {
         let mut starting = std::mem::take(&mut self.starting);
         self.jobs.pass_on(|&demand| starting.push(demand));
@@ -245,7 +247,7 @@ impl State {
         self.starting = starting;
     }
 
-    /// Return sender and receiver of the first worm of a transfer unit of a job's message.
+    /// Return the sender and the receiver of the first worm that carries a transfer unit of the message `demand`.
     fn first_leg(&self, demand: &Demand) -> Leg {
         let (from, to) = (demand.from, demand.to);
         if to < self.machine.cube().node_count() {
@@ -274,7 +276,7 @@ impl State {
         self.wait(engine, started, unit);
     }
 
-    /// Schedule the next worm of a transfer unit, one start-up time after `time`.
+    /// Let the next worm (network message) of a transfer unit start one start-up time after `time`.
     fn follow(
         &mut self,
         engine: &mut Engine<TransferUnitId>,
@@ -298,7 +300,7 @@ impl State {
         self.wait(engine, at, next);
     }
 
-    /// Schedule the next event of a transfer unit for `time`.
+    /// Let a transfer unit wait for its next event, which occurs at `time`.
     fn wait(&mut self, engine: &mut Engine<TransferUnitId>, time: Cycles, unit: TransferUnit) {
         let number = self.units.insert(unit);
         engine.schedule(time, number.number());
@@ -309,7 +311,7 @@ impl State {
         self.messages[unit.message].demand
     }
 
-    /// Start the current worm of a transfer unit now.
+    /// Send the worm (network message) of the current step of a transfer unit now.
     fn send(&mut self, engine: &mut Engine<TransferUnitId>, number: TransferUnitId) {
         let unit = self.units[number];
         let demand = self.demand(&unit);
@@ -347,14 +349,14 @@ impl State {
     }
 }
 
-/// Handler of the events that the engine reports, with the observer that receives the results.
+/// Handler of the engine's events: it changes the state of the simulation and reports results to the observer.
 struct Driver<'a, O> {
     state: &'a mut State,
     observer: &'a mut O,
 }
 
 impl<O: Observer> Handler for Driver<'_, O> {
-    /// Data that the engine returns with each event: the number of the transfer unit under way.
+    /// Type of the tag by which the engine identifies a message in its events: the index of a transfer unit.
     type Tag = TransferUnitId;
 
     /// Handle a timer: the event for which a transfer unit waited has occurred.
@@ -405,7 +407,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
 }
 
 impl<O: Observer> Driver<'_, O> {
-    /// Handle the arrival of the tail of a transfer unit's worm.
+    /// Handle the complete arrival of the worm (network message) that carries a transfer unit, and start its next step.
     fn arrived(&mut self, engine: &mut Engine<TransferUnitId>, unit: TransferUnit) {
         let demand = self.state.demand(&unit);
         let machine = &self.state.machine;
@@ -443,7 +445,8 @@ impl<O: Observer> Driver<'_, O> {
         }
     }
 
-    /// Handle a request or a write at `node`, the I/O node that serves its PE.
+    /// Handle a read or write request that has arrived at `node`, the I/O node that serves the PE: forward the
+    /// request if another I/O node has the data.
     fn at_server(&mut self, engine: &mut Engine<TransferUnitId>, unit: TransferUnit, node: u32) {
         let state = &mut *self.state;
         let holder = state.holder(&unit);
@@ -457,8 +460,8 @@ impl<O: Observer> Driver<'_, O> {
         state.follow(engine, unit, step, engine.now());
     }
 
-    /// Handle a request or a write at `node`, the I/O node that has or stores the data. The request arrived
-    /// through the I/O node `asked`.
+    /// Handle a read or write request at `node`, the I/O node whose disk holds the data. The PE sent the request
+    /// to the I/O node `asked`, which may be another one.
     fn at_holder(
         &mut self,
         engine: &mut Engine<TransferUnitId>,
@@ -494,7 +497,7 @@ impl<O: Observer> Driver<'_, O> {
         }
     }
 
-    /// Report to the observer a transfer unit whose data has arrived completely.
+    /// Report to the observer, as a packet, a transfer unit (part of a message) whose data has arrived completely.
     fn report_packet(&mut self, engine: &Engine<TransferUnitId>, unit: &TransferUnit) {
         let demand = self.state.demand(unit);
         let (from, to) = match demand.operation {
@@ -512,7 +515,8 @@ impl<O: Observer> Driver<'_, O> {
         });
     }
 
-    /// Handle the end of a transfer unit: start the next unit of its message, or complete the message.
+    /// Handle the end of a transfer unit: start the next unit of its message. If the unit was the last one, complete
+    /// the message.
     fn ended(&mut self, engine: &mut Engine<TransferUnitId>, unit: &TransferUnit) {
         let now = engine.now();
         let state = &mut *self.state;
@@ -544,7 +548,7 @@ impl<O: Observer> Driver<'_, O> {
         self.report_and_begin(engine);
     }
 
-    /// Report the phases that have ended, and start the messages that follow.
+    /// Report to the observer the phases of jobs that have ended, and begin to send the messages that follow them.
     fn report_and_begin(&mut self, engine: &mut Engine<TransferUnitId>) {
         self.state.jobs.report_phases(self.observer);
         self.state.begin(engine);
@@ -552,8 +556,8 @@ impl<O: Observer> Driver<'_, O> {
 }
 
 impl State {
-    /// Return the I/O node that has or stores the data of a transfer unit. If it has failed, its substitute
-    /// serves with its own device.
+    /// Return the I/O node whose device holds the data of a transfer unit, or its substitute if that I/O node
+    /// has failed.
     fn holder(&self, unit: &TransferUnit) -> u32 {
         let server = self.demand(unit).to - self.machine.cube().node_count();
         self.machine.attends(server)

@@ -1,4 +1,4 @@
-//! I/O demands under way and their messages.
+//! I/O demands (such as reads of a file) that are not complete, and their messages.
 
 use crate::hypercube::build::Machine;
 use crate::hypercube::observe::Operation;
@@ -6,13 +6,13 @@ use isthmus_kernel::{Cycles, id};
 use isthmus_wormhole::ChannelId;
 
 id! {
-    /// Index of an I/O demand (such as a file read) under way.
+    /// Index of an I/O demand (such as a file read) that is not complete.
     pub(crate) struct OpenId;
-    /// Index of a message of an I/O demand under way.
+    /// Index of a message that is on its way for an I/O demand.
     pub(crate) struct MessageId;
 }
 
-/// An I/O demand that has started and is not complete.
+/// An I/O demand, such as a read of a file, that has started and is not complete.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Open {
     pub operation: Operation,
@@ -20,9 +20,9 @@ pub(crate) struct Open {
     pub generated: Cycles,
     /// Number of the demand's chains of messages that have not ended.
     pub parts: u32,
-    /// Network time of the demand's slowest chain of messages so far, in cycles.
+    /// Time that messages spent in the network, in cycles, in the slowest chain of messages of the demand so far.
     pub network: Cycles,
-    /// Time of the latest arrival of data or of a stored block of the demand so far.
+    /// Latest time so far, in cycles, at which data of the demand arrived or a storage device had stored a block.
     pub last: Cycles,
 }
 
@@ -33,18 +33,18 @@ pub(crate) enum Step {
     Ask { pe: u32 },
     /// Request or write from the PE of a failed I/O node to a nearby working I/O node.
     Redirect { failed: u32, to: u32 },
-    /// Request or data from one I/O node to another.
+    /// Request or data to write, from one I/O node to another.
     Forward { from: u32, to: u32 },
     /// Data from I/O node `from` to the PE, through the I/O node `asked`.
     Reply { from: u32, asked: u32, pe: u32 },
     /// Data of a broadcast to the I/O node `to` and its descendants in the tree from `root`.
     Spread { root: u32, from: u32, to: u32 },
-    /// Data of a broadcast from an I/O node to one of its PEs.
+    /// Data of a broadcast, from the I/O node `from` to one of the PEs that it serves.
     Copy { from: u32, pe: u32 },
 }
 
 impl Step {
-    /// Append the channels that a message with this purpose crosses to `path`.
+    /// Append to `path` the network channels that a message with this purpose crosses.
     pub fn path(self, machine: &Machine, path: &mut Vec<ChannelId>) {
         match self {
             Self::Ask { pe } => machine.path_ask(pe, machine.asks(pe), path),
@@ -57,7 +57,7 @@ impl Step {
         }
     }
 
-    /// Return whether a message with this purpose contains, besides data, a request that announces the data.
+    /// Return whether a message with this purpose contains a request, also before the data of a write.
     pub fn announces(self) -> bool {
         matches!(self, Self::Ask { .. } | Self::Redirect { .. })
     }

@@ -7,13 +7,13 @@
 //!
 //! [`JobsSource`]: isthmus_workload::jobs::JobsSource
 
-// Events that a simulation reports.
+// Events that a simulation reports to its observer.
 mod observe;
-// Interface of a simulation of jobs.
+// Trait that the simulations of jobs on all kinds of machine implement: one replication of a simulation.
 mod replication;
-// Messages and phases of the jobs of one replication.
+// Messages and phases of the jobs while one replication of the simulation runs.
 mod running;
-// I/O servers that serve one request at a time.
+// Queues of I/O servers that serve one request at a time.
 mod turns;
 
 pub use isthmus_workload::jobs::Phase;

@@ -19,7 +19,8 @@ pub struct Packet {
     /// Time from the packet's start on the link of its source to the arrival of its tail at the destination, in
     /// ticks.
     pub latency: Cycles,
-    /// Whether the packet is a server's answer that its device has stored a write. Other packets carry data.
+    /// Whether the packet is the answer of an I/O server that its device has stored the written data. Other
+    /// packets carry data.
     pub answer: bool,
 }
 
@@ -55,14 +56,14 @@ pub trait Observer {
     /// Handle the arrival of a packet of data or of an answer.
     fn packet(&mut self, packet: &Packet);
 
-    /// Handle the completion of a message that a device has stored. Does nothing by default.
+    /// Handle the event that a storage device has stored the data of a message. The default does nothing.
     fn stored(&mut self, _stored: &Stored) {}
 
     /// Handle the completion of a message. A write is complete when the writer has the acknowledgement,
     /// or the server's answer if the server has a device. A read is complete when all data has arrived.
     fn completed(&mut self, completed: &Completed);
 
-    /// Handle the end of a phase at all processes of a job. Does nothing by default.
+    /// Handle the end of a phase of a job: all its processes have finished the phase. The default does nothing.
     fn phase(&mut self, _phase: &Phase) {}
 
     /// Return whether the observer has seen enough, so that the run may end.

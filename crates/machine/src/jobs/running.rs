@@ -1,4 +1,5 @@
-//! The jobs of one replication, independent of the engine that carries their messages.
+//! The jobs during one replication of a simulation: they generate messages, and their progress is reported to the
+//! observer. The module does not depend on the engine that carries the messages.
 
 use super::observe::Observer;
 use isthmus_kernel::{Cycles, Streams};
@@ -8,7 +9,8 @@ use isthmus_workload::jobs::{Demand, JobsSource, Layout, Operation, Phase, Proce
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// Number of messages of a process that are reported to the observer between two checks whether it has finished.
+/// Number of messages of a process that are reported to the observer before the next check whether the observer ends
+/// the run.
 const REPORTED_AT_ONCE: u64 = 1 << 16;
 
 /// A process: its job, and the number of its messages that were reported to the observer as offered
@@ -19,9 +21,8 @@ struct Reported {
     job: u32,
 }
 
-/// Entry of a queue of processes, each with a time at or before its next message. The earliest entry is the
-/// greatest, for a max-heap. The order at equal times has no effect, because no message completes between
-/// these reports.
+/// A process in a queue ordered by time. `time` is at or before the time of the next message of the process.
+/// The entry with the earliest time compares as the greatest, so that a max-heap returns it first.
 #[derive(Debug, Clone, Copy)]
 struct QueuedProcess {
     time: Cycles,
@@ -36,14 +37,14 @@ impl Ord for QueuedProcess {
 }
 
 impl PartialOrd for QueuedProcess {
-    /// Compare like `cmp`: in reverse order of time.
+    /// Compare like `cmp`: in reverse order of time; never `None`.
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
 impl PartialEq for QueuedProcess {
-    /// Return whether both entries have the same time.
+    /// Return whether both queue entries have the same time; the process does not count.
     fn eq(&self, other: &Self) -> bool {
         self.time == other.time
     }
@@ -54,9 +55,10 @@ impl Eq for QueuedProcess {}
 /// The phases and messages of all jobs that have started and not ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Open {
-    /// The unfinished phases, with the present time as their end.
+    /// The phases that have started and not ended. Each contains the present time instead of its end.
     pub phases: Vec<Phase>,
-    /// For each incomplete message of a closed loop, its job and its age: the ticks since its generation.
+    /// For each incomplete message of a closed loop: the index of its job, and its age, the ticks since its
+    /// generation.
     pub messages: Vec<(u32, Cycles)>,
 }
 
@@ -69,7 +71,7 @@ pub struct Open {
 #[derive(Debug)]
 pub(crate) struct Jobs {
     source: JobsSource,
-    /// Whether any process of any job may have several messages under way.
+    /// Whether any process of any job may have several messages in flight at once.
     several: bool,
     /// Number of messages of each process that were reported to the observer.
     reported: Vec<Reported>,
@@ -120,26 +122,27 @@ impl Jobs {
         self.demands.clear();
     }
 
-    /// Return whether the process of `demand` may have several messages under way, so that
+    /// Return whether the process of `demand` may have several messages in flight at once, so that
     /// [`handed`](Self::handed) must be called for each.
     #[inline]
     pub fn several(&self, demand: &Demand) -> bool {
         self.several && self.source.several(demand.process)
     }
 
-    /// Return whether the source requires the completions of the demand's process in the order of time.
+    /// Return whether the simulation must report completions of the process of `demand` in the order of time.
     #[inline]
     pub fn in_order(&self, demand: &Demand) -> bool {
         self.several && self.source.in_order(demand.process)
     }
 
-    /// Handle the handover of a message to the network. Required where [`several`](Self::several) is true.
+    /// Handle the handover of a message to the network, at `time`. The caller must report it if
+    /// [`several`](Self::several) is true for the message, and may leave it out otherwise.
     #[inline]
     pub fn handed(&mut self, time: Cycles, demand: &Demand) {
         self.source.handed(time, demand, &mut self.demands);
     }
 
-    /// Handle the complete arrival of a message's data. Only the arrival of a write has an effect.
+    /// Handle the arrival of all data of a message at its destination, at `time`. Has an effect only for a write.
     #[inline]
     pub fn arrived(&mut self, time: Cycles, demand: &Demand) {
         if demand.operation == Operation::Write {
@@ -147,7 +150,7 @@ impl Jobs {
         }
     }
 
-    /// Handle the completion of a message at its process.
+    /// Handle the completion of a message at `time`: the process that requested it may generate its next ones.
     #[inline]
     pub fn completed(&mut self, time: Cycles, demand: &Demand) {
         self.source.completed(time, demand, &mut self.demands);
@@ -176,7 +179,8 @@ impl Jobs {
         }
     }
 
-    /// Report the generated messages of all processes, at the end of a run that the observer did not finish.
+    /// Report to the observer the messages that all processes have generated by `now`, without those already
+    /// reported. Call it at the end of a run, unless the observer ended the run.
     pub fn report_all_offered<O: Observer>(&mut self, now: Cycles, observer: &mut O) {
         self.report_open_loops(now, observer);
         for process in 0..self.reported.len() as u32 {
@@ -184,7 +188,8 @@ impl Jobs {
         }
     }
 
-    /// Report the messages that open loops have generated by `now`, in the order of time.
+    /// Report to the observer, in the order of time, the messages generated by `now` by processes that send
+    /// without waiting for completions (open loops).
     fn report_open_loops<O: Observer>(&mut self, now: Cycles, observer: &mut O) {
         while let Some(&QueuedProcess { time, process }) = self.open_loops.peek()
             && time <= now
@@ -205,8 +210,8 @@ impl Jobs {
         self.report(process, asked, observer);
     }
 
-    /// Report to the observer that a process has generated `asked` messages so far; skip those already
-    /// reported. Return false if the observer finished before the last of them.
+    /// Report the messages of a process to the observer, up to `asked`, the number generated so far, without
+    /// those already reported. Return false if the observer ends the run before the last one.
     #[inline]
     fn report<O: Observer>(&mut self, process: u32, asked: u64, observer: &mut O) -> bool {
         let Reported { messages, job } = &mut self.reported[process as usize];
@@ -222,8 +227,8 @@ impl Jobs {
         true
     }
 
-    /// Return the phases and messages that have started by `now` and not ended. Call
-    /// [`report_all_offered`](Self::report_all_offered) first.
+    /// Return the phases and messages that have started by `now` and have not ended. The caller must call
+    /// [`report_all_offered`](Self::report_all_offered) before.
     pub fn open(&self, now: Cycles) -> Open {
         Open {
             phases: self.source.open_phases(now),
@@ -243,7 +248,7 @@ mod tests {
     };
     use isthmus_workload::storage::StorageSpec;
 
-    /// Number of messages reported as offered, for each job.
+    /// Observer for the tests: counts the messages that are reported as offered, for each of two jobs.
     struct Offered([u64; 2]);
 
     impl Observer for Offered {
@@ -314,7 +319,7 @@ mod tests {
             let mut asked =
                 |of: std::ops::Range<u32>| of.map(|p| all.asked_by(p, now)).sum::<u64>();
             assert_eq!(seen.0, [asked(0..4), asked(4..8)], "at {now}");
-            // Expect that each of the four processes of the job sends three messages at 0, 2, 4 us and so on.
+            // Expect that each of the four processes of the second job has sent three messages at 0, 2, 4 us and so on.
             assert_eq!(seen.0[1], 12 * (now / 2_000 + 1));
         }
         assert!(seen.0[0] > 20, "some 40 in 10 us: {}", seen.0[0]);

@@ -9,7 +9,8 @@ pub enum Switching {
     /// The header opens a circuit: it reserves a virtual channel of each link until the acknowledgement
     /// passes back (section 2.2.1 of the QsNET paper).
     Circuit {
-        /// Time from the last byte of a packet at its destination to the acknowledgement.
+        /// Time from the arrival of a packet's last byte at its destination until the destination sends the
+        /// acknowledgement.
         acknowledgement: Time,
         /// Time that the acknowledgement needs for each link on its way back.
         acknowledgement_hop: Time,
@@ -23,12 +24,12 @@ pub enum Switching {
         /// Capacity of each output buffer behind the crossbar, in packets. 0: no buffer, packets cross
         /// directly onto the link.
         output_buffer: u32,
-        /// Speed of the crossbar into an output buffer, relative to a link, 1 or more.
+        /// Ratio of the speed of the switch's crossbar to that of a link, 1 or more. It matters with output buffers.
         speedup: u32,
     },
 }
 
-/// Measure of the age of a packet, for switches that serve the oldest packet first.
+/// Definition of the age of a packet, for switches that serve the oldest packet first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Age {
     /// The age counts from the event [`Readings::age_from`], up to a limit. Packets beyond the limit have
@@ -52,7 +53,7 @@ pub struct Readings {
     pub age_from: AgeFrom,
     /// Choice among packets of equal age.
     pub age_tie: AgeTie,
-    /// Measure of the load of a link, and the choice among links of equal load.
+    /// For adaptive routing: how the load of a link is measured, and how one of several links of equal load is chosen.
     pub adaptive: Adaptive,
 }
 
@@ -67,15 +68,15 @@ pub struct Nic {
     pub padding: Bytes,
     /// Data of the request packet of a read, padding included; may be zero.
     pub request: Bytes,
-    /// Limit on the packets of a node that are in flight at a time.
+    /// Maximum number of packets of one node that are in flight at the same time.
     pub packets_in_flight: u32,
     /// Time between two packets of the DMA engine, independent of their length.
     pub dma_period: Time,
-    /// Additional time between packets for each block of `padding` bytes.
+    /// Additional time between two packets of the DMA engine, for each block of `padding` bytes in the packet.
     pub dma_block: Time,
     /// Time by which each packet that the node receives delays the sending DMA engine, if it is busy.
     pub receive_delay: Time,
-    /// Time from the handover of a message to its first packet.
+    /// Time that software needs to send: from the handover of a message to the start of its first packet.
     pub software_latency: Time,
     /// Time from the arrival of the request packet of a read to the server's first packet.
     pub read_turnaround: Time,
@@ -83,8 +84,8 @@ pub struct Nic {
     pub dma_slice: u32,
 }
 
-/// Penalty of packets that have waited long: extra time on their last link (a reading of section 4.3 of the
-/// QsNET paper).
+/// Penalty of late packets: a packet older than `after` needs the additional time `cost` on its last link. This
+/// interprets section 4.3 of the QsNET paper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LatePackets {
     /// Age beyond which a packet is late.
@@ -106,11 +107,11 @@ pub struct NetworkSpec {
     pub switching: Switching,
     /// Measure of the age of a packet, for switches that serve the oldest packet first.
     pub age: Age,
-    /// Modelling choices where the sources of this model can be read in more than one way.
+    /// Modelling choices where the papers that describe the modelled networks can be read in more than one way.
     pub readings: Readings,
     /// Properties of the network interfaces.
     pub nic: Nic,
-    /// Additional cost of packets that wait long, if any.
+    /// Additional time that packets need if they are late; `None` if lateness costs nothing.
     pub late: Option<LatePackets>,
 }
 

@@ -1,4 +1,4 @@
-//! The SCI engine, with a periodic check whether the fabric has collapsed: packets wait and none arrive.
+//! The SCI engine, with a periodic check whether the fabric has stalled: packets wait and none arrive.
 
 use crate::sci::build::Machine;
 use isthmus_kernel::{Cycles, Engine as _, Id as _, RunUntil};
@@ -8,9 +8,9 @@ use isthmus_sci::{event, symbol};
 /// Numbers of symbols that a link has carried, including the idle symbol behind each packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LinkUse {
-    /// Number of symbols of send packets.
+    /// Number of symbols of send packets (requests and responses) that the link has carried.
     pub send: u64,
-    /// Number of symbols of echo packets.
+    /// Number of symbols of echo packets (acknowledgements) that the link has carried.
     pub echo: u64,
 }
 
@@ -22,7 +22,7 @@ enum AnyEngine<T> {
     Symbol(Box<symbol::Engine<T>>),
 }
 
-/// Evaluate an expression on the engine in use, whichever variant of [`AnyEngine`] it is.
+/// Evaluate an expression with the engine inside an [`AnyEngine`], for both variants.
 macro_rules! either {
     ($any:expr, $engine:ident => $value:expr) => {
         match $any {
@@ -32,18 +32,19 @@ macro_rules! either {
     };
 }
 
-/// A running SCI engine, with the state of the check for a collapse of the fabric.
+/// An SCI engine that simulates a fabric, and the state of the periodic check whether the fabric has stalled.
 #[derive(Debug)]
 pub(super) struct Rings<T> {
     engine: AnyEngine<T>,
     patience: Cycles,
-    /// Time of the next check for a collapse.
+    /// Cycle of the next check whether the fabric has stalled.
     next_check: Cycles,
     stall: Option<Stall>,
 }
 
 impl<T: Copy> Rings<T> {
-    /// Return an engine for the fabric at cycle 0, for packets of up to `symbols_max` symbols.
+    /// Create an engine at cycle 0 for the fabric of `machine` and packets of up to `symbols_max` symbols: the
+    /// symbol-by-symbol engine if `by_symbol` is true, otherwise the event-driven one.
     ///
     /// # Panics
     /// If the engine cannot carry packets of this length.
@@ -67,7 +68,7 @@ impl<T: Copy> Rings<T> {
         }
     }
 
-    /// Offer a packet to the engine for cycle `time`.
+    /// Offer a packet to the engine, which generates it at its source in cycle `time`.
     pub fn offer(&mut self, time: Cycles, packet: Packet<'_, T>) {
         either!(&mut self.engine, engine => engine.offer(time, packet));
     }
@@ -82,12 +83,14 @@ impl<T: Copy> Rings<T> {
         either!(&self.engine, engine => engine.under_way())
     }
 
-    /// Return the collapse of the fabric, if the latest check has found one.
+    /// Return a description of the stall if the latest check found that the fabric has stopped working; otherwise
+    /// `None`.
     pub fn stall(&self) -> Option<&Stall> {
         self.stall.as_ref()
     }
 
-    /// Run until the handler has finished, the next check for a collapse, or cycle `until`.
+    /// Run until cycle `until`, or until the handler ends the run or the next check for a stall is due, if that is
+    /// earlier.
     pub fn advance<H: Handler<Tag = T>>(&mut self, handler: &mut H, until: Cycles) {
         let limit = until.min(self.next_check);
         either!(&mut self.engine, engine => engine.run_until(limit, handler));
@@ -97,9 +100,9 @@ impl<T: Copy> Rings<T> {
         }
     }
 
-    /// Check whether the fabric has collapsed.
+    /// Check whether the fabric has stalled (packets wait and none arrive), and store the result in `stall`.
     fn check_for_stall(&mut self) {
-        // Require that queues wait for one another: packets that only travel for long are not a collapse.
+        // Count a stall only if queues wait for one another. Packets that just travel for a long time are no stall.
         let stalled = either!(&self.engine, engine => engine.stalled(self.patience));
         self.stall = stalled.filter(|stall| !stall.nodes.is_empty());
         if self.stall.is_none() {
@@ -115,12 +118,12 @@ impl<T: Copy> Rings<T> {
         }
     }
 
-    /// Reset the counters of links and nodes.
+    /// Reset the counters of links and nodes to 0.
     pub fn restart_counts(&mut self) {
         either!(&mut self.engine, engine => engine.reset_counters());
     }
 
-    /// Return the traffic of each link, in the order of the fabric's links.
+    /// Return the number of send and echo symbols that each link has carried, in the order of the fabric's links.
     pub fn links<'m>(&self, machine: &'m Machine) -> impl Iterator<Item = LinkUse> + use<'m, T> {
         let counters = either!(&self.engine, engine => engine.counters());
         machine.fabric().links().iter().map(move |link| {

@@ -19,11 +19,12 @@ pub trait Describe: Sized {
 /// A choice in the scenario file, as an enum: the field names a variant, whose own fields then apply.
 /// Implement this trait with `#[derive(Describe)]`.
 pub trait Selector: Sized {
-    /// The names of the variants in a scenario file, in the order of the reference.
+    /// The names of the variants in a scenario file, in the order of the reference manual.
     const WORDS: &'static [&'static str];
-    /// Add the descriptions of the fields that apply only to some words of the field `selector`.
+    /// Add to `rows` the descriptions of the fields of all variants. Each applies only if the field `selector` names
+    /// its variant.
     fn rows(path: &str, selector: &str, rows: &mut Rows);
-    /// Return the variant that the field `selector` names, with the values of its fields.
+    /// Read the variant that the value of the field `selector` names, with its fields in the table `path`.
     fn read(settings: &Settings, path: &str, selector: &str) -> Self;
 }
 
@@ -80,7 +81,7 @@ impl Rows {
             .sort_by_cached_key(|row| position(row).unwrap_or(names.len()));
     }
 
-    /// Add the descriptions of the fields that the words of the field `selector` select.
+    /// Add the descriptions of the fields of all variants of `T`, among which the field `selector` chooses.
     pub fn choice<T: Selector>(&mut self, path: &str, selector: &str) {
         T::rows(path, selector, self);
     }
@@ -117,7 +118,7 @@ pub fn at(path: &str, name: &str) -> String {
     join(path, name)
 }
 
-/// Return the type of the field `name` of the table that `T` defines.
+/// Return the type of the values of the field `name` in the scenario table that `T` defines.
 pub fn type_of<T: Describe>(name: &str) -> &'static dyn AnyType {
     let rows = Rows::of::<T>("");
     let row = rows.iter().find(|row| &*row.key == name);
@@ -144,7 +145,7 @@ mod tests {
     use crate::fields::field::Default;
     use isthmus_units::Time;
 
-    /// Example table with a choice and an optional subtable.
+    /// Example of a scenario table, for the tests: with a choice of variants and an optional subtable.
     #[derive(Describe)]
     struct Table {
         /// How it goes.
@@ -157,7 +158,7 @@ mod tests {
         below: Option<Below>,
     }
 
-    /// Example choice, whose variants have fields of their own.
+    /// Example, for the tests, of a choice in a scenario file whose variants have fields of their own.
     #[derive(Describe)]
     enum Way {
         Slow(Pace),
@@ -170,7 +171,7 @@ mod tests {
         },
     }
 
-    /// Example of fields that two variants of a choice share.
+    /// Example, for the tests, of fields that two variants of a choice share.
     #[derive(Describe)]
     struct Pace {
         /// Steps in a row.
@@ -179,7 +180,7 @@ mod tests {
         below: Deep,
     }
 
-    /// Example subtable of the fields of a variant.
+    /// Example of a scenario table that only one variant of an enum has, for the tests.
     #[derive(Describe)]
     struct Deep {
         /// How deep.
@@ -187,13 +188,14 @@ mod tests {
         deep: bool,
     }
 
-    /// Example of an optional subtable.
+    /// Example of an optional subtable of a scenario table, for the tests.
     #[derive(Describe)]
     struct Below {
         /// A share.
         share: f64,
     }
 
+    /// Checks the order of the fields of a table and of its subtables, and that each field occurs once.
     #[test]
     fn fields_are_grouped_by_table_and_listed_once() {
         let rows = Rows::of::<Table>("t");

@@ -7,8 +7,8 @@ use crate::value::Choice;
 /// Word that requests the failures of every part that can fail, one at a time.
 pub const SINGLE: &str = "single";
 
-/// Parameters of a request to list the possible failures of a machine: the parts that may fail, the number of
-/// pairs, and a limit.
+/// Parameters for a list of the possible failures of a machine: the parts that may fail, the number of pairs of
+/// failures, and a limit on the length of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asked {
     /// Word for the parts that may fail: [`SINGLE`] for all, or another word that the kind of machine
@@ -18,7 +18,7 @@ pub struct Asked {
     pub doubles: u64,
     /// Seed of the random sample of pairs of failures.
     pub seed: u64,
-    /// Maximum number of states (the machine without and with failures) that the caller accepts.
+    /// Maximum number of machine states to return: one without failures, and one for each failure or pair.
     pub most: usize,
 }
 
@@ -43,7 +43,7 @@ pub struct State {
     pub words: String,
     /// The parts that have failed beyond the machine's own faults; empty without a failure.
     pub parts: Vec<Part>,
-    /// Number of parts, or pairs of parts, whose failure has the same effect.
+    /// Number of failures with the same effect that this state stands for: of parts, or of pairs of parts.
     pub weight: u64,
     /// Number of nodes that can still communicate with one another.
     pub live: u32,
@@ -56,7 +56,7 @@ pub struct State {
 pub struct Part {
     /// Key of the field that lists failed parts of this type, such as links.
     pub field: &'static str,
-    /// The failed part, as an entry of that list.
+    /// The failed part, as an entry of the list that `field` names.
     pub which: Which,
 }
 
@@ -69,22 +69,23 @@ pub enum Which {
     Link(u32, u32),
 }
 
-/// Properties of an axis over failures for one kind of machine: its words, and the fields that it also sets.
+/// What a sweep axis over failures may contain for one kind of machine: words that select parts, and fields that the
+/// axis also sets.
 #[derive(Debug, Clone, Copy)]
 pub struct Faults {
-    /// The words that an axis over failures may have: [`SINGLE`], and words for subsets of the parts.
+    /// The words that select the parts that may fail: [`SINGLE`] for every part, and a word for each subset.
     pub words: Choice,
     /// Fields that an axis over failures sets if the file does not, each with its value as written in a file.
     pub with: &'static [(&'static str, &'static str)],
 }
 
-/// The options of an axis over failures, as the scenario file states them.
+/// The options of a sweep axis over failures of parts of the machine, as the scenario file states them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Wanted {
     /// Word that selects the parts that may fail.
     pub(crate) of: &'static str,
     /// Number of pairs of failures to sample at random.
     pub(crate) doubles: u64,
-    /// Origin of the axis over failures in the file or an override.
+    /// Where the axis over failures is defined: a place in the file, or an override.
     pub(crate) origin: Origin,
 }

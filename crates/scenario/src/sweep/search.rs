@@ -1,5 +1,5 @@
-//! The search for the saturation load, as `[search]` describes it, for each combination of the axes that do
-//! not set the load.
+//! The search for the saturation load, as the table `[search]` of a scenario file describes it. There is one
+//! search for each combination of values of the sweep axes that do not set the load.
 
 use crate::fields::common::SearchTable;
 use crate::fields::format::Row;
@@ -37,7 +37,7 @@ impl Search {
     }
 }
 
-/// Return the parameters of the search that a file describes.
+/// Return the parameters of the search for saturation, from the table `[search]` of a scenario file.
 pub(crate) fn build(settings: &Settings, table: SearchTable) -> Result<Search, Problem> {
     let loads = &settings.schema().form.tables.loads;
     let end = |key: &str, value: &Value| {
@@ -63,13 +63,14 @@ pub(crate) fn build(settings: &Settings, table: SearchTable) -> Result<Search, P
     })
 }
 
-/// One search line: a combination of the values of the axes that do not set the load. The search varies the
-/// load along it.
+/// One search for the saturation load. All fields except the load are fixed, by a combination of values of the
+/// other axes of the sweep; the search varies the load.
 #[derive(Debug, Clone)]
 pub struct SearchLine {
     /// Position of this search line in the list of all search lines.
     pub index: usize,
-    /// The values of the axes of [`Scenario::search_axes`](crate::Scenario::search_axes).
+    /// One value for each axis of the sweep that does not set the load; the axes are in the order of
+    /// [`Scenario::search_axes`](crate::Scenario::search_axes).
     pub values: Vec<AxisValue>,
     pub(crate) kind: &'static Row,
     /// The values of all fields except the load.
@@ -89,7 +90,8 @@ impl SearchLine {
             .map_err(|problem| self.source.error(problem))
     }
 
-    /// Return the machine and the workload at `load`, as [`Self::at`] does; an error has no line number.
+    /// Return the machine and the workload of the search at the offered load `load`, as [`Self::at`] does. Errors
+    /// contain no line number.
     pub(crate) fn build_at(&self, load: f64) -> Result<(Described, Described), Problem> {
         let loads = &self.settings.schema().form.tables.loads;
         let LoadValue { key, written } = (loads.write)(load).map_err(|possible| {

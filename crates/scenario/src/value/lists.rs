@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::str::FromStr;
 
-/// Words that an axis over sets of named tables may have instead of a list. Each stands for several sets.
+/// Words that a sweep over sets of jobs may contain instead of a list of names. Each stands for several sets.
 pub const SET_WORDS: &[&str] = &["alone", "pairs"];
 
 /// Type of fields whose value is a list of distinct node numbers.
@@ -99,8 +99,8 @@ impl ValueType for Percentiles {
             let problem = format!("{percentile} is no percentile");
             Err(item.problem(problem, "give numbers between 0 and 100"))
         };
-        // Compare percentiles by their bits: positive floating-point numbers have the same order as their
-        // bits.
+        // Find equal percentiles by their bits, because floating-point numbers do not implement `Ord`. Positive
+        // numbers have the same order as their bits.
         let bits = |percentile: &f64| percentile.to_bits();
         distinct(node.items(self)?, percentile, bits, f64::to_string)
     }
@@ -110,7 +110,7 @@ impl ValueType for Percentiles {
 pub struct Measures {
     /// Example of a list of measures, as written in a file.
     pub example: &'static str,
-    /// Whether the first part of each measure is the name of a named table.
+    /// Whether each measure may begin with the name of a job and a dot, such as `io.response`.
     pub named: bool,
 }
 
@@ -126,7 +126,7 @@ impl ValueType for Measures {
         TypeInfo::new("a list of measures", self.example, range, json)
     }
 
-    /// Parse a list of distinct names of measures.
+    /// Parse a list of names of measures without repetition.
     fn read(&self, node: &Node) -> Result<Vec<String>, Problem> {
         let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
         let part = |part: &str| !part.is_empty() && part.chars().all(good);
@@ -150,8 +150,8 @@ impl ValueType for Measures {
     }
 }
 
-/// Type of fields whose value is a list of distinct names of named tables. An axis over such a field may be
-/// the word `alone` or `pairs`, which stands for several lists.
+/// Type of scenario fields whose value is a list of names of jobs, without repetition. A sweep over such a field
+/// may be the word `alone`, for each job alone, or `pairs`, for each pair of jobs too; both end with all jobs.
 pub struct NameSet;
 
 impl ValueType for NameSet {
@@ -169,7 +169,7 @@ impl ValueType for NameSet {
         }
     }
 
-    /// Parse a list of distinct names of named tables.
+    /// Parse a list of names of jobs without repetition.
     fn read(&self, node: &Node) -> Result<Vec<String>, Problem> {
         let name = |item: &Node| match &item.tree {
             Tree::Text(name) => Ok(name.clone()),
@@ -202,7 +202,7 @@ fn distinct<T, K: Ord>(
     items.iter().map(item).collect()
 }
 
-/// Return the error that a list contains an item, described by `what`, twice.
+/// Create the error for a list that contains the same item twice. `what` describes the item.
 pub fn twice(item: &Node, what: impl Display) -> Problem {
     item.problem(format!("{what} is listed twice"), "list it once")
 }

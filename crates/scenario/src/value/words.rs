@@ -135,8 +135,8 @@ impl ValueType for Flag {
     }
 }
 
-/// Return the first control character in a text that could affect a terminal. Line ends and tabs do not
-/// count.
+/// Return the first control character of a text, which could affect a terminal, except line ends and tabs. `None`
+/// if there is none.
 pub fn control_in(text: &str) -> Option<char> {
     text.chars()
         .find(|&letter| letter.is_control() && !matches!(letter, '\n' | '\r' | '\t'))

@@ -1,5 +1,5 @@
 //! The work that `stream-sim` simulates, done by this computer. It has the same description of the
-//! machine and the work. Threads replace the cells, and rings in shared memory the links. The
+//! machine and the work. Threads replace the cells (processors), and rings in shared memory the links. The
 //! stream manager runs on a thread of its own and sends to a sink that verifies the data
 //! (Steenkiste 1996, section 6).
 //!

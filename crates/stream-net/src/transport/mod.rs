@@ -27,8 +27,8 @@ use isthmus_stream::{ConnectionId, Manager, Offer, PacketId};
 use isthmus_wire::Socket;
 use std::time::Instant;
 
-/// The manager and the packet memory, lent to a transport for one round so that it can pass on
-/// received packets.
+/// Access to the stream manager and to the memory of packets, with which a transport passes on the packets
+/// that it receives over the connection `id`.
 pub(crate) struct Incoming<'a> {
     pub now: isthmus_stream::Instant,
     pub id: ConnectionId,
@@ -37,12 +37,13 @@ pub(crate) struct Incoming<'a> {
 }
 
 impl Incoming<'_> {
-    /// Offers a received packet to the manager.
+    /// Asks the stream manager whether to accept a received packet with this header.
     pub fn offer(&mut self, header: &Header) -> Offer {
         self.manager.offer(self.now, self.id, header)
     }
 
-    /// Reports to the manager that the data of a packet has been received into its slot.
+    /// Reports to the stream manager that the data of a packet has been received into the memory of the
+    /// packet; `sum` is the checksum of the data.
     pub fn arrived(&mut self, packet: PacketId, sum: u32) {
         self.manager.handle_arrived(self.now, packet, Some(sum));
     }
@@ -53,27 +54,27 @@ impl Incoming<'_> {
 pub(crate) enum SocketUse {
     /// The socket carries packets with headers and this checksum.
     Framed(Checksum),
-    /// The socket carries bytes without headers. The field is the channel number of the connection,
-    /// if it receives.
+    /// The socket carries bytes without headers. The field is the channel number of the connection, or
+    /// `None` if the connection only sends.
     Plain(Option<u32>),
 }
 
-/// The transport of one connection, which moves its packets.
+/// The transport of one connection: the socket, file or screen to or from which its data moves.
 #[derive(Debug)]
 pub(crate) enum Transport {
-    /// Waiting for a socket that the application provides under this name.
+    /// The connection has no socket yet. It waits until the application provides a socket with this name.
     AwaitingSocket(String, SocketUse),
-    /// A socket that the system is connecting.
+    /// A socket whose connection to the peer is not established yet.
     Connecting(Socket, SocketUse),
     /// A stream socket that carries packets.
     Framed(Box<Framed>),
     /// A socket that carries plain bytes over TCP.
     Plain(Box<Plain>),
-    /// A file that a thread writes.
+    /// A file. A thread of its own writes the received data to it.
     File(Box<FileTransport>),
-    /// A screen of a frame buffer.
+    /// A screen of the frame buffer, on which the connection draws the data that it receives.
     Screen(Drawing),
-    /// Waiting for a UDP socket that the application provides under this name.
+    /// The connection has no socket yet. It waits until the application provides a UDP socket with this name.
     AwaitingDatagrams(String),
     /// A UDP socket that carries packets as datagrams.
     Datagrams(Box<Datagrams>),
@@ -99,7 +100,8 @@ impl Transport {
         }
     }
 
-    /// Returns whether no data can move before a poll finds the socket ready or an order comes.
+    /// Returns whether the connection can move no data until the socket is ready or the stream manager
+    /// gives a new order.
     pub fn is_blocked(&self, now: Instant) -> bool {
         match self {
             Self::AwaitingSocket(..) | Self::AwaitingDatagrams(_) | Self::Connecting(..) => true,

@@ -1,8 +1,9 @@
 //! Checksums of data, which can be combined from the checksums of its parts.
 //!
-//! The network interface sums data while it moves it (paper, 4.2). Ranks may instead sum blocks of
-//! 8 to 16 KB, which the interface combines into those of packets (paper, 4.1). Both checksums here
-//! support both: [`internet`] as ones' complement of 16-bit words (RFC 1071), [`crc`] as CRC32C.
+//! The network interface computes checksums while it moves data (Steenkiste 1996, 4.2). Ranks may
+//! instead compute the checksums of blocks of 8 to 16 KB, from which the interface computes those of
+//! packets (4.1). Both checksums here can be combined in this way: [`internet`], the ones' complement
+//! sum of 16-bit words (RFC 1071), and [`crc`], CRC32C.
 
 pub mod crc;
 pub mod internet;

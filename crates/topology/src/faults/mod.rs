@@ -20,7 +20,7 @@ pub enum FaultError {
     /// A listed node does not exist.
     #[error("failed node {node}, but the nodes are 0 to {}", node_count - 1)]
     MissingNode {
-        /// Number of the node in the list of failed nodes.
+        /// Number of the nonexistent node in the list of failed nodes.
         node: u32,
         /// Number of nodes of the cube.
         node_count: u32,
@@ -55,7 +55,7 @@ pub struct DisconnectedError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CubeFaults {
     cube: IncompleteHypercube,
-    /// For each node the dimensions in which its link works, as a bit set.
+    /// For each node, a bit set of the dimensions along which its link works.
     usable: Vec<u32>,
     failed: Vec<bool>,
     /// For each node the lowest node that it can reach over working links. The entries of failed
@@ -118,7 +118,7 @@ impl CubeFaults {
         Ok(faults)
     }
 
-    /// Return `cube` without faults.
+    /// Create an empty set of faults of `cube`: all its nodes and links work.
     pub fn none(cube: impl Into<IncompleteHypercube>) -> Self {
         Self::new(cube, &[], &[]).expect("an empty list of faults names nothing that is missing")
     }
@@ -128,7 +128,7 @@ impl CubeFaults {
         self.unusable_links().next().is_none() && !self.failed.contains(&true)
     }
 
-    /// Return the cube without its faults.
+    /// Return the cube that has these faults, as if it had none.
     pub fn cube(&self) -> IncompleteHypercube {
         self.cube
     }
@@ -205,7 +205,8 @@ impl CubeFaults {
         })
     }
 
-    /// Return the existing links that do not work, in both directions, as pairs (node, dimension).
+    /// Return the existing links that do not work, as pairs of a node and the dimension along which the link leaves it.
+    /// Each link occurs twice, once for each end.
     fn unusable_links(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         self.cube.nodes().flat_map(move |node| {
             (0..self.cube.dimension())

@@ -1,11 +1,13 @@
-//! Assignment of PEs to their nearest servers, with balanced ties.
+//! Assigns each PE to a nearest I/O node (its server). If several are equally near, the assignment balances the
+//! numbers of PEs per I/O node.
 
 use super::PlacementError;
 use crate::{Adjacency, distance};
 
 /// Index of the server of a PE to which no server is assigned yet.
 const UNASSIGNED: u32 = u32::MAX;
-/// Maximum number of passes in which PEs move to servers with fewer PEs.
+/// Maximum number of passes over the PEs that balance the servers: each PE may move to another server that is
+/// equally near and has fewer PEs.
 const BALANCING_PASSES: usize = 4;
 
 /// Return the index in `io_nodes` (ascending) of each PE's server, by the rule of
@@ -24,7 +26,7 @@ pub(super) fn nearest(
     for (index, &pe) in io_nodes.iter().enumerate() {
         server[pe as usize] = index as u32;
     }
-    // The other PEs are sorted by distance, then by number, since the sort is stable.
+    // Sort the PEs without an I/O node by distance, and by number within a distance (the sort is stable).
     let mut others: Vec<u32> = (0..network.node_count())
         .filter(|&pe| hops[pe as usize] > 0)
         .collect();
@@ -78,7 +80,7 @@ mod tests {
     /// Checks that PEs with two nearest I/O nodes are divided evenly between the two.
     #[test]
     fn ties_are_balanced() {
-        // The I/O nodes are antipodal in the 4-cube: 6 of the 16 PEs are two hops from both.
+        // Place the I/O nodes on opposite corners of the 4-cube, so that 6 of the 16 PEs are two hops from both.
         let placement = Placement::list(&Hypercube::new(4).unwrap(), &[0, 15]).unwrap();
         assert_eq!(placement.coverage().served(), [8, 8]);
     }

@@ -2,7 +2,8 @@
 
 use crate::Hypercube;
 
-/// Return the number of parity bits m of the largest Hamming code of length 2^m - 1 that fits.
+/// Return the number m of parity bits of the largest Hamming code whose length, 2^m - 1, is at most
+/// the `dimension` of the hypercube.
 fn parity_bits(dimension: u32) -> u32 {
     (dimension + 1).ilog2()
 }
@@ -13,14 +14,14 @@ pub(super) fn block_dimension(dimension: u32) -> u32 {
     (1 << parity_bits(dimension)) - 1
 }
 
-/// Return the column of the code's parity-check matrix for each address bit.
+/// Return, for each bit of a node address, its column of the parity-check matrix of the Hamming code.
 fn columns(dimension: u32) -> impl Iterator<Item = u32> {
     let block = block_dimension(dimension);
     (0..dimension).map(move |bit| bit % block + 1)
 }
 
-/// Place I/O nodes on the code words. Return these PEs in order, and for each PE the index of the I/O
-/// node that serves it.
+/// Place I/O nodes on the PEs whose addresses are code words of the Hamming code. Return these PEs in
+/// ascending order, and for each PE the index of the I/O node that serves it.
 pub(super) fn place_code_words(cube: Hypercube) -> (Vec<u32>, Vec<u32>) {
     let pe_count = cube.node_count() as usize;
     let mut syndrome = vec![0u8; pe_count];
@@ -43,8 +44,8 @@ pub(super) fn place_code_words(cube: Hypercube) -> (Vec<u32>, Vec<u32>) {
         .enumerate()
         .map(|(pe, &syndrome)| match syndrome {
             0 => index[pe],
-            // Flipping address bit s - 1, whose column is the syndrome s, gives a code word. The bit is
-            // in the lowest block, so the code word is in the PE's own aligned subcube.
+            // Flip the address bit whose parity-check column equals the result of the check (syndrome):
+            // this gives a code word, a PE with an I/O node, in the PE's own aligned subcube.
             syndrome => index[pe ^ (1 << (syndrome - 1))],
         })
         .collect();
@@ -97,8 +98,9 @@ mod tests {
         assert_eq!(placement.io_nodes(), [0, 7, 9, 14]);
     }
 
-    /// Checks the placement of section 3.2 for 4 to 6 dimensions: subcube u of dimension 3 uses the
-    /// addresses {0, 7} XOR sigma(u), where sigma is linear with the columns 1, 2, 3.
+    /// Checks the placement of section 3.2 of the hypercube paper for 4 to 6 dimensions. In the
+    /// three-dimensional subcube with the number u, the I/O nodes have the addresses {0, 7} XOR sigma(u).
+    /// sigma(u) is the XOR of i + 1 for all bits i that are set in u.
     #[test]
     fn dimensions_4_to_6_shift_the_3_cube_code_by_a_linear_sigma() {
         for dimension in 4..=6 {
@@ -114,8 +116,8 @@ mod tests {
         }
     }
 
-    /// Checks that with combined codes, each PE has an I/O node within one hop in its own subcube,
-    /// and all loads are equal.
+    /// Checks that in combined placements, each PE is served by an I/O node of its own subcube, at
+    /// most one hop away, and that all I/O nodes serve the same number of PEs.
     #[test]
     fn every_pe_is_served_within_a_hop_in_its_own_subcube() {
         for dimension in 1..=12 {

@@ -27,7 +27,7 @@ pub use dominating::{Budget, DominatingSet};
 /// An error in a requested placement.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PlacementError {
-    /// A Hamming placement was requested outside 2^m - 1 dimensions.
+    /// A Hamming placement was requested in a hypercube whose number of dimensions is not 2^m - 1.
     #[error(
         "a Hamming placement is perfect only in 2^m - 1 dimensions (1, 3, 7, 15), not in \
          {dimension}; `combined` handles the others"
@@ -50,7 +50,7 @@ pub enum PlacementError {
     /// An I/O node was requested on a PE that does not exist.
     #[error("I/O node on PE {pe}, but the PEs are 0 to {}", pe_count - 1)]
     MissingPe {
-        /// Number of the PE that was requested for an I/O node.
+        /// Number of the PE on which an I/O node was requested.
         pe: u32,
         /// Number of PEs of the network.
         pe_count: u32,
@@ -67,7 +67,7 @@ pub enum PlacementError {
         /// The lowest PE without a path to an I/O node.
         pe: u32,
     },
-    /// A listed I/O node does not exist.
+    /// An I/O node in the list of failed I/O nodes does not exist.
     #[error("failed I/O node {index}, but the I/O nodes are 0 to {}", count - 1)]
     MissingIoNode {
         /// Index of the I/O node in the list of failed I/O nodes.
@@ -94,9 +94,10 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// Return the placement on the code words of the Hamming code (section 3.2 of the hypercube paper, after its
-    /// reference 30): the kernel of the parity check whose column *i* is *i* + 1. Every PE is within one hop of exactly
-    /// one I/O node; flipping bit (syndrome - 1) finds it.
+    /// Return the placement of I/O nodes on the code words of a Hamming code (section 3.2 of the hypercube paper): the
+    /// addresses for which the parity check with the columns *i* + 1 gives 0. Every PE is within one hop of exactly
+    /// one I/O node. If the parity check of the PE's address gives s > 0, flipping bit s - 1 of the address gives that
+    /// I/O node.
     ///
     /// # Errors
     /// [`PlacementError::NotPerfect`] unless the dimension is 2^m - 1.
@@ -108,14 +109,14 @@ impl Placement {
         Ok(Self::combined(cube))
     }
 
-    /// Return a combination of perfect cubes (section 3.2 of the hypercube paper): each aligned subcube of n = 2^m - 1
-    /// dimensions, n as large as fits, has a shifted Hamming code. So each PE is served within its subcube at most one
-    /// hop away. For dimensions 2^m - 1 this is [`hamming`](Self::hamming). The number of I/O nodes is 2^(dimension -
-    /// m).
+    /// Return a placement that combines Hamming codes (section 3.2 of the hypercube paper). The cube is divided into
+    /// aligned subcubes of n = 2^m - 1 dimensions, with n as large as possible. In each, the I/O nodes are the code
+    /// words of a Hamming code, shifted by an XOR. So each PE is at most one hop from an I/O node of its own subcube.
+    /// For cubes of 2^m - 1 dimensions this is [`hamming`](Self::hamming). There are 2^(dimension - m) I/O nodes.
     ///
-    /// The shifts are linear in the subcube's address. Together they form the kernel of the parity check whose column
-    /// *i* is (*i* mod n) + 1. Columns repeat as rarely as possible, so as few I/O nodes as possible are two hops
-    /// apart, where their ranges overlap. The result for the 4-cube is 0, 7, 9, 14, as printed.
+    /// The shift is a linear function of the subcube's address. Together, the I/O nodes are the addresses for which the
+    /// parity check with the columns (*i* mod n) + 1 gives 0. Columns repeat as rarely as possible, so that few I/O
+    /// nodes are two hops apart. The I/O nodes of the 4-cube are 0, 7, 9 and 14, as in the paper.
     pub fn combined(cube: Hypercube) -> Self {
         let (io_nodes, server) = code::place_code_words(cube);
         Self::new(&cube, io_nodes, server)
@@ -227,7 +228,7 @@ impl Placement {
         self.io_nodes[self.server(pe) as usize]
     }
 
-    /// Return the index of the I/O node attached to `pe`; `None` for a class II PE.
+    /// Return the index of the I/O node attached to `pe`; `None` if the PE has no I/O node of its own.
     pub fn io_node_at(&self, pe: u32) -> Option<u32> {
         self.io_nodes
             .binary_search(&pe)
@@ -245,9 +246,9 @@ impl Placement {
         self.server.len() as u32
     }
 
-    /// Return whether no smaller number of I/O nodes has every PE within one hop of an I/O node, according to `known`,
-    /// a dominating set of the same network. The result is false if some PE of this placement is further away, and
-    /// `None` if `known` does not decide it.
+    /// Return whether this placement has the smallest number of I/O nodes with which every PE is within one hop of an
+    /// I/O node. `known` is a dominating set of the same network, with a lower bound on the size of every such set.
+    /// False if some PE of this placement is further away; `None` if `known` does not decide it.
     pub fn is_smallest(&self, known: &DominatingSet) -> Option<bool> {
         let count = self.io_node_count();
         if !self.coverage.is_dominating() || (known.pes().len() as u32) < count {
@@ -299,7 +300,8 @@ mod tests {
     fn clustered_takes_the_lowest_addresses() {
         let placement = Placement::clustered(&cube(5), 4).unwrap();
         assert_eq!(placement.io_nodes(), [0, 1, 2, 3]);
-        // The cluster is the subcube of the low 2 bits. The distance is the number of ones in the other bits.
+        // The I/O nodes are the PEs whose upper 3 address bits are 0. So the distance of a PE from an I/O node is the
+        // number of ones among these bits.
         assert_eq!(placement.coverage().distance_histogram(), [4, 12, 12, 4]);
         assert!(
             placement
@@ -348,7 +350,8 @@ mod tests {
         );
     }
 
-    /// Checks that a placement is recognized as smallest, as not smallest, or as undecided.
+    /// Checks that `is_smallest` returns true, false and `None` for placements that have the fewest I/O nodes, that
+    /// do not, and for which it is not known.
     #[test]
     fn the_smallest_are_recognized() {
         let cube = cube(5);
@@ -357,12 +360,13 @@ mod tests {
             (best.io_node_count(), best.is_smallest(&set)),
             (7, Some(true))
         );
-        // The first set has one node too many, and the second, smaller set does not dominate.
+        // Neither is smallest: `combined` has one I/O node too many, and `far`, with one I/O node, leaves PEs that
+        // are further than one hop from it.
         let combined = Placement::combined(cube);
         assert_eq!(combined.is_smallest(&set), Some(false));
         let far = Placement::list(&cube, &[0]).unwrap();
         assert_eq!(far.is_smallest(&set), Some(false));
-        // Without the solver, 8 is the size of the best known set, and the bound is 32 / 6 rounded up.
+        // Forbid the exact solver. The best known set then has 8 I/O nodes, and the lower bound is 32 / 6 rounded up.
         let budget = Budget {
             solver_pes_max: 0,
             ..Budget::default()

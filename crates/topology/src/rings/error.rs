@@ -25,7 +25,7 @@ pub enum RingsError {
     /// A dimension of a torus has too few nodes.
     #[error("{size} nodes in dimension {dimension}; {fabric} needs at least {least} in each")]
     SmallSize {
-        /// Name of the kind of fabric, for the message.
+        /// Text that names the kind of fabric, for the message of the error.
         fabric: &'static str,
         /// Number of the dimension, from 0 (x).
         dimension: u32,
@@ -48,7 +48,7 @@ pub enum RingsError {
     /// The fabric has more nodes than can be addressed.
     #[error("{nodes} nodes; SCI addresses {MAX_NODES} at most")]
     TooManyNodes {
-        /// The requested number of nodes, or the highest node plus one; `u64::MAX` if it is larger.
+        /// The requested number of nodes, or the highest node number plus one; `u64::MAX` if it is larger.
         nodes: u64,
     },
     /// A ring passes a node twice.
@@ -82,7 +82,7 @@ pub enum RingsError {
     /// A listed failed node does not exist.
     #[error("failed node {node}, but the nodes are 0 to {highest}")]
     MissingNode {
-        /// Number of the node in the list of failed nodes.
+        /// Number of the nonexistent node in the list of failed nodes.
         node: u32,
         /// Highest node number of the fabric.
         highest: u32,
@@ -97,7 +97,7 @@ pub enum RingsError {
     },
 }
 
-/// Return the number of nodes, 0 or 1, in words.
+/// Return the text `no node` or `one node`, for the numbers 0 and 1.
 fn count_nodes(nodes: u32) -> &'static str {
     match nodes {
         0 => "no node",
@@ -105,10 +105,10 @@ fn count_nodes(nodes: u32) -> &'static str {
     }
 }
 
-/// A reason why routes on a fabric do not exist.
+/// A reason why routes for the packets on a fabric cannot be computed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RoutesError {
-    /// Dimension order was requested in a fabric that has no dimensions.
+    /// Routing by dimension order was requested in a fabric whose links do not follow dimensions.
     #[error(
         "{fabric}: packets cannot be routed dimension by dimension, as its links do not lead both \
          or always the same way along dimensions; the rules fixed, random and fewest changes work"
@@ -117,7 +117,7 @@ pub enum RoutesError {
         /// Name of the fabric, such as "6 x 6 torus".
         fabric: String,
     },
-    /// The table of routes would not fit into memory.
+    /// The fabric has too many nodes for a table of routes.
     #[error(
         "{fabric}: this routing takes a table of all pairs of nodes, which is made for {limit} \
          nodes at most; routing by arithmetic, without a table, is there for rings and tori \

@@ -3,7 +3,8 @@
 use super::grid::{Grid, Kind};
 use super::{MAX_NODES, RingsError, Shape};
 
-/// The rings of a fabric as computed from its shape, with its name and sizes.
+/// The rings of a fabric, each as a list of node numbers, with the fabric's name and its number of nodes per
+/// dimension.
 pub(super) struct Layout {
     pub name: String,
     pub sizes: Option<Vec<u32>>,
@@ -112,8 +113,8 @@ fn manhattan(sizes: [u32; 2]) -> Result<Layout, RingsError> {
         }
     }
     let two_way = Grid::new(Kind::TwoWay, &sizes);
-    // The two-way grid has two opposite rings per line. Use the first ring of one line and the
-    // second ring of the next line, in turn.
+    // A bidirectional torus has two rings with opposite directions on each line of the grid. Keep one
+    // ring per line, with the direction alternating from line to line.
     let lines = two_way.rings().into_iter().enumerate();
     let kept = lines.filter(|(ring, _)| matches!(ring % 4, 0 | 3));
     Ok(Layout {
@@ -124,7 +125,7 @@ fn manhattan(sizes: [u32; 2]) -> Result<Layout, RingsError> {
     })
 }
 
-/// Return the layout of these rings, or report why they do not form a fabric.
+/// Return the layout of a fabric whose rings are given as lists of nodes, or an error if they form no fabric.
 fn from_lists(rings: &[Vec<u32>]) -> Result<Layout, RingsError> {
     let mut highest = 0;
     for (ring, nodes) in (0..).zip(rings) {

@@ -10,9 +10,9 @@ use thiserror::Error;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Leaves {
-    /// The vertex is a switch, like all other vertices.
+    /// A vertex with one neighbour is a switch, like all other vertices.
     Switches,
-    /// The vertex is a node.
+    /// A vertex with one neighbour is a node.
     Nodes,
 }
 
@@ -35,12 +35,12 @@ pub enum ListError {
         line: usize,
         /// The width as written in the list.
         width: String,
-        /// Name of the first end of the edge.
+        /// Name of the vertex at the first end of the edge.
         from: String,
         /// Name of the second end of the edge.
         to: String,
     },
-    /// The list has too many cables.
+    /// The list has more cables than [`CABLES_MAX`].
     #[error("more than {CABLES_MAX} cables")]
     Cables {
         /// Line number of the first cable beyond the maximum.
@@ -63,7 +63,7 @@ pub enum ListError {
         line: usize,
         /// Name of the unknown attribute.
         name: String,
-        /// The vertex or edge that has the attribute, as text.
+        /// Text that names the vertex or edge with the attribute.
         owner: String,
         /// The names of all unknown attributes of the list.
         all: Vec<String>,
@@ -87,7 +87,7 @@ pub enum ListError {
     /// A node has no cable.
     #[error("nobody reaches node {name:?}: no cable leads to it")]
     Alone {
-        /// Line number of the node.
+        /// Line number of the node in the list.
         line: usize,
         /// Name of the node.
         name: String,
@@ -160,11 +160,11 @@ impl ListError {
 /// A network that was read from a list of vertices and edges.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
-    /// The switches, in the order of the list.
+    /// The switches and the cables between them, in the order of the list.
     pub form: Form,
     /// The nodes, in the order of the list; `None` if all vertices are switches.
     pub nodes: Option<Nodes>,
-    /// Attributes of the list, with and without effect on the network.
+    /// The attributes that vertices and edges have in the list, both those with and without an effect on the network.
     pub attributes: Found,
 }
 
@@ -197,7 +197,8 @@ pub fn listed(text: &str, leaves: Leaves, ignored: &str) -> Result<Listed, ListE
     })
 }
 
-/// Return the graph of a list without the ignored attributes, and the classified attributes.
+/// Parse the text of a graph file: GraphML or a list of edges. Return the graph without the attributes named in
+/// `ignored`, and its other attributes by their meaning.
 pub(super) fn read(text: &str, ignored: &str) -> Result<(Graph, Found), ListError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut graph = match text.trim_start().starts_with('<') {
@@ -208,7 +209,8 @@ pub(super) fn read(text: &str, ignored: &str) -> Result<(Graph, Found), ListErro
     Ok((graph, found))
 }
 
-/// Return the switches and nodes of a graph. The nodes are `None` if all vertices are switches.
+/// Divide the vertices of a graph into switches and nodes. Return the switches with their cables, and the nodes, or
+/// `None` if all vertices are switches.
 pub(super) fn network(graph: &Graph, leaves: Leaves) -> Result<(Form, Option<Nodes>), ListError> {
     let name = |vertex: u32| -> String {
         let name = graph.node(vertex).name.chars();
@@ -309,7 +311,7 @@ pub(super) fn network(graph: &Graph, leaves: Leaves) -> Result<(Form, Option<Nod
 fn width(attributes: &Attributes) -> Result<u32, String> {
     let written = attributes.get("width").or_else(|| attributes.get("weight"));
     let Some(written) = written else { return Ok(1) };
-    // NetworkX also writes whole weights as 2.0.
+    // Accept whole numbers with decimals: the Python library NetworkX writes the weight 2 also as `2.0`.
     match written.trim().parse::<f64>() {
         Ok(width) if width.fract() == 0.0 && (1.0..=f64::from(WIDTH_MAX)).contains(&width) => {
             Ok(width as u32)
@@ -336,7 +338,8 @@ mod tests {
         assert_eq!((star.form.switch_count(), star.form.cables().len()), (1, 0));
     }
 
-    /// Checks that the role of a vertex in the file has priority over the rule for leaves.
+    /// Checks that the attribute `role` of a vertex decides whether it is a switch or a node. The option for
+    /// vertices with one neighbour (leaves) applies only to vertices without the attribute.
     #[test]
     fn roles_override_leaves() {
         let text = r#"<graphml><key id="r" for="node" attr.name="role"/><key id="w" for="edge"
@@ -352,7 +355,7 @@ mod tests {
         }
     }
 
-    /// Checks that error messages contain the number of the line.
+    /// Checks the messages of errors in lists, and that each error has the number of the line with the problem.
     #[test]
     fn errors_have_a_line() {
         let cases = [

@@ -2,13 +2,13 @@
 
 use crate::{Adjacency, Wiring, distance};
 
-/// An error: no path joins two switches of the network.
+/// Error for a network that is not connected: no path leads from the switch `from` to the switch `to`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no way leads from switch {from} to switch {to}")]
 pub struct Apart {
-    /// Number of one of the two switches.
+    /// Number of a switch from which no path leads to the switch `to`.
     pub from: u32,
-    /// Number of the other switch, which no path joins to the first.
+    /// Number of a switch that no path from the switch `from` reaches.
     pub to: u32,
 }
 
@@ -16,7 +16,7 @@ pub struct Apart {
 /// leave. Parallel cables count as one link.
 #[derive(Debug, Clone)]
 pub(super) struct Neighbors {
-    /// Index of each switch's first neighbour, and the number of links at the end.
+    /// For each switch, the index in `to` of its first neighbour; then one more entry, the length of `to`.
     first: Vec<u32>,
     to: Vec<u32>,
 }
@@ -32,7 +32,8 @@ impl Neighbors {
         for switch in 0..wiring.switch_count() {
             let start = found.to.len();
             for link in wiring.out_of(nodes + switch) {
-                // Add each neighbour once: parallel links are adjacent, so compare with the last one added.
+                // Add each neighbour once: parallel links follow one another, so compare only with the last
+                // neighbour.
                 match wiring.target(link).checked_sub(nodes) {
                     Some(there) if found.to[start..].last() != Some(&there) => found.to.push(there),
                     _ => {}
@@ -79,7 +80,7 @@ impl Neighbors {
         self.first.partition_point(|&first| first <= link) as u32 - 1
     }
 
-    /// Return switch 0 and the first switch that no path joins to it; `None` if all switches are connected.
+    /// Return the first switch that has no path to switch 0, and switch 0; `None` if all switches are connected.
     pub fn apart(&self) -> Option<Apart> {
         let parts = distance::parts(self);
         let from = parts.iter().position(|&lowest| lowest != 0)? as u32;

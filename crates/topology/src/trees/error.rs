@@ -30,11 +30,11 @@ pub enum TreesError {
         /// The requested arity.
         arity: u32,
     },
-    /// A number of links is zero.
+    /// The switches of one level have no links of one kind.
     NoLinks {
         /// The level of the switches, from 1 (leaf switches).
         level: u32,
-        /// The kind of links whose number is zero.
+        /// Word for the kind of links that the switches lack, for the message of the error.
         what: &'static str,
     },
     /// The tree has only one node.
@@ -53,7 +53,7 @@ pub enum TreesError {
     },
     /// The tree has too many links.
     TooManyLinks {
-        /// Requested number of links; `u64::MAX` if it is larger.
+        /// Requested number of links of the tree; `u64::MAX` if it is larger.
         links: u64,
     },
     /// The taper does not divide the number of links down of a leaf switch.
@@ -63,21 +63,21 @@ pub enum TreesError {
         /// Requested ratio of links down to links up.
         taper: u32,
     },
-    /// The top level has links up.
+    /// The switches of the top level have ports up, although no level is above them.
     PortsAtTop {
         /// The level of the top switches, from 1 (leaf switches).
         level: u32,
         /// Requested number of ports up.
         ports: u32,
     },
-    /// No number of switches can connect all of the requested ports.
+    /// No tree of switches with these numbers of ports has exactly the requested number of nodes.
     Nodes {
         /// Requested number of nodes.
         nodes: u32,
-        /// Numbers of ports down, level by level, as text.
+        /// Numbers of ports of a switch towards the nodes, level by level, as text.
         ports: String,
     },
-    /// The parallel links to the top level cannot be divided evenly.
+    /// The parallel links between the top level and the level below cannot be divided evenly among the switches.
     Parallel {
         /// Requested number of nodes.
         nodes: u32,

@@ -47,7 +47,7 @@ pub struct PacketTraffic {
     pub phases: f64,
     /// Transaction that each generated packet starts.
     pub transaction: Transaction,
-    /// Payload of one transaction.
+    /// Amount of data that one transaction transfers.
     pub payload: Bytes,
     /// Nodes that send; empty means all.
     pub senders: Vec<u32>,
@@ -56,8 +56,8 @@ pub struct PacketTraffic {
     pub hot_node: Option<HotNode>,
     /// Time at the target from the arrival of a request to its response.
     pub turnaround: Time,
-    /// Limit on the transactions of a node that are under way. A transaction is under way from its
-    /// handover to the interface until the tail of the response arrives. A move has no response, so its
-    /// node does not notice its end.
+    /// Limit on the outstanding transactions of a node. A transaction is outstanding from its handover
+    /// to the interface until the tail of the response arrives. A move is a transaction without a
+    /// response, so its node does not notice its end.
     pub outstanding: Outstanding,
 }

@@ -37,12 +37,14 @@ class Zarr(ChunkedFormat):
     module = "zarr"
 
     def describe(self, path: Path, given: Given) -> Described:
-        """Return the description of the array in a folder."""
+        """Return the shape, element type and chunks of the zarr array in the folder `path`."""
         found = _opened(path, "r")
         return Described(found.shape, found.dtype, "C", chunks=found.shards or found.chunks)
 
     def read_back(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
-        """Return the element type that a reader gets, from zarr's description of a type."""
+        """Return the numpy element type that a reader of a zarr array with elements of `dtype`
+        gets.
+        """
         import zarr
 
         store: dict[str, Any] = {}
@@ -57,7 +59,9 @@ class Zarr(ChunkedFormat):
         refuse_order(self.name, array.order)
 
     def create(self, place: Path, array: Described, given: Given, path: Path) -> Described:
-        """Create the folder of the array, and return the array with the shape of its chunks."""
+        """Create the zarr array in the folder `place`. Return its description with the shape of
+        its chunks.
+        """
         import zarr
         from zarr.codecs import Crc32cCodec, ZstdCodec
 
@@ -79,16 +83,16 @@ class Zarr(ChunkedFormat):
         return Described(array.shape, array.dtype, "C", chunks=made.shards or made.chunks)
 
     def pieces(self, path: Path, given: Given, rank: int) -> Pieces:
-        """Open the array in a folder for reading."""
+        """Open the zarr array in the folder `path` for reading; errors name `rank`."""
         return _Pieces(path, rank)
 
     def chunks(self, place: Path) -> Chunks:
-        """Open a created array for writing."""
+        """Open the existing zarr array in the folder `place` for writing in whole chunks."""
         return _Chunks(place)
 
 
 class _Pieces(Pieces):
-    """An array of zarr that is open for reading."""
+    """A zarr array that is open for reading, of which each rank reads pieces."""
 
     def __init__(self, path: Path, rank: int) -> None:
         """Open the array for reading; errors name this rank."""
@@ -96,7 +100,7 @@ class _Pieces(Pieces):
         self._array = _opened(path, "r")
 
     def get(self, where: tuple[slice, ...], into: NDArray[Any]) -> None:
-        """Read a selection of the array."""
+        """Read the part `where` of the array into `into`."""
         region = ", ".join(f"{along.start}:{along.stop}" for along in where)
         with library_errors(self._path, f"in [{region}], as rank {self._rank} reads it: "):
             into[...] = self._array[where]
@@ -106,10 +110,10 @@ class _Pieces(Pieces):
 
 
 class _Chunks(Chunks):
-    """An array of zarr that is open for writing."""
+    """A zarr array that is open for writing in whole chunks."""
 
     def __init__(self, place: Path) -> None:
-        """Open the created array for writing."""
+        """Open the existing zarr array in the folder `place` for writing."""
         self._place = place
         self._array = _opened(place, "r+")
 
@@ -120,7 +124,7 @@ class _Chunks(Chunks):
 
 
 def _opened(path: Path, mode: Any) -> Any:
-    """Open the zarr array in a folder."""
+    """Open the zarr array in the folder `path`; `mode` is that of ``zarr.open_array``."""
     import zarr
 
     if not path.is_dir():

@@ -15,7 +15,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @dataclass
 class Deferred:
-    """The state of a code block that defers signals: the signal that arrived meanwhile."""
+    """The state of a code block that defers signals to its end: the signal that has arrived."""
 
     received: signal.Signals | None = None
     """The first signal that arrived; it is handled at the end of the block."""
@@ -26,7 +26,7 @@ def deferred() -> Iterator[Deferred]:
     """Defer the first signal (Ctrl-C) to the end of the block; handle a second one immediately."""
     state = Deferred()
     if threading.current_thread() is not threading.main_thread():
-        # Python handles signals only in the main thread, so other threads defer nothing.
+        # Defer nothing in other threads: Python handles signals only in the main thread.
         yield state
         return
     before: dict[int, Callable[[int, FrameType | None], Any]] = {}

@@ -59,7 +59,7 @@ struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    /// Return a converter of byte offsets to line numbers, at the start of `text`.
+    /// Create a converter from byte offsets in `text` to line numbers. It starts at the first line.
     fn new(text: &'a str) -> Self {
         Self {
             text: text.as_bytes(),
@@ -80,7 +80,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// A declared key: the name, owner and default value of an attribute.
+/// A `key` element: it declares the name of an attribute, the kind of element that has it, and its default value.
 struct Key {
     name: String,
     /// The kind of element that the attribute belongs to: "node", "edge", "graph" or "all".
@@ -95,7 +95,7 @@ struct ReadEdge {
     line: usize,
 }
 
-/// A `data` element: the value of an attribute.
+/// A GraphML `data` element, which has the value of an attribute of a node or edge.
 struct Data {
     name: String,
     value: String,
@@ -114,7 +114,7 @@ enum Open {
     /// A port of a node or an edge. Its data belong to that node or edge.
     Port,
     Data(Data),
-    /// An element without relevant content, such as a description or an element of another vocabulary.
+    /// An element whose content the parser ignores, such as a description.
     Other,
 }
 
@@ -150,7 +150,7 @@ impl Parser {
             (Some(Open::Root), "key") => {
                 let mut attributes = attributes(start)?;
                 let id = take_attribute(&mut attributes, "key", "id")?;
-                // The keys of drawing programs for their own use have a type instead of a name.
+                // Name a key without a name by its type: drawing programs define such keys for their own use.
                 let name = attributes.remove("attr.name");
                 let key = Key {
                     name: name
@@ -252,8 +252,8 @@ impl Parser {
         })
     }
 
-    /// Return the default values of keys and the remaining XML attributes of an element. XML attributes with a dot
-    /// (`yfiles.foldertype`, `parse.indegree`) are internal to other programs and ignored.
+    /// Return the attributes of a node or edge: the defaults of all keys, replaced by the XML attributes `written` in
+    /// its tag. XML attributes with a dot (`yfiles.foldertype`) are internal to other programs and are ignored.
     fn with_defaults(&self, domain: &str, written: HashMap<String, String>) -> Attributes {
         let defaults = self
             .keys
@@ -264,7 +264,7 @@ impl Parser {
         defaults.chain(written).collect()
     }
 
-    /// Handle the end tag of the innermost open element.
+    /// Handle the end tag of the innermost open XML element.
     fn end(&mut self) -> Result<(), GraphProblem> {
         let Some((_, open)) = self.open.pop() else {
             return Ok(());
@@ -305,7 +305,8 @@ impl Parser {
 
     /// Handle text inside an element.
     fn text(&mut self, text: &str) {
-        // Text inside elements of a data element (labels of drawing programs) belongs to the data element.
+        // Add the text to the innermost open `data` or `default` element. Drawing programs nest other elements,
+        // such as labels, in it.
         for (_, open) in self.open.iter_mut().rev() {
             match open {
                 Open::Data(data) => return data.value.push_str(text),
@@ -356,7 +357,7 @@ fn attributes(start: &BytesStart) -> Result<HashMap<String, String>, GraphProble
     for attribute in start.attributes() {
         let attribute = attribute.map_err(|error| malformed(error.to_string()))?;
         if attribute.key.prefix().is_some() || attribute.key.as_ref() == "xmlns" {
-            // Skip namespace declarations and attributes of other XML vocabularies.
+            // Skip XML namespace declarations, and attributes that have a namespace prefix.
             continue;
         }
         let value = attribute
@@ -368,7 +369,8 @@ fn attributes(start: &BytesStart) -> Result<HashMap<String, String>, GraphProble
     Ok(attributes)
 }
 
-/// Remove an attribute that an element must have, and return its value.
+/// Remove a required XML attribute of an element from `attributes` and return its value, or an error if it is
+/// missing.
 fn take_attribute(
     attributes: &mut HashMap<String, String>,
     element: &'static str,

@@ -17,21 +17,25 @@ if TYPE_CHECKING:
 
 
 COUNT_MOST = 1 << 30
-"""Largest count of one level of a datatype, as many MPIs keep counts in 31 bits."""
+"""Largest count of a single MPI datatype; many MPI libraries store counts in 31 bits."""
 
 
 class Datatypes(Transport):
-    """The form that moves data without packing, by one ``Alltoallw`` of derived MPI datatypes."""
+    """A transport that moves array data without packing: one call of ``MPI_Alltoallw`` with
+    derived datatypes.
+    """
 
     form: ClassVar[Form] = "datatype"
 
     def __init__(self, ranks: Ranks) -> None:
-        """Create the transport, with a packed transport for exchanges in place."""
+        """Create the transport, with a second one that packs messages. That one is for exchanges in
+        which target and source arrays overlap.
+        """
         super().__init__(ranks)
         self.packed = Collective(ranks)
 
     def transfer(self, share: Share) -> Transfer:
-        """Prepare the transfer of the messages of this rank (`share`)."""
+        """Return a transfer of the messages in `share`: those that this rank sends and receives."""
         return _DatatypeTransfer(self, share)
 
     def close(self) -> None:
@@ -40,19 +44,26 @@ class Datatypes(Transport):
 
 
 class _DatatypeTransfer(Transfer):
-    """A transfer with derived datatypes, which are built for the arrays of the last exchange."""
+    """A transfer with derived MPI datatypes. They are kept after an exchange, for the next one with
+    the same arrays.
+    """
 
     def __init__(self, transport: Datatypes, share: Share) -> None:
-        """Prepare the transfer; datatypes are built at the first exchange."""
+        """Create the transfer of the messages in `share`. Its MPI datatypes are built later, at the
+        first exchange.
+        """
         super().__init__(transport, share)
-        # An exchange in place must pack: all data are read before any are written.
+        # Pack messages if target and source arrays overlap: then all data are read before any are
+        # written.
         self.packed = transport.packed.transfer(share)
         self.types: list[Any] = []
         self.types_for: Operands | None = None
         self.arguments: list[list[Any]] = []
 
     def move(self, operands: Operands) -> None:
-        """Move all messages; pack them if target arrays overlap source arrays."""
+        """Send and receive all messages. They are packed into buffers only if the target arrays
+        overlap the source arrays.
+        """
         if self.ranks.agree(OVERLAPS * operands.overlaps, operands.problem) & OVERLAPS:
             return self.packed.move(operands)
         if operands is not self.types_for:
@@ -64,18 +75,20 @@ class _DatatypeTransfer(Transfer):
         return None
 
     def forget(self) -> None:
-        """Free the datatypes that were built for the last arrays."""
+        """Free the MPI datatypes that were built for the last arrays."""
         self.close()
 
     def close(self) -> None:
-        """Free the MPI datatypes of the last exchange."""
+        """Free the MPI datatypes that were built for the last exchange."""
         self.types_for = None
         for datatype in self.types:
             datatype.Free()
         self.types = []
 
     def _alltoallw_arguments(self, parts: list[memory.Given], *, sent: bool) -> list[Any]:
-        """Return the ``Alltoallw`` arguments: counts, offsets and types by rank."""
+        """Return the arguments of ``Alltoallw`` for one direction: address, and counts, offsets
+        and datatypes by rank. `sent` chooses the messages to send, otherwise those to receive.
+        """
         size = self.ranks.comm.size
         counts, types = [0] * size, [MPI.BYTE] * size
         for number, (peer, _) in enumerate(self.share.sends if sent else self.share.receives):
@@ -83,7 +96,7 @@ class _DatatypeTransfer(Transfer):
         return [MPI.BOTTOM, counts, [0] * size, types]
 
     def _message(self, number: int, parts: list[memory.Given], *, sent: bool) -> Any:
-        """Return the datatype of the elements of one message."""
+        """Return the MPI datatype for the elements of one message in the arrays `parts`."""
         item, columns = self.share.dtype.itemsize, self.share.order == "F"
         sections = []
         for part, dims in self.share.core.places(sent, number):
@@ -100,8 +113,8 @@ class _DatatypeTransfer(Transfer):
 
 
 def _repeated_over_families(inner: Any, families: list[Any], stride: int) -> Any:
-    """Return the MPI datatype of `inner` repeated at all indices of a dimension, which `families`
-    gives as regularly repeated runs.
+    """Return an MPI datatype with a copy of `inner` at each index of a dimension that a message
+    contains. `families` lists these indices as regularly repeated runs; `stride` is in bytes.
     """
     found = []
     for first, length, (runs, run_by), (groups, group_by) in families:
@@ -115,7 +128,9 @@ def _repeated_over_families(inner: Any, families: list[Any], stride: int) -> Any
 
 
 def _repeated(inner: Any, count: int, stride: int) -> Any:
-    """Return the MPI datatype of `count` repetitions, nested if MPI allows no such count."""
+    """Return an MPI datatype of `count` copies of `inner`, at distances of `stride` bytes. It is
+    nested if the count is too large for a single MPI datatype.
+    """
     if count <= COUNT_MOST:
         return inner.Create_hvector(count, 1, stride)
     rows, rest = divmod(count, COUNT_MOST)

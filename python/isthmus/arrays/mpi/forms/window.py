@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     Part = NDArray[Any]
 
 BUFFER_BYTES = 8 << 20
-"""Buffer size at which packed data stay in the caches until they are read."""
+"""Size of a message buffer, small enough that packed data are still in the CPU caches when they are
+read.
+"""
 
 
 class Window(Transport):
@@ -41,30 +43,37 @@ class Window(Transport):
         self.turn = 0
 
     def transfer(self, share: Share) -> Transfer:
-        """Prepare the transfer of the messages of this rank (`share`)."""
+        """Return a transfer of the messages in `share`: those that this rank sends and receives."""
         return _WindowTransfer(self, share)
 
     def grow(self, half: int) -> None:
-        """Grow the outboxes to at least `half` bytes, the same on all ranks."""
+        """Enlarge the two outboxes of each rank to at least `half` bytes each; `half` must be the
+        same on all ranks.
+        """
         if half > self.half:
             self.half = aligned(half)
             self.memory = Shared(self.ranks.node, 2 * self.half)
 
 
 class _WindowTransfer(Transfer):
-    """A transfer through the outboxes, or directly from source arrays in shared memory."""
+    """A transfer of messages through buffers in shared memory (outboxes), or directly from source
+    arrays that are in shared memory.
+    """
 
     transport: Window
 
     def __init__(self, transport: Window, share: Share) -> None:
-        """Cut the messages into pieces, and grow the outboxes for them; a collective call."""
+        """Cut the messages into pieces that fit into the outboxes (send buffers in shared memory),
+        and enlarge these if necessary. All ranks must call this together.
+        """
         super().__init__(transport, share)
         self.transport = transport
         self.node = transport.ranks.node
         item, rank = share.dtype.itemsize, share.rank
         largest = max((aligned(size * item) for _, size in share.sends), default=0)
         number, largest = self.ranks.most(max(len(share.sends), 1), largest)
-        # In an outbox messages are ordered by receiver: find this rank's place in each sender's.
+        # Find the position of this rank's message in the outbox of each sender, where messages are
+        # ordered by receiver.
         self.place: dict[int, int] = {}
         for peer, _ in share.receives:
             to = [message.to_rank for message in share.plan.sends(peer)]
@@ -88,7 +97,9 @@ class _WindowTransfer(Transfer):
         return self._arrays(share.rank) if share.is_sender else []
 
     def _parts_of(self, rank: int) -> list[tuple[int, tuple[int, ...], int]]:
-        """Return offset, shape and bytes of each part of a rank in shared memory."""
+        """Return the offset in shared memory, the shape and the size in bytes of each rectangular
+        part of the source array that a rank has.
+        """
         laid, begin = [], 0
         for shape in self.share.plan.from_.extents(rank):
             size = int(np.prod(shape, dtype=np.int64)) * self.share.dtype.itemsize
@@ -97,7 +108,7 @@ class _WindowTransfer(Transfer):
         return laid
 
     def _arrays(self, rank: int) -> list[Part]:
-        """Return the arrays of a rank in shared memory."""
+        """Return views of the arrays of a rank in shared memory, one for each rectangular part."""
         assert self.shared is not None
         own, share = self.shared.of[rank], self.share
         return [
@@ -106,7 +117,9 @@ class _WindowTransfer(Transfer):
         ]
 
     def move(self, operands: Operands) -> None:
-        """Move all messages: through the outboxes, directly from shared arrays, or in place."""
+        """Move the data of all messages. Receivers copy it from the senders' arrays if these are in
+        shared memory, otherwise from buffers (outboxes) to which the senders copy it.
+        """
         transport, steps = self.transport, self.steps
         flags = OVERLAPS * operands.overlaps | (SHARED if operands.shared else PACKED)
         if not (operands.problem or operands.shared):
@@ -131,12 +144,14 @@ class _WindowTransfer(Transfer):
         return None
 
     def _slot(self, rank: int, place: int, size: int) -> Bytes:
-        """Return the bytes of a message in the current outbox of a rank."""
+        """Return the `size` bytes for the message at position `place` in the current outbox (send
+        buffer in shared memory) of a rank.
+        """
         begin = self.transport.turn * self.transport.half + self.slot * place
         return self.transport.memory.of[rank][begin : begin + size]
 
     def _pack(self, step: int, operands: Operands) -> None:
-        """Pack the outgoing pieces of a step into the outbox of this rank."""
+        """Copy the message pieces that this rank sends in a step to its outbox in shared memory."""
         key = ("pack", step, self.transport.turn)
         if key not in self._cached_views(operands):
             rank = self.share.rank
@@ -148,7 +163,9 @@ class _WindowTransfer(Transfer):
         self.share.pack(self.views[key], operands)
 
     def _unpack(self, step: int, operands: Operands) -> None:
-        """Unpack the incoming pieces of a step from the outboxes of their senders."""
+        """Copy the message pieces for this rank in a step from the senders' outboxes (send buffers
+        in shared memory) to its target arrays.
+        """
         key = ("unpack", step, self.transport.turn)
         if key not in self._cached_views(operands):
             rank = self.share.rank
@@ -161,8 +178,8 @@ class _WindowTransfer(Transfer):
         self.share.unpack(self.views[key], operands)
 
     def _cached_views(self, operands: Operands) -> dict[tuple[str, int, int], list[Any]]:
-        """Return the cache of message slots, emptied if the arrays or the shared memory have
-        changed.
+        """Return the cache of views of the shared memory where messages lie. The cache is emptied
+        if the arrays or the shared memory are not those of the last call.
         """
         now = (operands, self.transport.memory)
         if self.views_for is None or any(
@@ -172,7 +189,7 @@ class _WindowTransfer(Transfer):
         return self.views
 
     def _read_shared(self, operands: Operands) -> None:
-        """Unpack directly from the shared arrays of the senders."""
+        """Copy the messages for this rank directly from the senders' arrays in shared memory."""
         self.share.unpack(
             [
                 (
@@ -189,7 +206,9 @@ class _WindowTransfer(Transfer):
         self.ranks.board.meet()
 
     def _move_in_place(self, operands: Operands) -> None:
-        """Pack all data before any are written, as target arrays overlap source arrays."""
+        """Exchange messages whose target arrays overlap the source arrays: copy all outgoing data
+        to buffers before any data are written.
+        """
         share, plan = self.share, self.share.plan
         item, rank = share.dtype.itemsize, share.rank
         size = sum(aligned(size * item) for _, size in share.sends)
@@ -209,10 +228,10 @@ class _WindowTransfer(Transfer):
         share.unpack(recvs, operands)
 
     def forget(self) -> None:
-        """Empty the cache of message slots for the arrays of the last exchange."""
+        """Discard the cached views of messages in the arrays of the last exchange."""
         self.views, self.views_for = {}, None
 
     def close(self) -> None:
-        """Release the shared source arrays."""
+        """Release the shared memory that holds the source arrays."""
         self.forget()
         self.shared = None
