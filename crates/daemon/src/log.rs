@@ -39,7 +39,7 @@ pub enum Logs {
 /// A message to the thread that writes the log.
 enum Message {
     Line(String),
-    /// Request to the thread to check the [`Flags`].
+    /// Asks the thread to check the [`Flags`], which request to reopen the log or to stop.
     Check,
 }
 
@@ -64,7 +64,7 @@ impl Log {
     /// Start the thread that writes the log.
     ///
     /// # Errors
-    /// A file that cannot be opened; a system without threads.
+    /// The log file cannot be opened, or the system cannot start a thread.
     pub fn start(to: &Logs) -> Result<Self> {
         let lost = Arc::new(AtomicU64::new(0));
         let flags = Arc::new(Flags::default());
@@ -161,6 +161,7 @@ struct Second {
 }
 
 impl Default for Refusals {
+    /// Return the state before the first refusal. Its first second starts now.
     fn default() -> Self {
         Self(Mutex::new(Second {
             started: Instant::now(),

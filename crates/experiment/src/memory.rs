@@ -75,7 +75,8 @@ fn limits_of(root: &Path, line: &str) -> Vec<u64> {
         return Vec::new();
     };
     let mount = root.join(mount);
-    // Inside a container the path may exist only on the host, but the root always exists.
+    // Take the path of the group without its root, to read the limits of the group and of all its parents. Inside a
+    // container the path may exist only on the host, but the root of the mount always exists.
     let within: PathBuf = (Path::new(path).components())
         .filter(|part| matches!(part, std::path::Component::Normal(_)))
         .collect();
@@ -102,7 +103,7 @@ mod tests {
         root
     }
 
-    /// File of a host with 16384000 kB of memory: its path and its content.
+    /// The file `/proc/meminfo` of a host with 16384000 kB of memory: its path and its content.
     const MEMINFO: (&str, &str) = (
         "proc/meminfo",
         "MemTotal:       16384000 kB\nMemFree: 1 kB\n",
@@ -131,6 +132,7 @@ mod tests {
         fs::remove_dir_all(root).expect("it was made");
     }
 
+    /// Checks that the memory limits of control groups, version 1, are read.
     #[test]
     fn limits_of_control_groups_version_1_are_read() {
         let root = system(
@@ -190,7 +192,7 @@ mod tests {
         for all in ["0", "99999999", "18446744073709551615", "much"] {
             assert_eq!(of(&[job, one, ("SLURM_MEM_PER_NODE", all)]), Some(machine));
         }
-        // Outside a Slurm job these variables are ignored.
+        // Outside a Slurm job, `SLURM_MEM_PER_NODE` has no effect.
         assert_eq!(of(&[one, ("SLURM_MEM_PER_NODE", "1000")]), Some(machine));
         fs::remove_dir_all(root).expect("it was made");
     }

@@ -23,7 +23,7 @@ pub struct RunResult {
     pub name: String,
     /// The scenario's title.
     pub title: String,
-    /// The scenario author's description.
+    /// Description of the scenario, as its author wrote it in the file.
     pub description: String,
     /// Scenario fields that the user has overridden, so that `title` and `description` may no longer be
     /// right.
@@ -84,6 +84,7 @@ pub struct Load {
 }
 
 impl From<Loads> for Load {
+    /// Copy the key, label and unit of the load, which are static text, to owned text.
     fn from(loads: Loads) -> Self {
         Self {
             key: loads.key.to_owned(),
@@ -191,7 +192,7 @@ pub struct Collapse {
     /// Time of the last arrival of a message, in us. If some messages still arrive, the time at which some
     /// queues were found to be blocked forever.
     pub since_us: f64,
-    /// Number of messages that wait in the network.
+    /// Number of messages that wait in the network after the collapse.
     pub waiting: u64,
     /// Numbers of the nodes whose full queues wait for one another, ascending.
     pub nodes: Vec<u32>,
@@ -204,8 +205,8 @@ pub struct Collapse {
 pub struct NodeUse {
     /// Number of the node.
     pub node: u32,
-    /// Offered load of this node alone, in the unit of [`RunResult::load`]; `None` if it depends on the
-    /// accepted load.
+    /// Offered load of this node alone, in the unit of [`RunResult::load`]; `None` if it depends on the accepted load,
+    /// as in a closed loop.
     pub offered: Option<f64>,
     /// Accepted load of this node, in the unit of [`RunResult::load`].
     pub accepted: f64,
@@ -260,7 +261,7 @@ pub enum EndedBy {
     Memory,
 }
 
-/// Type of collapse: whether messages still move after the last arrival of a message.
+/// How a machine has collapsed: whether messages still move after the last arrival of a message at its destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Standstill {
@@ -279,7 +280,7 @@ pub struct VerdictSummary {
     pub verdict: State,
     /// Name of the flow of demands that decides the verdict, for example `messages` or `io`.
     pub flow: String,
-    /// Growth of the backlog per offered demand (request to transfer data).
+    /// Growth of the backlog (incomplete demands) per offered demand (request to transfer data).
     pub growth: f64,
     /// Lower end of the confidence interval of `growth`.
     pub growth_low: f64,
@@ -300,14 +301,14 @@ pub struct Measure {
     pub unit: String,
     /// Mean of the quantity over all replications.
     pub mean: Option<f64>,
-    /// Lower end of the confidence interval of the mean.
+    /// Lower end of the confidence interval of the mean; `None` if the data give no bound.
     pub low: Option<f64>,
     /// Upper end of the confidence interval of the mean; `None` if the data give no bound.
     pub high: Option<f64>,
     /// Mean of the quantity in each replication, in order. Replication i of all points uses the same random
     /// numbers.
     pub each: Vec<f64>,
-    /// Number of observations after warm-up, all replications together.
+    /// Number of observations after the warm-up, over all replications.
     pub samples: u64,
     /// Number of observations that the end of the run cut off, such as unfinished phases. Percentiles include
     /// them as observations longer than their age at that time; the mean leaves them out.
@@ -390,7 +391,7 @@ pub struct Bottleneck {
     /// Number of the PE, node or I/O node where the part is; for a link, of the PE or node where the link
     /// begins. On a fat tree, numbers above those of the nodes are switches.
     pub from: u32,
-    /// Number of the node where the part ends, if it connects two nodes.
+    /// Number of the node where the part ends, if it is a link between two nodes; otherwise `None`.
     pub to: Option<u32>,
     /// Share of the time for which the part was occupied, 0 to 1.
     pub busy: f64,
@@ -418,20 +419,20 @@ pub struct ChannelUse {
     /// Number of the PE, node or I/O node where the part is; for a link, of the PE or node where the link
     /// begins. `None` for the mean of a kind.
     pub from: Option<u32>,
-    /// Number of the node where the part ends, if it connects two nodes.
+    /// Number of the node where the part ends, if it is a link between two nodes; otherwise `None`.
     pub to: Option<u32>,
     /// Utilisation: flits or symbols per cycle and lane, or the share of the time for which a transmitter,
     /// disk or DMA engine works, 0 to 1; the mean over replications.
     pub utilisation: f64,
-    /// For the mean of a kind: utilisation of the busiest channel of that kind.
+    /// Utilisation of the busiest channel of a kind, if this is the mean of the kind; otherwise `None`.
     pub highest: Option<f64>,
     /// Share of the time for which the lanes of the part were occupied, whether data moved or not, 0 to 1.
     pub busy: f64,
-    /// For the mean of a kind: `busy` of the channel of that kind that was occupied longest.
+    /// The largest `busy` of a channel of the kind; `None` if this is not the mean of a kind.
     pub busiest: Option<f64>,
     /// Mean time for which one message, packet or request occupied one lane of the part, in us.
     pub held_us: Option<f64>,
-    /// The analytic model's utilisation of a channel of this kind.
+    /// Utilisation of a channel of this kind by the analytic model, 0 to 1; `None` if the model has no value.
     pub analytic: Option<f64>,
 }
 
@@ -442,8 +443,8 @@ impl PointResult {
     }
 }
 
-/// Excerpt of a [`PointResult`] that is parsed from its JSON: the field that says whether a lack of memory
-/// ended the point.
+/// The part of a [`PointResult`] that says whether a lack of memory ended the point. It is parsed from the result's
+/// JSON, without the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(crate) struct PointEnd {
     #[serde(deserialize_with = "Option::deserialize")]
@@ -468,8 +469,8 @@ pub struct SearchResult {
     pub highest_stable: Option<f64>,
     /// The lowest load at which the machine was found saturated; `None` if no such load was found.
     pub lowest_saturated: Option<f64>,
-    /// The lowest and the highest load between `highest_stable` and `lowest_saturated` at which the verdict
-    /// is undecided.
+    /// The lowest and the highest load at which the verdict is undecided, between `highest_stable` and
+    /// `lowest_saturated`; `None` if there is no such load.
     pub undecided: Option<(f64, f64)>,
     /// Requested width of the bracket between stable and saturated loads, relative to its middle.
     pub resolution: f64,
@@ -493,7 +494,8 @@ impl SearchResult {
     }
 }
 
-/// Excerpt of a [`SearchResult`] that is parsed from its JSON: the reason for the end of each trial.
+/// The part of a [`SearchResult`] that says why each trial ended. It is parsed from the result's JSON, without the
+/// rest.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(crate) struct SearchEnd {
     trials: Vec<PointEnd>,
@@ -513,7 +515,7 @@ pub struct Trial {
     pub load: f64,
     /// Verdict on saturation at this load.
     pub verdict: State,
-    /// Growth of the backlog per offered demand (request to transfer data).
+    /// Growth of the backlog (incomplete demands) per offered demand (request to transfer data).
     pub growth: f64,
     /// Number of messages simulated at this load.
     pub messages: u64,

@@ -29,7 +29,7 @@ impl Write for ReadHalf {
         Ok(bytes.len())
     }
 
-    /// Does nothing, as nothing is ever written.
+    /// Does nothing, because this half of the socket writes nothing.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -106,7 +106,7 @@ fn send_messages<'s>(
             break;
         }
     }
-    // Ignore an error: the other end may be closed already.
+    // Ignore an error of the closing: the viewer may have closed the socket already.
     let _ = socket.close(None);
     let _ = socket.flush();
     // Return the socket, so that the caller closes it.

@@ -1,4 +1,5 @@
-//! Locks mutexes and waits for condition variables, even if another thread panicked with the lock.
+//! Functions that lock mutexes and wait for condition variables, even if another thread has
+//! panicked with the lock.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

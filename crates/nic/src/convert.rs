@@ -76,7 +76,8 @@ pub(crate) fn protocol(
             return Err(refusal(RefusalKind::Conflict, text));
         }
     };
-    // Streams with ADUs of a fixed size can also receive plain bytes.
+    // Streams whose ADUs (application data units) have a fixed size can also receive plain bytes,
+    // so a connection of plain bytes over TCP can receive, too.
     let bytes = matches!(to, Destination::Tcp(_) | Destination::TcpProvided(_));
     Ok((protocol, packets || bytes))
 }

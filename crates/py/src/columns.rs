@@ -30,7 +30,7 @@ pub(crate) struct PyBinColumns(BinColumns);
 
 #[pymethods]
 impl PyBinColumns {
-    /// Create empty columns.
+    /// Create a table of columns without rows.
     #[new]
     fn new() -> Self {
         Self::default()
@@ -58,14 +58,15 @@ impl PyBinColumns {
     }
 }
 
-/// Collects the channels of networks at many points in columns, as a class of Python.
+/// Python class that collects data on the channels of networks at many points of a sweep, as
+/// columns of a table.
 #[pyclass(name = "ChannelColumns", module = "isthmus._core")]
 #[derive(Default)]
 pub(crate) struct PyChannelColumns(ChannelColumns);
 
 #[pymethods]
 impl PyChannelColumns {
-    /// Create empty columns.
+    /// Create a table of columns without rows.
     #[new]
     fn new() -> Self {
         Self::default()

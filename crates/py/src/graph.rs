@@ -21,7 +21,8 @@ pub(crate) enum Format {
     deny_unknown_fields,
     expecting = "an object with the format, text and file of a graph"
 )]
-/// A graph and the file from which it was imported.
+/// A request from Python to import a graph: the graph as text, its format, and the name of its
+/// file, if it comes from a file.
 pub(crate) struct GraphRequest {
     pub format: Format,
     pub text: String,

@@ -48,7 +48,8 @@ impl ReadingName {
 #[derive(Serialize)]
 struct Point {
     values: Vec<String>,
-    /// The results by reading of the paper; `None` if the model does not cover the point.
+    /// The model's results for each way to understand (reading of) the paper's formulas; `None` if
+    /// the model does not cover the point.
     readings: Option<BTreeMap<ReadingName, Solved>>,
 }
 
@@ -118,7 +119,7 @@ pub(crate) fn model(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     })
 }
 
-/// Evaluate the queueing model under one reading of the paper.
+/// Return the model's results under one reading of the paper (a way to understand its formulas).
 fn solved(queueing: &Queueing, name: ReadingName) -> Result<Solved, Error> {
     let Queueing {
         model,

@@ -103,7 +103,7 @@ pub(crate) struct PySession(Session);
 
 #[pymethods]
 impl PySession {
-    /// Create an application at the daemon.
+    /// Connect to the daemon and create an application there.
     #[staticmethod]
     fn connect(
         py: Python<'_>,
@@ -121,7 +121,7 @@ impl PySession {
         Ok(Self(wait_detached(py, seconds, connect)?))
     }
 
-    /// Join an application as a further process, by its ticket.
+    /// Connect to the daemon and join the application that has this ticket, as a further process.
     #[staticmethod]
     fn join(
         py: Python<'_>,
@@ -200,7 +200,7 @@ impl PySession {
         crate::json(&answer)
     }
 
-    /// Send a request to the daemon whose answer `notices` reports.
+    /// Send a request to the daemon. `notices` reports when its answer has arrived.
     fn ask_noticed(
         &self,
         py: Python<'_>,
@@ -284,7 +284,8 @@ impl PyPending {
     }
 }
 
-/// The number of a received ADU (application data unit), and its byte ranges that are missing.
+/// A received ADU (application data unit), as Python gets it: its number and its missing byte
+/// ranges.
 type Came = (u64, Vec<(u64, u64)>);
 
 /// A stream of a session, as a class of Python.
@@ -339,7 +340,7 @@ impl PyStream {
     }
 
     /// Receive the next bytes over links of this process, in whole TUs (transfer units). Return the
-    /// missing ranges by ADU (application data unit).
+    /// missing byte ranges, each with the number of its ADU (application data unit).
     fn recv_run(
         &self,
         py: Python<'_>,

@@ -1,11 +1,11 @@
-//! Intersection of two combs, in closed form: the indices of a dimension that go from one rank to
-//! another.
+//! Intersection of two combs (runs of indices at equal distances), in closed form. It contains the indices of a
+//! dimension that go from one rank to another.
 //!
-//! Shared runs repeat on two levels. A run of a coarse comb contains many runs of a fine one (steps of an inner
-//! level). The whole pattern repeats with the least common multiple of both strides (steps of an outer level).
-//! This is the idea of nested families of line segments (Ramaswamy and Banerjee, "Automatic generation of
-//! efficient array redistribution routines for distributed memory multicomputers", Frontiers '95). The number
-//! of families does not depend on the number of indices.
+//! Shared runs repeat on two levels. A run of a coarse comb contains many runs of a fine one (steps of an inner level).
+//! The whole pattern repeats with the least common multiple of both strides (steps of an outer level). This is the idea
+//! of nested families of line segments (Ramaswamy and Banerjee, "Automatic generation of efficient array redistribution
+//! routines for distributed memory multicomputers", Frontiers '95). The number of families does not depend on the
+//! number of indices.
 
 use crate::comb::{Comb, UniformRuns};
 
@@ -13,7 +13,7 @@ use crate::comb::{Comb, UniformRuns};
 /// the difference of two such values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct At {
-    /// Index along the dimension in the whole array.
+    /// Index in the whole array, along one dimension.
     pub index: u64,
     /// Position along the dimension in the memory of the source.
     pub from: u64,
@@ -53,7 +53,7 @@ pub struct Family {
     pub first: At,
     /// Repetition of runs within a group of runs.
     pub inner: Steps,
-    /// Repetition of groups of runs.
+    /// Number of groups of runs, and the distance from each group to the next.
     pub outer: Steps,
 }
 
@@ -63,7 +63,7 @@ impl Family {
         self.len * self.runs()
     }
 
-    /// Return the number of runs in all groups.
+    /// Return the number of runs in all groups of the family together.
     pub fn runs(&self) -> u64 {
         self.inner.count * self.outer.count
     }
@@ -193,7 +193,7 @@ impl Pair {
     ) {
         let (count, period) = (self.fine.count, self.fine_period);
         let up = |above: i64| -(-above).div_euclid(period);
-        // Compute two ranges of repetitions: those in which at least one run of the group exists
+        // Compute two ranges of repetitions of a group of runs: those in which at least one run of the group exists
         // (`any`), and those in which all of its runs exist (`all`).
         let any = (
             up(-i - runs + 1).max(0),
@@ -249,8 +249,8 @@ impl Pair {
         }
     }
 
-    /// Return the family of `runs` consecutive fine runs, the first of them run `i`, in the coarse
-    /// run `j`, repeated `times` times. `part` is the interval of indices in each run.
+    /// Return a family of equal runs: `runs` fine runs from number `i` on, which lie in the coarse run `j`, and `times`
+    /// repetitions of them. `part` is the interval of each fine run that belongs to the family.
     fn family(&self, i: i64, runs: i64, j: i64, part: (i64, i64), times: i64) -> Family {
         let Self { fine, coarse, .. } = *self;
         let index = fine.start + i * fine.stride + part.0;

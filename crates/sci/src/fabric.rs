@@ -170,7 +170,8 @@ impl Fabric {
     /// Return the interface by which a route segment leaves `node`, and the interface at which the
     /// segment ends.
     ///
-    /// # Errors The node is not on the ring, or the segment has 0 links or as many as the ring.
+    /// # Errors
+    /// The node is not on the ring, or the segment has 0 links or as many as the ring.
     #[inline]
     pub fn segment_ends(
         &self,

@@ -12,7 +12,7 @@ pub enum Class {
     Response,
 }
 
-/// Number of packet classes.
+/// Number of packet classes: requests and responses.
 pub(crate) const CLASSES: usize = 2;
 
 impl Class {
@@ -32,8 +32,8 @@ pub struct Packet<'a, T> {
     pub node: u32,
     /// Class of the packet: request or response.
     pub class: Class,
-    /// Number of symbols without the idle after the packet: header, payload and checksum. It must
-    /// be at least the length of an echo and at most the maximum of the rules.
+    /// Length of the packet in symbols: header, payload and checksum, without the idle symbol after
+    /// it. It must be at least the length of an echo and at most the maximum of the rules.
     pub symbols: u32,
     /// The segments of the route, each on another ring than the one before. The route must exist in
     /// the fabric: see [`Fabric::route_end`](crate::Fabric::route_end).
@@ -72,12 +72,13 @@ pub struct Delivery<T> {
     pub retries: u32,
 }
 
-/// Report on a packet that found no free slot of its output queue and was dropped (source rule B).
+/// Report on a packet that was dropped because its output queue had no free slot (rule B for
+/// sources with a full queue).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dropped<T> {
     /// Data that the handler attached to the packet.
     pub tag: T,
-    /// The node whose client generated the packet.
+    /// The node at which the packet was generated.
     pub node: u32,
     /// The cycle for which the handler offered the packet, in which the client generated it.
     pub time: Cycles,
@@ -101,8 +102,8 @@ pub(crate) struct Offer<T> {
     pub class: Class,
     pub symbols: u32,
     pub tag: T,
-    /// End of the packet's route in `segments`. The route starts where the route of the previous
-    /// offer ends.
+    /// End (exclusive) of the packet's route in `segments`. The route starts at the end of the
+    /// previous offer's route.
     pub end: u32,
 }
 
@@ -192,7 +193,7 @@ pub trait Handler {
     /// The type of the data that the handler attaches to packets and reminders (timers).
     type Tag: Copy;
 
-    /// Whether the handler requests reminders ([`Offers::remind`]). False by default.
+    /// Whether the handler requests reminders (timers, see [`Offers::remind`]). False by default.
     const REMINDED: bool = false;
 
     /// Handles the generation of a packet. A handler can offer the next packet of the node here.

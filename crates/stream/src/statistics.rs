@@ -33,7 +33,8 @@ pub struct Statistics {
     /// Number of packets that were refused for lack of room in memory; the driver delays or drops
     /// them.
     pub refused: u64,
-    /// Number of packets of another channel, or with impossible sequence numbers.
+    /// Number of received packets that belong to another channel or have an impossible sequence
+    /// number.
     pub stray: u64,
     /// Number of packets that the sender gave up as lost.
     pub given_up: u64,
@@ -47,7 +48,8 @@ pub struct Statistics {
     pub stale: u64,
     /// Maximum staging memory that was in use, in bytes, by direction.
     pub staging_most: [u64; 2],
-    /// Maximum number of engines that were in use, by direction.
+    /// Maximum number of link engines that were in use at a time, by direction (transmit, receive).
+    /// A link engine moves data between ranks and staging memory.
     pub engines_most: [u32; 2],
     /// Maximum number of data bytes in network memory, by direction.
     pub network_most: [u64; 2],

@@ -20,7 +20,7 @@ def tree_panels(shown: Sequence[Variant], top: float) -> list[Panel]:
 
 
 def _tree(label: str, described: FatTreeSummary, point: PointResult, top: float) -> Panel:
-    """Return a drawing of a fat tree with its link utilisation; bars by level if it is large."""
+    """Return a drawing of a fat tree and the utilisation of its links, or bars if it is large."""
     single = tree.single_links(described, point)
     if not single:
         return link_strips(label, described, point, top)

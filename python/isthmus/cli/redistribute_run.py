@@ -84,7 +84,8 @@ def command(
         raise IsthmusError(
             "--threads: ranks of MPI move data themselves; leave it out, or --no-mpi"
         )
-    # Some launchers give ranks a pseudo-terminal, whose output ends in a file or pipe.
+    # Avoid control characters: some launchers give ranks a pseudo-terminal, although its output
+    # ends in a file or pipe.
     os.environ["TERM"] = "dumb"
     comm = _world()
     try:
@@ -160,7 +161,7 @@ def _read_rates(path: Path | None, count: int, forms: Sequence[str]) -> Rates | 
 
 
 def _keep(path: Path | None, found: Trial) -> None:
-    """Write the measured rates to a file, unless the file exists."""
+    """Write the measured rates to the file `path`, unless `path` is None or the file exists."""
     if path is not None and not path.exists():
         found.rates.save(path)
 
@@ -229,7 +230,7 @@ def _step_spinner(*, quiet: bool = False) -> Iterator[Callable[[str], None]]:
 
 
 def _print(task: Description, of: Trial, as_json: bool) -> None:
-    """Print the measured time, the speed and the prediction."""
+    """Print the measured time and speed of a trial, and the predicted time, as text or JSON."""
     from isthmus.cli.console import print_facts
     from isthmus.cli.streams import document
     from isthmus.wording import number, quantity

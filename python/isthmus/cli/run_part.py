@@ -32,7 +32,7 @@ class RequestedPart:
 
     def __bool__(self) -> bool:
         """Return whether any option selects a part of the run."""
-        # An empty text is an error and does not mean the whole run.
+        # An option with an empty text counts, too: it is an error and does not mean the whole run.
         return (self.part, self.points, self.searches) != (None, None, None)
 
     @property
@@ -96,7 +96,7 @@ class RequestedPart:
             return partial(interrupted, out, stop.reached)
 
         def ending() -> int:
-            """Print the failed and the finished points of the part; return the exit status."""
+            """Print the failed points and the number of points done; return the exit status."""
             # Failures are printed even with --quiet.
             for failure in done.failed:
                 say(f"{out}: {failure.entry} failed: {failure.reason}")

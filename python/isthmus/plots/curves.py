@@ -33,9 +33,9 @@ UP = r"$\uparrow$"
 
 
 def latency(view: View, measures: Sequence[str] | None = None, *, height: float = 3.5) -> Figure:
-    """Draw the requested measures (or `measures`) against the x axis, a panel each.
+    """Draw `measures`, or by default those that the user requested, against the x axis.
 
-    Without an x axis, the series are rows.
+    Each measure has a panel. Without an x axis, the series are rows.
     """
     if view.x_axis is None:
         names = list(measures or [m for m in ordered(view) if drawable(view, m)])

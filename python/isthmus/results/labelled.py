@@ -163,5 +163,5 @@ def _texts(run: RunResult, axis: int) -> list[str]:
 
 
 def _number(value: float | None) -> float:
-    """Return a number, NaN for None."""
+    """Convert None to NaN; return other numbers unchanged."""
     return float("nan") if value is None else value

@@ -96,7 +96,7 @@ def join(
     watch: bool = False,
     patience: str | float = "60 s",
 ) -> Nic:
-    """Join an application from another process, by its `Nic.ticket`.
+    """Join the application of another process, with the ticket (`Nic.ticket`) of that process.
 
     The session has links of its own, and may use everything that the application has. The
     application ends with the session that created it. Arguments and errors are those of `connect`.
@@ -159,7 +159,7 @@ class Nic:
         """Address of the daemon."""
         welcome = core.welcome()
         self.application: int = welcome[0]
-        """Number of the application at the daemon."""
+        """Number by which the daemon identifies the application."""
         self.ticket: str = welcome[1]
         """Ticket with which further processes join the application."""
         self.staging_bytes: int = welcome[3]
@@ -395,7 +395,10 @@ class Nic:
                 yield event
 
     def overview(self, *, all_applications: bool = False) -> dict[str, Any]:
-        """Return everything that exists of this application; of all with an operator's token."""
+        """Return the connections, streams and links of this application, and the daemon's counters.
+
+        With `all_applications`, return those of all applications; this needs an operator's token.
+        """
         flag("all_applications", all_applications)
         reply = self._ask({"ask": "overview", "all": all_applications})
         found: dict[str, Any] = reply["overview"]["overview"]
@@ -433,7 +436,7 @@ class Nic:
 
     @property
     def over(self) -> str | None:
-        """Reason why the session is over; None while it is not."""
+        """Reason why the session has ended; None while it is open."""
         return self._core.gone()
 
     def close(self) -> None:

@@ -40,8 +40,9 @@ pub struct Claim {
 impl Worker {
     /// Claim the unit of work `unit` for this worker, unless another worker with a heartbeat has claimed it.
     ///
-    /// # Errors The folder cannot be written, or the claim of this unit cannot be read or is not a plain
-    /// file. The latter error affects only [this unit](ClaimError::of_one_unit).
+    /// # Errors
+    /// The folder cannot be written, or the claim of this unit cannot be read or is not a plain file. The latter error
+    /// affects only [this unit](ClaimError::of_one_unit).
     pub fn take(&self, unit: &str) -> Result<Taken, ClaimError> {
         let own = &self.own;
         let path = own.folder.join(format!("{unit}.claim"));
@@ -60,7 +61,7 @@ impl Worker {
             };
             let seen =
                 claim_state(&own.folder, &found, Some(own.expiry)).map_err(at_unit(&path))?;
-            // Determine the time of the file system only if the decision depends on it.
+            // `own.now()` asks the file system for its time. Ask only if the decision depends on it.
             if !seen.dead && !seen.is_lost(own.now()?) {
                 return Ok(Taken::HeldBy(found.text));
             }
@@ -128,8 +129,8 @@ impl Drop for Claim {
                     let _ = fs::remove_file(&self.path);
                     return;
                 }
-                // Another worker considered the claim lost and moved its file. That worker either restores or
-                // removes the file.
+                // Another worker considered the claim lost and moved its file. Wait until that worker has restored or
+                // removed the file.
                 Ok(None) => thread::sleep(RESTORE_CHECKS.0),
                 Ok(Some(_)) | Err(_) => return,
             }

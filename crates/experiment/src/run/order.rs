@@ -22,6 +22,7 @@ mod tests {
     use std::sync::{Condvar, Mutex};
     use std::time::Duration;
 
+    /// Checks that two threads start with the first two jobs.
     #[test]
     fn two_threads_start_with_the_first_two_jobs() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2);

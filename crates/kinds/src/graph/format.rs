@@ -128,7 +128,7 @@ fn fields() -> Vec<Field> {
         .collect()
 }
 
-/// Return the description of a network of switches that is not a dragonfly.
+/// Build a network of switches of any form except a dragonfly, with the routes that the scenario file selects.
 fn switches(
     settings: &Settings,
     form: Form,

@@ -63,13 +63,13 @@ impl Format for Hypercube {
     }
 }
 
-/// Type of a scenario field: names of measures, such as latencies, to which a stopping rule applies.
+/// Type of scenario fields that list measures, such as latencies, for a stopping rule.
 const MEASURES: Measures = Measures {
     example: "[\"pe_pe.header\"]",
     named: false,
 };
 
-/// Return a field of `[stop]` or `[search]` with the default that it has for hypercubes.
+/// Return a field of `[stop]` or `[search]`, adapted to hypercubes.
 fn adapt_field(row: Field) -> Field {
     let measures = "[\"pe_pe.header\", \"read.network\"]";
     runs::own(

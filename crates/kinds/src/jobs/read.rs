@@ -27,11 +27,11 @@ const GAP_MIN: Time = Time::from_ns(1);
 /// Properties of the nodes that jobs run on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Nodes {
-    /// Number of nodes.
+    /// Number of nodes of the machine.
     pub count: u32,
     /// Maximum bandwidth at which one node can send.
     pub can_send: Bandwidth,
-    /// Whether open loops have one message in flight at a time by default.
+    /// Whether a client of an open loop has at most one message in flight by default.
     pub one_by_one: bool,
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn jobs(
         uses_common_load |= reader.uses_common_load;
     }
     if table.load.is_some() && !uses_common_load {
-        // The load may be set by a search instead of `[workload]`.
+        // Report the error on the field that sets the load: that of the search, or `workload.load`.
         let (key, problem, hint) = match settings.layer("workload.load") {
             Layer::Search => (
                 "search.over",
@@ -328,7 +328,7 @@ impl JobReader<'_> {
         ))
     }
 
-    /// Return the distribution of message lengths, with a mean of `usual` by default.
+    /// Return the distribution of the job's message lengths. Its mean is `usual` if the file does not set it.
     fn sizes(&self, asking: &IndependentRequests, usual: Bytes) -> Result<Sizes, Problem> {
         Ok(Sizes {
             mean: self.message(usual)?,
@@ -428,7 +428,8 @@ pub(crate) fn check_live(
     (count, live): (u32, &[u32]),
     faults: &[&str],
 ) -> Result<(), Problem> {
-    // The check of the jobs has already reported a wrong layout.
+    // Do nothing if all nodes are in service, or if the layout of the jobs is wrong: the check of the jobs has already
+    // reported it.
     let (true, Ok(layout)) = (live.len() < count as usize, Layout::new(traffic, count)) else {
         return Ok(());
     };

@@ -20,7 +20,7 @@ pub(super) type Routes = BTreeMap<(u32, u64), f64>;
 /// Messages of one kind (writes, read requests or read data) that a job sends.
 #[derive(Default)]
 pub(super) struct Sent {
-    /// Message rate of all nodes together, per ns.
+    /// Rate of the messages that all nodes together send, per ns.
     pub rate: f64,
     /// Message rates per ns by route.
     pub routes: Routes,
@@ -38,7 +38,8 @@ pub(super) struct Moments {
 }
 
 impl Moments {
-    /// Return the moments over all messages, given the moments of `each` route and the message rates of the routes.
+    /// Return the moments (means of a time and of its square) over the messages of all routes. `rates` holds the
+    /// message rate of each route, and `each` its moments.
     pub fn over(rates: &Routes, each: &BTreeMap<(u32, u64), Self>) -> Self {
         let all = rates.values().sum::<f64>().max(f64::MIN_POSITIVE);
         rates.iter().fold(Self::default(), |sum, (over, rate)| {
@@ -56,7 +57,7 @@ impl Moments {
     }
 }
 
-/// Parameters of the links and interfaces of a network.
+/// Parameters of the links of a network and of the network interfaces of its nodes.
 pub(super) struct Links<'a> {
     pub spec: &'a NetworkSpec,
     pub rules: Rules,

@@ -1,4 +1,4 @@
-//! Choice of the routes of packets.
+//! Choice of the routes of packets in SCI fabrics.
 
 use crate::sci::build::Machine;
 use isthmus_kernel::{Stream, Streams, Uniform};

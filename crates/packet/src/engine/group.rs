@@ -33,14 +33,16 @@ pub(super) struct TieBreak {
     pub tie: AgeTie,
     /// Number of the switch input from which the group last served a packet.
     pub served: u32,
-    /// Seed, time and group from which the random ranks of the inputs follow.
+    /// The seed of the simulation. The random ranks of the inputs follow from it, the time `now`
+    /// and the group.
     pub seed: u64,
     pub now: Cycles,
     pub group: u32,
 }
 
 impl Group {
-    /// A group without links: the table entry of a link that is not the first of its group.
+    /// A group without links, as a placeholder in tables by link: for each link that is not the
+    /// first of its group.
     pub const NONE: Self = Self {
         waiting: Vec::new(),
         links: 0,

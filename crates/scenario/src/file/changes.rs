@@ -1,4 +1,4 @@
-//! Fields that overrides change, with their values before and after.
+//! The fields that overrides (`key=value`) change, with their values before and after.
 
 use crate::file::draft::Draft;
 use crate::sweep::axis::{Axis, AxisValue};
@@ -18,9 +18,9 @@ pub struct Change {
     pub to: Option<String>,
 }
 
-/// Return the fields of machine and workload that overrides change, in the order of the reference, then the
-/// changed axes of variants. Changes to the measurement and the search are left out, because the title and
-/// the description of the scenario stay correct.
+/// Return the changes that overrides make to the fields of machine and workload, in the order of the reference, then
+/// the changed axes of variants. Changes to the measurement and the search are left out, because the title and the
+/// description of the scenario do not depend on them.
 pub(crate) fn changes(file: &Draft, effective: &Draft) -> Vec<Change> {
     let fields = file.schema.fields().iter().chain(effective.schema.fields());
     let mut keys: Vec<String> = Vec::new();
@@ -62,7 +62,8 @@ fn field(draft: &Draft, key: &str) -> Option<String> {
     }
 }
 
-/// Return the values of the axis of variants `name` as text; `None` if there is no such axis.
+/// Return the values of the axis `name`, an axis of variants (named sets of fields), as text; `None` if there is no
+/// such axis.
 fn variants(draft: &Draft, name: &str) -> Option<String> {
     let axis = draft
         .axes

@@ -59,7 +59,7 @@ impl Dimension {
 pub struct Amount {
     /// The number, in the base unit of its dimension.
     pub(crate) number: f64,
-    /// The dimension of the number.
+    /// The physical dimension of the number, such as time or bandwidth.
     pub(crate) dimension: Dimension,
 }
 

@@ -125,7 +125,7 @@ impl Value {
     }
 }
 
-/// A [`ValueType`] with its Rust type erased.
+/// A type of scenario values, independent of the Rust type: a [`ValueType`] with its Rust type erased.
 pub trait AnyType: Send + Sync {
     /// Return the description of the type, as [`ValueType::describe`] does.
     fn info(&self) -> TypeInfo;

@@ -31,7 +31,7 @@ pub(super) struct Slots {
 }
 
 impl Slots {
-    /// Return whether all slots of the queue are in use.
+    /// Return whether all slots of the output queue are in use.
     #[inline]
     pub fn is_full(&self) -> bool {
         self.held == self.limit
@@ -39,7 +39,7 @@ impl Slots {
 }
 
 impl Queues {
-    /// Return a store without output queues.
+    /// Return an empty set of output queues.
     pub fn new() -> Self {
         Self {
             ready: Table::from(Vec::new()),

@@ -1,4 +1,5 @@
-//! The ring side of an interface: decoders and outputs.
+//! The side of an SCI interface that faces its ring: the decoders of incoming symbols, and the
+//! outputs.
 
 use super::Engine;
 use super::parts::{ActionId, InputSlot, Kind, Subaction, Symbol};
@@ -7,8 +8,8 @@ use crate::{FlowControl, Handler, InterfaceId};
 use isthmus_kernel::Id;
 
 impl<T: Copy> Engine<T> {
-    /// Decode a symbol at which a packet or its echo starts or ends. This needs more than the state
-    /// of the decoder: see `Decoder::is_special`. Return the symbol that replaces it.
+    /// Decode a symbol at which a packet or its echo starts or ends, and return the symbol that
+    /// replaces it. This needs more than the state of the decoder: see `Decoder::is_special`.
     pub(super) fn decode<H: Handler<Tag = T>>(
         &mut self,
         port: usize,
@@ -54,7 +55,7 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// Accept or refuse a send whose header has come to its target.
+    /// Accept or refuse a send packet whose header has arrived at its target.
     fn accept_or_refuse<H: Handler<Tag = T>>(
         &mut self,
         port: usize,
@@ -165,7 +166,7 @@ impl<T: Copy> Engine<T> {
             })
     }
 
-    /// Start to send an own packet. Return its header.
+    /// Start to send the packet in slot `place` of the output queue `queue`. Return its header.
     fn start_send(&mut self, port: usize, queue: usize, place: usize) -> Symbol {
         let out = &mut self.outputs[port];
         out.turn = (queue + 1) % out.queues.len();

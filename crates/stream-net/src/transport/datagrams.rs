@@ -18,7 +18,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// Maximum number of queued headers without data.
+/// Maximum number of queued headers without data, such as acknowledgements.
 const CONTROLS_MAX: usize = 64;
 /// Maximum size of a packet's data in bytes: that of a datagram less the header.
 pub(crate) const DATA_MAX: u64 = 65_507 - Header::BYTES as u64;
@@ -76,7 +76,7 @@ impl Datagrams {
         Ok(Self::new(socket, rate, checksum))
     }
 
-    /// Uses a socket that is connected already.
+    /// Creates the transport over a UDP socket that is already connected.
     pub fn from_socket(socket: UdpSocket, checksum: Checksum) -> Self {
         Self::new(socket.into(), None, checksum)
     }
@@ -163,7 +163,7 @@ impl Datagrams {
     /// Sends the queued datagrams that pacing allows now. Returns whether anything was sent.
     ///
     /// # Errors
-    /// The reason for which the connection is lost.
+    /// The connection is lost; the text says why.
     pub fn write(&mut self, memory: &Memory, over: &mut Vec<OrderId>) -> Result<bool, String> {
         if let First::Repeated(head, at) = self.first
             && at <= Instant::now()

@@ -25,7 +25,7 @@ pub struct Status {
     pub ordinal: u32,
     /// The state of the stream.
     pub state: State,
-    /// The outcome of the stream (done, failed or cancelled), once it is decided.
+    /// The outcome of the stream (done, failed or cancelled); `None` while it is undecided.
     pub end: Option<End>,
     /// Whether none of the stream's operations are under way, and `Ended` was reported.
     pub over: bool,
@@ -45,7 +45,8 @@ pub struct Status {
     pub packets: u64,
     /// Number of packets of the stream that were sent again.
     pub retransmissions: u64,
-    /// Staging memory in bytes, and number of engines, that the stream holds.
+    /// Staging memory in bytes, and number of link engines (which move data between ranks and
+    /// staging memory), that the stream holds.
     pub holds: (u64, u32),
     /// Nanoseconds that the stream has spent in each state, in the order of [`State`].
     pub times_ns: [u64; State::COUNT],
@@ -67,8 +68,8 @@ pub struct ConnectionStatus {
     /// Numbers of packets of the connection that were sent, acknowledged by the peer, and delivered
     /// by the peer.
     pub sent: [u64; 3],
-    /// Number of packets that the connection received in order, and number of those that were
-    /// delivered.
+    /// Two numbers of packets: those that the connection received in order, and the delivered ones
+    /// among them.
     pub received: [u64; 2],
     /// Credit in bytes, headers included, that the peer granted and that has not been spent.
     pub granted: u64,
@@ -164,8 +165,8 @@ impl Manager {
         }
     }
 
-    /// Returns the reasons for which a stream waits now. None if the stream has ended or makes
-    /// progress.
+    /// Returns the reasons for which a stream waits now. The list is empty if the stream has ended
+    /// or makes progress.
     ///
     /// # Errors
     /// The stream is unknown.
@@ -283,7 +284,8 @@ impl Manager {
         }
     }
 
-    /// Adds the reasons for which the transmit half of a connection waits to `waits`.
+    /// Adds to `waits` the reasons for which the data of a connection waits for the connection or
+    /// its peer.
     fn waits_for_peer(&self, id: ConnectionId, waits: &mut Vec<Wait>) {
         let Some(connection) = self.connections.get(&id) else {
             return;

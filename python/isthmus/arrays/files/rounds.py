@@ -45,8 +45,9 @@ class Rounds:
     def __init__(
         self, team: Team, domains: Domains, buffers: Buffers, progress: Progress | None
     ) -> None:
-        """Set the processes, the parts of the file, the buffers, and the function that reports
-        progress.
+        """Create the rounds that move data between these processes and the file.
+
+        `domains` divides the file among the aggregators; `progress` reports how much is moved.
         """
         self._team, self._domains, self._buffers = team, domains, buffers
         self._progress = progress

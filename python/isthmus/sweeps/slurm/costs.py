@@ -41,7 +41,7 @@ _ENTRY = re.compile(r"(point|search)-([0-9]{1,18})")
 
 
 class _SampleComplete(Exception):  # noqa: N818 - nothing went wrong
-    """Exception that stops the sample run when enough durations are known."""
+    """Exception that ends the sample run because it has measured enough durations."""
 
 
 def predicted(
@@ -132,7 +132,7 @@ def _sample(job: Job, folder: Path, units: Sequence[Unit], expiry_s: float, *, q
     began = None
 
     def watch(progress: Progress) -> None:
-        """Show the progress, and end the sample when it is large enough."""
+        """Show the progress of the sample run, and end the run when it has measured enough."""
         nonlocal began
         now, done = time.monotonic(), progress.points_done
         if began is None and progress.phase == "simulating":
@@ -215,8 +215,9 @@ def _nearest(
 
 
 def _coordinates(positions: Sequence[int], axes: tuple[int, ...]) -> np.ndarray:
-    """Return coordinates of points and searches in the sweep, each axis from 0 to 1; one axis by
-    default.
+    """Return the coordinates of points or searches in the sweep, from 0 to 1 on each axis.
+
+    Without `axes`, the only coordinate is the position itself.
     """
     if not axes:
         return np.asarray(positions, dtype=float)[:, None]

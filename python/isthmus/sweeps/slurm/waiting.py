@@ -42,7 +42,7 @@ T = TypeVar("T")
 
 
 class _Question(Generic[T]):
-    """A query to Slurm that runs in the background."""
+    """A query to Slurm that runs on a thread of its own, and its answer."""
 
     def __init__(self, ask: Callable[[], T]) -> None:
         """Start the query on a thread."""
@@ -106,7 +106,7 @@ def wait_until_ended(
     note: Callable[[str], None] = lambda _: None,
     name: str = "",
 ) -> None:
-    """Wait until the queue has no task of an array.
+    """Wait until Slurm's queue has no task of a job array.
 
     Args:
         array: the array.
@@ -171,7 +171,10 @@ def queue_text(array: Array, queue: Queue) -> str:
 
 
 def no_answer(trouble: str) -> str:
-    """Return the text to show for an array's state if Slurm does not answer or reports an error."""
+    """Return the text that stands for the state of a job array if Slurm does not answer.
+
+    `trouble` is the error that Slurm reported, or empty.
+    """
     return "Slurm: no answer" + (f" ({trouble})" if trouble else " yet")
 
 

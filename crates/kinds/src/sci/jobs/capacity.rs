@@ -17,7 +17,7 @@ use isthmus_machine::sci::Machine;
 use isthmus_machine::sci::spec::{BLOCK, Transfer};
 use isthmus_workload::jobs::Pair;
 
-/// Return the demand of the jobs on each part and the supply of the part.
+/// Return the demand of the jobs on each part of the machine, and the maximum rate of the part.
 pub(super) fn capacity(
     machine: &Machine,
     transfer: Transfer,
@@ -84,8 +84,8 @@ pub(super) fn capacity(
     capacity
 }
 
-/// Return a lower bound of the mean time of a message on an idle fabric, in ns. It is the time of the message's
-/// transactions in rounds of `transfer.transactions`, plus the time of the device.
+/// Return a lower bound, in ns, of the mean time of a message that is alone on the fabric. It is the time of the
+/// message's transactions in rounds of `transfer.transactions`, plus the time of the device.
 pub(super) fn alone_ns(
     machine: &Machine,
     transfer: Transfer,
@@ -122,17 +122,18 @@ fn hops(machine: &Machine, jobs: &Measured, asks: &PredictableJob<'_>) -> f64 {
 /// Data that jobs send from each node, and packets that they send between each pair of nodes.
 struct PairDemand {
     nodes: usize,
-    /// Data that each node sends, in GB/s.
+    /// Rate at which each node sends data, in GB/s.
     sent: Vec<f64>,
-    /// Packets with their idle symbols for each pair, in bytes per ns; the index is sender * nodes + receiver.
+    /// Rate of packets, with their idle symbols, for each pair of nodes, in bytes per ns. The index is sender * nodes +
+    /// receiver.
     packets: Vec<f64>,
     /// Echoes of the packets of each pair with their idle symbols, in bytes per ns.
     echoes: Vec<f64>,
 }
 
 impl PairDemand {
-    /// Return the demand of all jobs with predictable demand. A client of a closed loop demands at most
-    /// `alone` GB/s.
+    /// Return the data that jobs send between nodes, for jobs with a predictable demand. A client of a closed loop
+    /// sends at most `alone` GB/s.
     fn new(machine: &Machine, transfer: Transfer, jobs: &Measured, alone: f64) -> Self {
         let spec = machine.spec();
         let nodes = machine.fabric().node_count() as usize;
@@ -183,7 +184,8 @@ impl PairDemand {
         let ((packets, sends), (echoes, answers)) =
             (averages(&self.packets), averages(&self.echoes));
         let loads = sends.iter().zip(&answers).map(|(send, answer)| {
-            // The shares are per packet of a pair, and each packet has one echo.
+            // Add up the packets and echoes that a node sends on the link. The shares are per packet of a pair of
+            // nodes, and each packet has one echo.
             packets * send.sends + echoes * answer.echoes
         });
         // The first of several equally busy links is chosen.
