@@ -109,6 +109,7 @@ mod tests {
         "MemTotal:       16384000 kB\nMemFree: 1 kB\n",
     );
 
+    /// Checks that without control groups, the limit is the memory of the host.
     #[test]
     fn without_control_groups_the_limit_is_the_memory_of_the_host() {
         let root = system("plain", &[MEMINFO]);
@@ -117,6 +118,7 @@ mod tests {
         fs::remove_dir_all(root).expect("it was made");
     }
 
+    /// Checks that the lowest limit counts if control groups are nested.
     #[test]
     fn the_lowest_limit_of_nested_control_groups_counts() {
         let root = system(

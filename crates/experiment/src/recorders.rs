@@ -298,7 +298,8 @@ impl Recorders {
         })
     }
 
-    /// Return the counts of [`Self::counted`], as the difference between two of the recorded `checkpoints`.
+    /// Return the result of [`Self::counted`], computed as the difference between the totals of two of the recorded
+    /// `checkpoints`.
     fn counted_between(
         &self,
         checkpoints: &[Checkpoint],

@@ -257,8 +257,8 @@ impl Replication {
         self.collapse.is_some() || self.recorders.is_overfull()
     }
 
-    /// Return the number of messages to deliver next and the cycle at which to stop in any case; `None` if
-    /// the replication has the length `length`.
+    /// Return the size of the next chunk (part) of the replication: the number of messages to deliver, and the cycle at
+    /// which to stop in any case. Return `None` if the replication has reached `length`.
     fn next_chunk(&self, length: Length) -> Option<(u64, Cycles)> {
         let (delivered, now) = (self.recorders.delivered, self.simulation.now());
         match length {

@@ -242,6 +242,7 @@ pub enum State {
 }
 
 impl From<Verdict> for State {
+    /// Convert the verdict of a statistical test to the state that results show.
     fn from(verdict: Verdict) -> Self {
         match verdict {
             Verdict::Stable => Self::Stable,
@@ -347,7 +348,7 @@ pub struct Percentile {
     pub percent: f64,
     /// Value at which the mean distribution of the replications reaches the percentage.
     pub value: f64,
-    /// Lower end of the confidence interval of the value.
+    /// Lower end of the confidence interval of the value; `None` if the data give no bound.
     pub low: Option<f64>,
     /// Upper end of the confidence interval of the value; `None` if too few observations are above the value.
     pub high: Option<f64>,
@@ -478,7 +479,7 @@ pub struct SearchResult {
     pub reached: bool,
     /// Results at all loads that the search tried.
     pub trials: Vec<Trial>,
-    /// The analytic model's saturation load.
+    /// Saturation load by the analytic model; `None` if the model has no value.
     pub analytic: Option<f64>,
     /// The kind of channel that saturates first in the analytic model.
     pub analytic_bottleneck: Option<String>,

@@ -1,5 +1,5 @@
-//! A viewer of the page with screens: a WebSocket, with a thread that writes to it and a thread
-//! that reads from it.
+//! A viewer: a browser with the web page that shows screens (frame buffers). It has a WebSocket,
+//! with a thread that writes to it and a thread that reads from it.
 
 use crate::screens::{Next, Screens};
 use std::io::{self, Read, Write};

@@ -416,7 +416,7 @@ impl State {
         request.notify
     }
 
-    /// Return the answer of a request, with refusals as errors, if it has arrived.
+    /// Return the answer of a request, with refusals as errors; `None` if it has not arrived yet.
     fn answer_of(&self, id: u64, name: &Arc<str>) -> Option<Result<Answer>> {
         match self
             .requests

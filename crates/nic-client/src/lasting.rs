@@ -368,8 +368,8 @@ impl Lasting {
         }
     }
 
-    /// Start to reconnect after the socket of this number broke, unless a thread already
-    /// reconnects.
+    /// Handle the loss of the socket with number `nth`: start to reconnect, unless a thread already
+    /// reconnects or the link has a newer socket.
     fn cut(self: &Arc<Self>, nth: u32, why: String) {
         let mut state = lock(&self.state);
         if state.lost.is_some() || state.reconnecting || state.nth != nth {

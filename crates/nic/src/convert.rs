@@ -150,8 +150,8 @@ fn has_effect(spec: &protocol::Spec, checksum: Option<Checksum>) -> Result<(), R
 }
 
 /// Convert the specification of a stream. `line` is `None` for an unknown connection; otherwise it
-/// contains whether the connection can receive, and the checksum that it verifies. `link` converts
-/// an application's number of a link to the driver's number.
+/// holds whether the connection can receive, and the checksum that it verifies. `link` converts an
+/// application's number of a link to the driver's number.
 ///
 /// # Errors
 /// The errors of `link`; a connection that cannot receive; a setting without effect.

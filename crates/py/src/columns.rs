@@ -36,7 +36,8 @@ impl PyBinColumns {
         Self::default()
     }
 
-    /// Add JSON lists of bins, one list per distribution. The lists are parsed in parallel.
+    /// Add the bins of one distribution (histogram) from each JSON list. The lists are parsed in
+    /// parallel.
     fn add(&mut self, py: Python<'_>, lists: Vec<PyBackedBytes>) -> PyResult<()> {
         py.detach(|| self.0.add(&slices(&lists))).map_err(misfit)
     }

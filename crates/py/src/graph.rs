@@ -95,7 +95,8 @@ fn by_part(attributes: BTreeSet<(Part, String)>) -> ByPart {
     found
 }
 
-/// Return a summary of the network of switches in a list file, as JSON.
+/// Return a summary, as JSON, of the network of switches that a file with lists of vertices and
+/// edges describes.
 #[pyfunction]
 pub(crate) fn graph_account(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     answer(py, spec_json, |question: EdgeListRequest, _| {

@@ -378,8 +378,8 @@ impl PyStream {
         })
     }
 
-    /// Wait until this number of ADUs (application data units) is moved or done, or the stream
-    /// ends. Return its status as JSON.
+    /// Wait until this number of ADUs (application data units) is done, or with `moved` is in or
+    /// out of network memory, or until the stream ends. Return its status as JSON.
     fn wait(
         &self,
         py: Python<'_>,

@@ -27,7 +27,7 @@ pub struct At {
 pub struct Steps {
     /// Number of repetitions, at least 1.
     pub count: u64,
-    /// Distance from one repetition to the next.
+    /// Differences of the index and of the positions from one repetition to the next.
     pub by: At,
 }
 
@@ -160,7 +160,7 @@ impl Pair {
             }
             let start = |i: i64| fine.start + i * fine.stride;
             let whole = |i: i64| start(i) >= low && start(i) + fine.len <= high;
-            // Return the indices of fine run `i` that are in the window, relative to the start of
+            // For fine run `i`, compute the interval of its indices that are in the window, relative to the start of
             // the run.
             let part = |i: i64| ((low - start(i)).max(0), fine.len.min(high - start(i)));
             let (mut body, mut end) = (first, last);
@@ -280,7 +280,8 @@ impl Pair {
         }
     }
 
-    /// Return an index with its positions in the memory of the fine and the coarse comb.
+    /// Return an index with its positions in the memories of source and destination rank, given those in the memories
+    /// of the ranks with the fine and the coarse comb.
     fn at(&self, index: i64, fine: i64, coarse: i64) -> At {
         let (from, to) = if self.fine_is_from {
             (fine, coarse)

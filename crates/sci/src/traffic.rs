@@ -84,7 +84,7 @@ pub struct Dropped<T> {
     pub time: Cycles,
 }
 
-/// Number of symbols of a packet that represents a reminder.
+/// Number of symbols of the empty packet that represents a reminder (a timer of the handler).
 pub(crate) const REMINDER: u32 = 0;
 
 /// Packets that a [`Handler`] offers to the engine in answer to a report.

@@ -161,7 +161,8 @@ impl Driver {
     }
 
     /// Returns the default configuration: 16 MiB of staging memory and 64 MiB of network memory in
-    /// each direction, 64 engines, and stall reports after 5 s without progress.
+    /// each direction, 64 link engines (which move data between ranks and staging memory), and
+    /// stall reports after 5 s without progress.
     #[must_use]
     pub fn config() -> Config {
         Config {
@@ -517,7 +518,7 @@ impl Driver {
         let _ = self.writers.wait(FILES_END);
     }
 
-    /// Drops a connection and reports its loss to the manager.
+    /// Handles the loss of a connection: drops it and reports the loss to the manager.
     pub(crate) fn lost(&mut self, id: ConnectionId, why: &str) {
         self.transports.remove(&id);
         let now = self.now();

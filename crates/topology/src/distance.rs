@@ -180,7 +180,7 @@ mod tests {
         hops
     }
 
-    /// Check all distances and histograms of a network against the relaxation.
+    /// Check all distances and histograms of a network against the algorithm of Floyd and Warshall.
     fn check(network: &impl Adjacency) {
         let nodes = 0..network.node_count();
         let expected = relaxed(network);

@@ -141,7 +141,10 @@ def _broadcast_rates(comm: Any, path: Path | None, form: str | None) -> Rates | 
 
 
 def _read_rates(path: Path | None, count: int, forms: Sequence[str]) -> Rates | None:
-    """Return stored rates if they include `count` ranks or threads and one of the forms."""
+    """Return the rates stored in a file, if they include `count` ranks or threads and a form.
+
+    Return None otherwise, or if there is no file.
+    """
     from isthmus.arrays.costs import Rates
 
     if path is None or not path.exists():
@@ -193,7 +196,7 @@ def _threads(
 def _task(
     file: Path, changes: tuple[str, ...], memory: str | None
 ) -> tuple[Description, int | None]:
-    """Read the redistribution and the memory limit in bytes."""
+    """Read the description of the redistribution, and the memory limit in bytes or None."""
     from isthmus.cli.redistribute import described
     from isthmus.given import Given
 

@@ -17,11 +17,11 @@ from isthmus.errors import IsthmusError
 from isthmus.value import Value, compare
 
 PAIRED = {add: "sum", sub: "difference", truediv: "ratio"}
-"""Names in the core of the operations that compare measures of the same replications."""
+"""The core's names of the operations that compare measures of the same replications."""
 
 
 class Quantity(Value):
-    """A value that supports addition, subtraction, multiplication and division like a number."""
+    """A value that supports the operators ``+``, ``-``, ``*`` and ``/``, as a number does."""
 
     def __add__(self, other: Operand) -> Quantity:
         """Return the sum of this value and another, with its interval."""
@@ -106,7 +106,10 @@ def numeric(given: object) -> Quantity:
 
 
 def _paired(operation: str, a: Quantity, b: Quantity) -> Quantity | None:
-    """Return the core's result if both are measured in the same replications, else None."""
+    """Compare two measures replication by replication, with an operation of the core.
+
+    Return None if they do not have the same replications.
+    """
     if not len(a.each) == len(b.each) > 1:
         return None
     found = quantity(compare(operation, [a, b]))

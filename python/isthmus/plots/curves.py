@@ -232,7 +232,10 @@ def _columns(rows: Sequence[Sequence[Any]]) -> tuple[list[Any], list[Any]]:
 
 
 def finish(ax: Axes, view: View) -> None:
-    """Set the title and the scale of the x axis; an axis of loads starts at zero."""
+    """Set the title of the plot, and the title and the scale of the x axis.
+
+    An x axis that shows the load starts at zero.
+    """
     ax.set_xlabel(with_unit(view.x_label, view.x_unit))
     if view.by_load:
         ax.set_xlim(left=0)

@@ -42,7 +42,7 @@ def has_latency(view: View) -> bool:
 
 
 def others(view: View) -> list[str]:
-    """Return the measures that are response or network times and were not requested."""
+    """Return the measures that are response times or network times and that were not requested."""
     asked = view.asked
     return [
         m
@@ -149,4 +149,4 @@ MAP = Kind(
 )
 """Kind of figure: heat maps of a sweep over two numeric fields. Only the browser draws them."""
 KINDS: dict[str, Kind] = {kind.name: kind for kind in _ALL}
-"""Kinds by name, in the order of the report."""
+"""Kinds of figures by name, in the order of the report."""

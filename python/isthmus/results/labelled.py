@@ -138,7 +138,7 @@ class _Grid:
         return np.full((*self.shape, *more), np.nan)
 
     def numbers(self, values: Sequence[float | None]) -> np.ndarray[Any, Any]:
-        """Return an array of numbers, one for each combination of axis values."""
+        """Return an array of numbers, one for each combination of axis values; NaN for None."""
         found = self.filled()
         for place, value in zip(self.places, values, strict=True):
             found[place] = _number(value)

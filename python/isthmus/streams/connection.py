@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 class Connection:
-    """A connection of this application. As a context manager it is closed at the end."""
+    """A connection of this application to an external peer.
+
+    As a context manager, it is closed at the end of the block.
+    """
 
     def __init__(
         self,

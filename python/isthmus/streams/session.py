@@ -327,7 +327,7 @@ class Nic:
             raise
 
     def _made(self, core: _core.NicStream, spec: StreamSpec) -> Stream:
-        """Register a new stream of this session and return it."""
+        """Create the Python object of a stream of the session, record it and return it."""
         stream = Stream(core, spec, self._patience)
         self._streams.add(stream)
         return stream

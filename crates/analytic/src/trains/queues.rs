@@ -56,8 +56,8 @@ pub struct Queues<'a> {
 }
 
 impl Queues<'_> {
-    /// Return for each link the relative transmission time of packets, where the waits in `held` occupy the buffer
-    /// behind the link.
+    /// Return for each link the factor by which the waits in `held` lengthen the transmission of packets, because they
+    /// occupy the buffer behind the link.
     fn relative_times(&self, held: &BTreeMap<u32, Input<'_>>) -> BTreeMap<u32, f64> {
         let each = self.network.buffers.iter().map(|(&link, buffer)| {
             let alone = (buffer.round / buffer.room).max(1.0);

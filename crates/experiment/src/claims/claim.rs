@@ -120,6 +120,7 @@ impl Claim {
 }
 
 impl Drop for Claim {
+    /// Release the unit of work: remove the claim file, unless it belongs to another worker by now.
     fn drop(&mut self) {
         for _ in 0..RESTORE_CHECKS.1 {
             match unless_gone(retry_stale(|| read_claim(&self.path))) {

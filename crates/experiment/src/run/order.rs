@@ -45,6 +45,7 @@ mod tests {
         assert_eq!(came, [true; 64]);
     }
 
+    /// Checks that results are in the order of the jobs, although threads may finish in another order.
     #[test]
     fn results_are_in_the_order_of_the_jobs() {
         assert_eq!(run_in_order(100, |at| at), (0..100).collect::<Vec<_>>());

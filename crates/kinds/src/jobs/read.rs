@@ -127,7 +127,7 @@ fn check_active(
     Err(settings.problem("workload.active", problem, hint))
 }
 
-/// Return the placement of the I/O servers.
+/// Convert the word for the placement of the I/O servers, as read from the file.
 fn servers(placement: ServersWord) -> Servers {
     match placement {
         ServersWord::None => Servers::None,
@@ -255,7 +255,7 @@ impl JobReader<'_> {
         })
     }
 
-    /// Return the traffic of a job that reads from and writes to servers or a hot node.
+    /// Return the traffic of a job that reads from and writes to I/O servers or a hot node (one common target).
     fn io(
         &mut self,
         targets: Targets,

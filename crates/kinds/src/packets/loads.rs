@@ -121,7 +121,8 @@ impl NodeDemand {
                 }
                 asked.sent[client as usize] += rate * (1.0 - reads);
                 let each = rate / count as f64;
-                // Only servers, and hot nodes that clients read from, receive requests.
+                // Only I/O servers, and hot nodes (those to which many clients send) that clients read from, receive
+                // requests.
                 if is_io(layout, job) || reads > 0.0 {
                     for other in others() {
                         asked.sent[other as usize] += each * reads;

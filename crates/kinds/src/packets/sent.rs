@@ -105,8 +105,8 @@ impl Links<'_> {
 }
 
 impl Sent {
-    /// Return the packets of the messages, with the time between packets that the windows of their routes sustain in
-    /// the long run.
+    /// Return the packets of the messages at the pace that the windows (maximum numbers of packets in flight) of their
+    /// routes allow in the long run.
     pub fn paced(&self, links: &Links<'_>) -> impl Iterator<Item = Packets> {
         let least = |packet: f64| match self.rate > 0.0 {
             true => self.mean(|over| {

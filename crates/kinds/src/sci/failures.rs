@@ -21,7 +21,7 @@ pub(super) const FAULTS: format::Faults = format::Faults {
 /// Minimum number of connected nodes for which traffic is possible.
 const LIVE_MIN: u32 = 2;
 
-/// Return the fabric of rings that a valid description describes.
+/// Build the fabric of rings, with its faults, from a valid description.
 pub(super) fn fabric(spec: &SciSpec) -> Fabric {
     let fabric = Fabric::new(&spec.shape).and_then(|fabric| fabric.with_faults(&spec.faults));
     fabric.unwrap_or_else(|error| unreachable!("a fabric that was checked: {error}"))

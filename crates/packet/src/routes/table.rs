@@ -98,8 +98,8 @@ pub struct Rule<Start, Next> {
     /// Function that returns the initial state of a packet's header, from its first and its last
     /// switch.
     pub start: Start,
-    /// Function that returns the next step of a packet, from its state, its switch and its last
-    /// switch, which is a different one.
+    /// Function that returns the next step of a packet, from its state, its present switch and its
+    /// last switch. It is called only if these switches differ.
     pub next: Next,
 }
 

@@ -152,7 +152,7 @@ impl Problem {
         Self { line, ..self }
     }
 
-    /// Return the problem about another field.
+    /// Return the same problem, but about the field `field`.
     pub(crate) fn of(self, field: impl Into<String>) -> Self {
         let field = field.into();
         Self { field, ..self }

@@ -135,8 +135,8 @@ impl Settings {
         Problem::new(key, self.origin(key), problem, hint)
     }
 
-    /// Return whether `field` has an effect: its condition holds, and so do those of the fields that the
-    /// condition names.
+    /// Return whether `field` has an effect: its condition (certain values of another field) holds, and so do the
+    /// conditions of that field.
     pub fn applies(&self, field: &Field) -> bool {
         self.violated_condition(field).is_none()
     }

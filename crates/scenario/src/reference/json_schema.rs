@@ -294,7 +294,7 @@ fn conditions(form: &Form, rows: &[&Field]) -> Vec<Value> {
     conditions
 }
 
-/// Return JSON Schemas of the conditions on the fields whose keys begin with `path`.
+/// Return JSON Schemas that require or exclude fields whose keys begin with `path`, depending on other fields.
 fn conditions_of(form: &Form, rows: &[&Field], path: &str) -> Vec<Value> {
     let any = json!(true);
     let below = |key: &str| key.strip_prefix(path).unwrap_or(key).to_owned();

@@ -78,7 +78,7 @@ pub struct TypeInfo {
     pub words: &'static [&'static str],
     /// Whether values are text, so that an override may omit the quotation marks.
     pub is_text: bool,
-    /// Words that an axis over a field of this type may have instead of a list of values. Each stands for
+    /// Words that a sweep's axis over a field of this type may have instead of a list of values. Each word stands for
     /// several values.
     pub axis_words: &'static [&'static str],
 }

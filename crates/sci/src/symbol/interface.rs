@@ -42,7 +42,8 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// Handle the last symbol of a packet at its destination. Return the idle that replaces it.
+    /// Handle the last symbol of a packet at its destination. Return the idle symbol that replaces
+    /// it.
     fn finish_packet(&mut self, port: usize, idle: Symbol) -> Symbol {
         if idle.kind() == Kind::SendIdle {
             // The client has received the whole packet, so free the packet's input slot.

@@ -212,7 +212,7 @@ impl Datagrams {
     /// Reads datagrams and passes them to the manager. Returns whether there were any.
     ///
     /// # Errors
-    /// The reason for which the connection is lost.
+    /// The connection is lost; the text says why.
     pub fn read(&mut self, incoming: &mut Incoming<'_>) -> Result<bool, String> {
         for turn in 0..TURN {
             let len = match rustix::net::recv(&self.socket, &mut self.room, RecvFlags::DONTWAIT) {

@@ -36,8 +36,8 @@ pub struct Status {
     /// Number of application data units (ADUs) of the stream in network memory (transmit) or
     /// received by the ranks (receive).
     pub moved: u64,
-    /// Number of application data units (ADUs) of the stream that are done, according to the
-    /// protocol.
+    /// Number of application data units (ADUs) of the stream whose transfer is complete by the
+    /// rules of its protocol.
     pub done: u64,
     /// Number of data bytes of the stream that were moved.
     pub bytes: u64,

@@ -61,7 +61,8 @@ pub(crate) struct Transmit {
     /// Number of probes that are still to be sent after the last packet of an unconfirmed
     /// connection.
     pub tails: u32,
-    /// Mean and mean deviation of the measured round trip times, in nanoseconds.
+    /// Mean and mean deviation of the measured round trip times, in nanoseconds; `None` before the
+    /// first measurement.
     round_trip: Option<(u64, u64)>,
     /// The shortest round trip time in nanoseconds; 0 before one was measured.
     pub round_trip_min_ns: u64,

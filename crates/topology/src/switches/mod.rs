@@ -36,12 +36,12 @@ pub enum Form {
         /// Number of switches.
         switches: u32,
     },
-    /// A grid of switches that is closed in every dimension.
+    /// A grid of switches that wraps around in every dimension.
     Torus {
         /// Number of switches in each dimension; dimension 0 varies fastest in switch numbers.
         sizes: Vec<u32>,
     },
-    /// A grid of switches that is open in every dimension.
+    /// A grid of switches that does not wrap around in any dimension.
     Mesh {
         /// Number of switches in each dimension; dimension 0 varies fastest in switch numbers.
         sizes: Vec<u32>,

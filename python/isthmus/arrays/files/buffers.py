@@ -44,7 +44,9 @@ class Buffers(ABC):
 
     @abstractmethod
     def of(self, aggregator: int, turn: int) -> NDArray[np.uint8]:
-        """Return buffer number `turn` of an aggregator; each rank can access its own buffers."""
+        """Return buffer number `turn` of an aggregator. Each rank can access at least its own
+        buffers.
+        """
 
     @abstractmethod
     def fill(self, layout: Layout, held: Any, turn: int, boxes: list[list[Box]]) -> None:
@@ -90,7 +92,7 @@ class _OwnBuffers(Buffers):
         self._buffers = [empty("buffer", (size,), np.dtype(np.uint8)) for _ in range(BUFFERS)]
 
     def of(self, aggregator: int, turn: int) -> NDArray[np.uint8]:
-        """Return buffer number `turn` of this rank, the only one that it can access."""
+        """Return buffer number `turn` of this rank. The rank cannot access those of others."""
         return self._buffers[turn]
 
 
@@ -125,7 +127,7 @@ class ByMessages(_OwnBuffers):
         self._move(Plan(self.aggregated(boxes), layout), self.views(turn, boxes, self.mine), out)
 
     def _move(self, plan: Plan, held: Any, out: Any) -> None:
-        """Move elements between the arrays of ranks and the buffers by messages."""
+        """Move elements between the arrays of ranks and the buffers, as messages."""
         from isthmus.arrays.mpi import Exchange
 
         order: Any = self.array.order

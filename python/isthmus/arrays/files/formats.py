@@ -170,7 +170,7 @@ class LibraryFormat(Format):
 
 
 class ChunkedFormat(LibraryFormat):
-    """A format whose elements are never contiguous; a library writes them as well."""
+    """A format that a library also writes, because its elements are never contiguous."""
 
     @abstractmethod
     def chunks(self, place: Path) -> Chunks:

@@ -29,8 +29,10 @@ PIECE = 4 << 20
 FAULT_AROUND = 1 << 16
 """Bytes that Linux maps around a page for one page fault."""
 SPARSE = 64
-"""A rank that owns less than one in this many bytes of its span would spend its time on page
-faults of other ranks' data."""
+"""Minimum ratio of a rank's span of the file to the bytes that the rank owns in it, to be sparse.
+
+A sparse rank would spend its time on page faults for data of other ranks.
+"""
 POPULATE_READ = 22
 """MADV_POPULATE_READ of Linux 5.14. It maps many pages with one fault, and pages of a file in
 memory are then writable. MADV_POPULATE_WRITE takes one fault for each page.

@@ -99,7 +99,7 @@ class Rounds:
             if now is not None:
                 self._start(thread, now, get)
             while now is not None:
-                # This round has now been read, and all ranks have emptied the previous one.
+                # Wait until this round is read, and until all ranks have emptied the previous one.
                 self._synchronise(thread, now.turn)
                 after = next(coming, None)
                 if after is not None:

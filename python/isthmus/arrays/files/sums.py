@@ -101,7 +101,10 @@ class Sums:
 
 
 def merge(offset: int, size: int, block: int, by_rank: Sequence[Mapping[int, int]]) -> Sums:
-    """Merge the checksums that each rank has computed."""
+    """Merge the checksums of blocks that each rank has computed.
+
+    `by_rank` maps, for each rank, the number of a block to its checksum.
+    """
     count = -(-size // block)
     sums: list[int] = [0] * count
     writers = [0] * count

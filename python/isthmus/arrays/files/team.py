@@ -169,7 +169,7 @@ class RankTeam(Team):
 
 
 def team_of(comm: Any) -> Team:
-    """Return the team of a communicator, or of this process alone.
+    """Return the team of the ranks of a communicator; that of this process alone if it is None.
 
     Raises:
         IsthmusError: the communicator is unusable.

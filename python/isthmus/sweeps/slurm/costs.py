@@ -158,10 +158,10 @@ def _sample(job: Job, folder: Path, units: Sequence[Unit], expiry_s: float, *, q
 
 
 def _scaled(quick: Mapping[Unit, float], known: Mapping[Unit, float]) -> dict[Unit, float]:
-    """Scale the durations of short runs to full runs.
+    """Scale the measured durations of short runs to those of full runs.
 
-    The shortest of the units that did not finish within the limit is assumed to take just the
-    limit.
+    The shortest of the points and searches whose full run exceeded the time limit is assumed to
+    take just the limit.
     """
     longer = [seconds for unit, seconds in quick.items() if unit not in known]
     if not longer:

@@ -267,8 +267,9 @@ class Sweep:
         )
 
     def _found(self) -> Array | None:
-        """Return the array of this run as `_under_way`; while Slurm does not answer, repeat the
-        query if a job was submitted before.
+        """Return the Slurm job array that works on this run or waits in the queue, if any.
+
+        While Slurm does not answer, repeat the query if a job was submitted before.
         """
         began, look_s, said = time.monotonic(), LOOK_S, False
         while True:
@@ -313,7 +314,10 @@ class Sweep:
         return self._submit_script(script) if script else None
 
     def _submit_script(self, script: Script) -> Array | None:
-        """Submit a script, unless an array is at work by now; return the array."""
+        """Submit a job script, and return its Slurm array.
+
+        If an array is already at work, return that one. Return None if nothing is missing any more.
+        """
         with self._submitting():
             # Another process may have submitted an array meanwhile.
             if found := self._under_way():
@@ -451,7 +455,7 @@ class Sweep:
         return None
 
     def _ended_array(self, array: Array) -> EndedArray:
-        """Return the outcome of an array that has ended.
+        """Return the outcome of a Slurm job array that has ended.
 
         If its tasks completed, wait for a while until their points appear in the folder.
         """

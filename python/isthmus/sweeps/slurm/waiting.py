@@ -160,8 +160,9 @@ def wait_until_ended(
 
 
 def queue_text(array: Array, queue: Queue) -> str:
-    """Return a text on the state of an array; the most important part comes first, as narrow
-    terminals cut the rest.
+    """Return a text on the state of a job array in Slurm's queue.
+
+    The most important part comes first, because narrow terminals cut the rest.
     """
     words = [f"{queue.running} running"] if queue.running else []
     if queue.waiting:

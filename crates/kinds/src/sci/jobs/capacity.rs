@@ -105,7 +105,8 @@ pub(super) fn alone_ns(
     network + device
 }
 
-/// Return the mean number of links that a request and its response cross together; on large fabrics the minimum, 2.
+/// Return the mean number of links on the route of a request and on the route of its response together; on large
+/// fabrics, return the minimum, 2.
 fn hops(machine: &Machine, jobs: &Measured, asks: &PredictableJob<'_>) -> f64 {
     if machine.fabric().node_count() > NODES_MAX {
         return 2.0;
@@ -174,7 +175,7 @@ impl PairDemand {
         pair_demand
     }
 
-    /// Return the link with the highest demand, and its demand in GB/s.
+    /// Return the link with the highest demand, and its demand in GB/s; `None` if no link has a demand.
     fn busiest(&self, machine: &Machine) -> Option<(usize, f64)> {
         let averages = |rates: &[f64]| {
             let total: f64 = rates.iter().sum();
