@@ -187,7 +187,8 @@ impl Refusals {
         }
     }
 
-    /// Log the number of refusals that were left out of the log.
+    /// Log the number of refusals of the current second that were left out of the log, before the
+    /// log ends.
     pub fn finish(&self, log: &Log) {
         let mut second = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         second.log_left_out(log);
@@ -281,7 +282,8 @@ mod tests {
     use super::*;
     use std::time::UNIX_EPOCH;
 
-    /// Checks that lines for which the queue has no room are counted, and that the count is logged.
+    /// Checks that the log counts the lines for which its queue has no room, and that it contains
+    /// this count.
     #[test]
     fn all_lines_that_found_no_room_are_counted() {
         let path = std::env::temp_dir().join(format!("isthmus-log-{}", std::process::id()));

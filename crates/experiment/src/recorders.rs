@@ -88,7 +88,7 @@ impl FlowCount {
         self.totals.done += 1;
     }
 
-    /// Count a demand that is abandoned before it begins.
+    /// Count a demand that is abandoned before its transfer begins.
     #[inline]
     pub fn drop_one(&mut self) {
         self.totals.dropped += 1;
@@ -254,8 +254,8 @@ impl Recorders {
         self.checkpoints.push(self.totals(time));
     }
 
-    /// Record the totals of all flows at the simulated time `time`, within one of the first chunks of the
-    /// run.
+    /// Record the totals of all flows at the simulated time `time`. Call this within the first chunks (parts) of the
+    /// run, which need additional records.
     pub fn early_checkpoint(&mut self, time: Cycles) {
         self.early.push(self.totals(time));
     }

@@ -121,6 +121,7 @@ impl MachineSummary {
 }
 
 impl PartialEq for MachineSummary {
+    /// Return whether the JSON texts of both are equal.
     fn eq(&self, other: &Self) -> bool {
         self.json() == other.json()
     }
@@ -169,7 +170,7 @@ pub struct PointResult {
     /// Use of channels, devices, interfaces and servers: one row for the mean of each kind, and, if the
     /// scenario requests it, one row for each channel and device.
     pub channels: Vec<ChannelUse>,
-    /// Channel, device, interface or server that limits the machine at this point.
+    /// Channel, device, interface or server that limits the machine at this point; `None` if it is unknown.
     pub bottleneck: Option<Bottleneck>,
     /// Load of each node; empty for kinds of machine that do not count it.
     pub nodes: Vec<NodeUse>,
@@ -319,13 +320,13 @@ pub struct Measure {
     /// The mean that the analytic model predicts; `None` if the model has no value, is saturated or is not
     /// valid here.
     pub analytic: Option<f64>,
-    /// Relative deviation of the mean from the analytic model: mean / analytic - 1.
+    /// Relative deviation of the mean from the analytic model: mean / analytic - 1; `None` if the model has no value.
     pub residual: Option<f64>,
     /// The analytic model's value if the machine or its load is outside the model's domain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outside: Option<Outside>,
-    /// Requested half-width of the confidence interval, relative to the mean, if the stopping rule names this
-    /// quantity.
+    /// Requested half-width of the confidence interval, relative to the mean; `None` if the stopping rule does not name
+    /// this quantity.
     pub target: Option<f64>,
     /// Share of a replication that is discarded as warm-up, 0 to 1, as a mean over the replications.
     pub warmup_share: f64,

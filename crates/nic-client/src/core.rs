@@ -312,7 +312,8 @@ impl Core {
         }
     }
 
-    /// Remove and return the next queued request, to write it to the socket.
+    /// Remove and return the next queued request, to write it to the socket; `None` if none is
+    /// queued.
     pub fn next_unsent(&self) -> Option<Vec<u8>> {
         let mut state = self.state();
         let line = state.unsent.pop_front()?;
@@ -396,7 +397,8 @@ impl State {
         }
         self.last_id += 1;
         let id = self.last_id;
-        // Only short requests come here, and a short request fits in a line.
+        // Only short requests come here. A short request fits in a line, so the conversion to text
+        // cannot fail.
         let line = write(&RequestLine { id, request }).unwrap_or_default();
         self.unsent_bytes += line.len();
         self.unsent.push_back(line);
@@ -436,7 +438,8 @@ impl State {
         }
     }
 
-    /// Remove and return the oldest event. An event with the number of missed events comes first.
+    /// Remove and return the oldest event. If events were missed, first return an event with their
+    /// number.
     fn event(&mut self) -> Option<Event> {
         match std::mem::take(&mut self.missed) {
             0 => self.events.pop_front(),

@@ -287,7 +287,7 @@ impl Lasting {
                     drop(out);
                     self.cut(nth, why);
                 }
-                // The wait is over when the link has another socket or room.
+                // Wait until the link has another socket, or room for bytes.
                 Flushed::Cut | Flushed::All => {
                     let left = until.saturating_duration_since(Instant::now());
                     drop(wait_for_change(&self.out_changed, out, left));

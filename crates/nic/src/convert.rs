@@ -113,7 +113,8 @@ fn other(other: protocol::Other) -> Other {
     }
 }
 
-/// Refuse settings of a stream that have no effect in its direction.
+/// Check that each setting of a stream has an effect in the stream's direction. Refuse the stream
+/// otherwise.
 fn has_effect(spec: &protocol::Spec, checksum: Option<Checksum>) -> Result<(), Refusal> {
     let format = &spec.format;
     let refuse = |text: String| Err(refusal(RefusalKind::Conflict, text));

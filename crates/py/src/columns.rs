@@ -23,7 +23,7 @@ fn put<T: Element>(columns: &Bound<'_, PyDict>, name: &str, column: &mut Vec<T>)
     columns.set_item(name, PyArray1::from_vec(columns.py(), take(column)))
 }
 
-/// Collects the bins of many distributions in columns, as a class of Python.
+/// Python class that collects the bins of many distributions (histograms), as columns of a table.
 #[pyclass(name = "BinColumns", module = "isthmus._core")]
 #[derive(Default)]
 pub(crate) struct PyBinColumns(BinColumns);

@@ -58,7 +58,8 @@ fn wait_detached<T: Send>(
         Some(Ok(time)) => Timeout::after(time),
     };
     let signal = Mutex::new(None);
-    // The interpreter has just checked for signals, and acquiring it costs as much as a small send.
+    // Time of the next check for signals. None: the interpreter has just checked, and acquiring it
+    // costs as much as a small send, so the first check follows only after `LISTEN`.
     let listen_at: Mutex<Option<Instant>> = Mutex::new(None);
     let go_on = |now: Instant| {
         if let Ok(mut at) = listen_at.lock() {
@@ -274,7 +275,7 @@ impl PyPending {
         self.0.id()
     }
 
-    /// Return the answer of the daemon as JSON, if it has arrived.
+    /// Return the answer of the daemon as JSON; `None` if it has not arrived yet.
     fn poll(&self) -> PyResult<Option<String>> {
         match self.0.poll() {
             None => Ok(None),
@@ -378,8 +379,9 @@ impl PyStream {
         })
     }
 
-    /// Wait until this number of ADUs (application data units) is done, or with `moved` is in or
-    /// out of network memory, or until the stream ends. Return its status as JSON.
+    /// Wait until this number of ADUs (application data units) is done; with `moved`, until it is
+    /// in network memory (sending) or received by the ranks. The wait also ends with the stream.
+    /// Return its status as JSON.
     fn wait(
         &self,
         py: Python<'_>,

@@ -51,7 +51,7 @@ pub struct Family {
     pub len: u64,
     /// Index and positions at the start of the first run.
     pub first: At,
-    /// Repetition of runs within a group of runs.
+    /// Number of runs in a group of runs, and the distance from each run to the next.
     pub inner: Steps,
     /// Number of groups of runs, and the distance from each group to the next.
     pub outer: Steps,
@@ -179,9 +179,9 @@ impl Pair {
         }
     }
 
-    /// Call `emit` with the families of `runs` consecutive fine runs, the first of them run `i`, in
-    /// the coarse run `j`. They repeat `times` times, as far as the fine runs exist. `part` is the
-    /// interval of indices in each run.
+    /// Call `emit` with the families of `runs` consecutive runs of the fine comb, from run `i` on, in run `j` of the
+    /// coarse comb. All of them repeat `times` times, as far as the fine runs exist. `part` is the interval of shared
+    /// indices in each fine run.
     fn group(
         &self,
         j: i64,
@@ -219,8 +219,8 @@ impl Pair {
         (all.1..any.1).for_each(|time| one(time, 1));
     }
 
-    /// For each possible distance between the starts of a fine and a coarse run that overlap, call
-    /// `emit` with the family of the shared runs.
+    /// A run of the fine comb and a run of the coarse comb can overlap at several distances between their starts. For
+    /// each distance, call `emit` with the family of the shared runs.
     fn offsets(&self, common: i64, emit: &mut impl FnMut(Family)) {
         let Self { fine, coarse, .. } = *self;
         let start_distance = coarse.start - fine.start;

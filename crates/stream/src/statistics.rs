@@ -18,7 +18,8 @@ pub struct Statistics {
     pub packets_held: u64,
     /// Number of packets sent again.
     pub retransmissions: u64,
-    /// Number of timeouts of the transmit half.
+    /// Number of timeouts of the transmit halves of connections, which wait for acknowledgements or
+    /// credit.
     pub timeouts: u64,
     /// Number of headers without data that were sent: acknowledgements and probes.
     pub controls: u64,

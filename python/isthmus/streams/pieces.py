@@ -127,9 +127,9 @@ class Cut:
                 yield Piece((*fixed, (low, high), *behind))
 
     def own(self, piece: Piece, links: Sequence[int]) -> list[tuple[int, int]]:
-        """Return the ranges of indices along `dim` of the elements that go over `links`, in order.
+        """Return the ranges of indices along `dim` that go over `links`, in ascending order.
 
-        The ranges of all links form one range.
+        The ranges of all links together form one range.
         """
         low, high = piece.box[self.dim]
         if len(links) == self.links:

@@ -333,8 +333,9 @@ class Nic:
         return stream
 
     def adopt(self, number: int, spec: StreamSpec) -> Stream:
-        """Return a stream that another process of the application has registered, for this one's
-        links.
+        """Return a stream that another process of the application has registered.
+
+        This process can then move the stream's data over its own links.
 
         Args:
             number: its `Stream.number` there.
@@ -440,7 +441,10 @@ class Nic:
         return self._core.gone()
 
     def close(self) -> None:
-        """End the session; calls that wait for it fail. Wait for streams before."""
+        """End the session. Calls that wait for an answer of the daemon fail.
+
+        Wait for the ends of streams before this call.
+        """
         self._finalizer()
 
     def __enter__(self) -> Self:

@@ -51,7 +51,7 @@ pub struct Queues<'a> {
     pub(super) network: &'a Network,
     pub(super) classes: &'a [Class],
     pub(super) channels: Channels,
-    /// For each link slowed down by its buffer, the ratio of the transmission time of a packet to that without waits.
+    /// For each link that its buffer slows down, the factor by which the waits lengthen the transmission of a packet.
     slower: BTreeMap<u32, f64>,
 }
 
@@ -183,7 +183,8 @@ impl Queues<'_> {
         to.map(|(_, rates)| (rates[class] / rate).powi(2)).sum()
     }
 
-    /// Return for each link into a switch its load, and its packets' waits for each next link.
+    /// Return, for each link that leads into a switch, its load and the waits of its packets for each of the next
+    /// links.
     pub(super) fn inputs(&self) -> BTreeMap<u32, Input<'_>> {
         let mut held: BTreeMap<u32, Input<'_>> = BTreeMap::new();
         let mut crossings = self.network.crossings.iter().peekable();

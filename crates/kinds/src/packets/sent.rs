@@ -87,7 +87,8 @@ impl Links<'_> {
                 let most = self.rules.interface.in_flight.min(circuits);
                 (most, packet + header + back)
             }
-            // The link of the node has no delay, links between switches may have one.
+            // `near` is for routes without delay, such as those over links of nodes only; `far` is for routes with a
+            // delay, which links between switches may have.
             Some([near, far]) => {
                 let credits = if over.1 > 0 { far } else { near };
                 let ps = packet * 1e3;

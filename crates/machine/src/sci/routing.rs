@@ -6,7 +6,8 @@ use isthmus_sci::{Class, Packet};
 use isthmus_topology::rings::Segment;
 use std::sync::Arc;
 
-/// Selector of a route for each packet, with the random numbers of the nodes.
+/// Selects the route of each packet. Of several equally good routes, it takes one at random, by the
+/// random stream of a node.
 #[derive(Debug)]
 pub(super) struct Router {
     machine: Arc<Machine>,

@@ -199,7 +199,8 @@ impl State {
     }
 }
 
-/// Handler of the events that the engine reports, with the observer that receives the results.
+/// Handler of the events that the engine reports. It updates the state of the replication and reports results to the
+/// observer.
 struct Driver<'a, O> {
     state: &'a mut State,
     observer: &'a mut O,

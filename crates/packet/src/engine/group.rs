@@ -16,8 +16,8 @@ pub(super) struct Waiter {
     pub packet: PacketId,
 }
 
-/// Group of outputs of a switch for which the same packet headers wait, with these headers. Its
-/// links have consecutive numbers.
+/// Outputs (links) of a switch for which the same packet headers wait, and these headers. The links
+/// have consecutive numbers.
 #[derive(Debug, Clone)]
 pub(super) struct Group {
     pub waiting: Vec<Waiter>,

@@ -13,7 +13,7 @@ pub struct Hop {
     pub to: u32,
     /// Class of channels of the packet on the link to the next switch.
     pub class: u16,
-    /// State of the packet when it leaves the next switch.
+    /// State of the packet's header when the packet leaves the next switch.
     pub state: u16,
 }
 

@@ -25,7 +25,7 @@ impl<T: Copy> Engine<T> {
         self.decoders[port].replace(incoming)
     }
 
-    /// Handle the first symbol of a send or an echo. Return the symbol that replaces it.
+    /// Handle the first symbol of a send packet or an echo. Return the symbol that replaces it.
     fn decode_header<H: Handler<Tag = T>>(&mut self, port: usize, header: Symbol, handler: &mut H) {
         let action = &self.actions[header.action()];
         let (destination, symbols) = match header.kind() {
@@ -147,8 +147,8 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// Return the queue and the position in it of the next own packet: the oldest ready packet of
-    /// the next queue, in round-robin order, that has a ready packet.
+    /// Return the queue and the position in it of the next packet that this node sends: the oldest
+    /// ready packet of the next queue that has one, in round-robin order.
     fn choose_packet(&self, port: usize) -> Option<(usize, usize)> {
         let out = &self.outputs[port];
         let may_send = self.rules.flow_control == FlowControl::None || out.emitted_go;

@@ -1,6 +1,6 @@
-//! Packets as UDP datagrams, to the peer's manager. Headers carry their sequence numbers and this
-//! module paces them. The manager repairs losses or reports them, according to the connection's
-//! protocol.
+//! Packets as UDP datagrams, to the peer's manager. This module paces the datagrams. The headers of
+//! packets carry sequence numbers, with which the manager repairs losses or reports them, according
+//! to the connection's protocol.
 
 use super::Incoming;
 use crate::error::Error;
@@ -69,7 +69,7 @@ pub(crate) struct Datagrams {
 }
 
 impl Datagrams {
-    /// Connects a socket to an address.
+    /// Connects a UDP socket to an address.
     pub fn connect(to: SocketAddr, rate: Option<u64>, checksum: Checksum) -> Result<Self, Error> {
         let refused = |error| Error::system(format!("a socket to {to}"), error);
         let socket = connect_udp(to).map_err(refused)?;

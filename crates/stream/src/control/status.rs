@@ -39,7 +39,8 @@ pub struct Status {
     /// Number of application data units (ADUs) of the stream whose transfer is complete by the
     /// rules of its protocol.
     pub done: u64,
-    /// Number of data bytes of the stream that were moved.
+    /// Number of data bytes of the stream that were moved so far: to network memory (transmit), or
+    /// to the ranks (receive).
     pub bytes: u64,
     /// Number of packets of the stream that were sent for the first time.
     pub packets: u64,
@@ -59,7 +60,7 @@ pub struct ConnectionStatus {
     pub app: AppId,
     /// Whether the connection is open.
     pub open: bool,
-    /// The reason for the loss of the connection, if it is lost.
+    /// The reason for the loss of the connection; `None` if it is not lost.
     pub gone: Option<String>,
     /// Number of the connection's streams that have not ended.
     pub streams: u32,

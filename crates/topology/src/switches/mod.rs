@@ -304,7 +304,8 @@ impl Grid {
         }
     }
 
-    /// Call `each` with every pair of a destination switch and a current switch, and with their positions.
+    /// Call `each` with every pair of a destination switch and a current switch, and with their coordinates in the
+    /// grid.
     fn pairs(&self, mut each: impl FnMut(u32, &[u32], &[u32])) {
         let places = self.places();
         let dimensions = self.sizes.len();

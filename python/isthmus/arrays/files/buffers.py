@@ -44,9 +44,7 @@ class Buffers(ABC):
 
     @abstractmethod
     def of(self, aggregator: int, turn: int) -> NDArray[np.uint8]:
-        """Return buffer number `turn` of an aggregator. Each rank can access at least its own
-        buffers.
-        """
+        """Return buffer number `turn` of an aggregator. A rank can access its own buffers."""
 
     @abstractmethod
     def fill(self, layout: Layout, held: Any, turn: int, boxes: list[list[Box]]) -> None:

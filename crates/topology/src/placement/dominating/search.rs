@@ -89,7 +89,7 @@ struct Search<'a> {
     chosen: Vec<u32>,
     /// Index of each node in `chosen`, or `u32::MAX` if it is not chosen.
     place: Vec<u32>,
-    /// For each node the number of chosen nodes that cover it.
+    /// For each node the number of chosen nodes that cover it. A node covers itself and its neighbours.
     covers: Vec<u32>,
     weight: Vec<u64>,
     /// For a chosen node, the weight of the nodes that only this node covers; for other nodes, the
