@@ -168,6 +168,7 @@ mod tests {
         }
     }
 
+    /// Checks that a Slurm job may use its requested memory, or else its share of the machine by processors.
     #[test]
     fn a_slurm_job_has_its_requested_memory_or_its_share_by_processors() {
         let four = "processor\t: 0\n\nprocessor\t: 1\nprocessor\t: 2\nprocessor\t: 3\n";

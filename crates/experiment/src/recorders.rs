@@ -291,7 +291,8 @@ impl Recorders {
     pub fn counted(&self, fate: Fate, flows: &[usize], period: Cycles) -> Option<(u64, Cycles)> {
         let found = self.counted_between(&self.checkpoints, fate, flows, period);
         found.or_else(|| {
-            // With few records, the last interval may be longer than all others together.
+            // With few checkpoints, the last interval may be longer than all others together. Then also use the early
+            // checkpoints.
             let mut all = [&self.early[..], &self.checkpoints[..]].concat();
             all.sort_by_key(|checkpoint| checkpoint.time);
             self.counted_between(&all, fate, flows, period)

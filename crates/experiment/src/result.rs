@@ -301,7 +301,7 @@ pub struct Measure {
     pub name: String,
     /// Unit of the quantity, for example `us`, `1/ms` or `GB/s`.
     pub unit: String,
-    /// Mean of the quantity over all replications.
+    /// Mean of the quantity over all replications; `None` if the quantity has no value.
     pub mean: Option<f64>,
     /// Lower end of the confidence interval of the mean; `None` if the data give no bound.
     pub low: Option<f64>,
@@ -482,7 +482,7 @@ pub struct SearchResult {
     pub trials: Vec<Trial>,
     /// Saturation load by the analytic model; `None` if the model has no value.
     pub analytic: Option<f64>,
-    /// The kind of channel that saturates first in the analytic model.
+    /// The kind of channel that saturates first in the analytic model; `None` if the model has no value.
     pub analytic_bottleneck: Option<String>,
     /// Accepted probability that the saturation load is not between `highest_stable` and `lowest_saturated`.
     pub error_rate: f64,

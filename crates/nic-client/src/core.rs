@@ -37,8 +37,8 @@ pub(crate) struct Core {
     pub notice: Signal,
     pub links: Mutex<BTreeMap<u16, Arc<Link>>>,
     pub registry: Mutex<Registry>,
-    /// Lasting links of this process by key, including links that are not open yet, to which news
-    /// from the daemon is passed.
+    /// Lasting (reconnecting) links of this process by key, including links that are not open yet.
+    /// The session passes them the daemon's reports about them.
     lasting: Mutex<BTreeMap<String, Weak<Lasting>>>,
 }
 

@@ -348,7 +348,7 @@ impl Lasting {
         }
     }
 
-    /// Handle news of the link from the daemon: a confirmation of bytes, or a cut.
+    /// Handle a report of the daemon about the link: a confirmation of bytes, or a cut.
     pub fn on_news(self: &Arc<Self>, news: &LinkNews) {
         match news {
             LinkNews::Taken { bytes } => {

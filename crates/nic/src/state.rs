@@ -32,7 +32,7 @@ pub(crate) struct Hub {
     pub started: Instant,
 }
 
-/// The part of the daemon's state that the lock protects.
+/// The part of the daemon's state that a lock protects.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     pub apps: BTreeMap<AppId, App>,
@@ -247,7 +247,8 @@ impl State {
         self.apps.get_mut(app)?.links.get_mut(number)
     }
 
-    /// Return the link that an event is about. None if a newer link already has its number.
+    /// Return the entry of the link `id` for an event about its incarnation `incarnation`. None if
+    /// a newer incarnation already has this number.
     pub fn incarnation(&mut self, id: LinkId, incarnation: u64) -> Option<&mut AppLink> {
         self.link_mut(id)
             .filter(|link| link.incarnation == incarnation)

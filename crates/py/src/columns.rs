@@ -73,8 +73,8 @@ impl PyChannelColumns {
         Self::default()
     }
 
-    /// Add JSON lists that hold a list of channels for each point; the outer lists are parsed in
-    /// parallel.
+    /// Add the channels of networks from JSON lists. Each list has a list of channels for each of
+    /// some points. The outer lists are parsed in parallel.
     fn add(&mut self, py: Python<'_>, lists: Vec<PyBackedBytes>) -> PyResult<()> {
         py.detach(|| self.0.add(&slices(&lists))).map_err(misfit)
     }

@@ -1,4 +1,4 @@
-//! Imported graphs of networks in a question from Python.
+//! Requests from Python to read graphs of networks from text.
 
 use crate::question::{Refusal, answer};
 use isthmus_topology::Graph;

@@ -145,8 +145,8 @@ fn intersect_uniform(from: UniformRuns, to: UniformRuns, emit: &mut impl FnMut(F
 }
 
 impl Pair {
-    /// Call `emit` with the families of shared runs in each run of the coarse comb, for one period
-    /// of the pattern of both combs.
+    /// Call `emit` with the families of shared runs in each of the first `windows` runs of the coarse comb, which are
+    /// one period of the pattern of both combs.
     fn windows(&self, windows: i64, emit: &mut impl FnMut(Family)) {
         let Self { fine, coarse, .. } = *self;
         for j in 0..windows {

@@ -28,7 +28,7 @@ impl Class {
 /// A packet that a client of a node sends.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Packet<'a, T> {
-    /// The node whose client generates the packet.
+    /// The node at which the packet is generated.
     pub node: u32,
     /// Class of the packet: request or response.
     pub class: Class,
@@ -108,6 +108,7 @@ pub(crate) struct Offer<T> {
 }
 
 impl<T> Default for Offers<T> {
+    /// Return an empty list of offered packets.
     fn default() -> Self {
         Self {
             packets: Vec::new(),

@@ -163,7 +163,7 @@ class Cut:
         return found
 
     def layout(self, piece: Piece, owners: Sequence[Sequence[int]]) -> Layout:
-        """Return the layout of a piece, from the links of each rank."""
+        """Return the layout of a piece over the ranks, given the links that each rank owns."""
         ranks = []
         for links in owners:
             boxes = []

@@ -36,8 +36,11 @@ PROTOCOLS: dict[str, Any] = {
     "repaired": {"confirmed": {"repair": True}},
     "unconfirmed": {"unconfirmed": {}},
 }
-"""Protocols by name. They differ in when a packet counts as done: when the peer's manager has it,
-the same with retransmission, or when it is sent.
+"""Protocols by name. They differ in when a packet is done, and in how losses are handled.
+
+``stream`` uses a reliable layer, such as TCP. With ``confirmed`` a packet is done when the stream
+manager of the peer has it; ``repaired`` also sends lost packets again. With ``unconfirmed`` a
+packet is done when it is sent.
 """
 RING = "2 MiB"
 """Default size of the shared-memory ring buffer of a link, one for each direction."""
@@ -142,7 +145,10 @@ def _ended(core: _core.NicSession, streams: weakref.WeakSet[Stream]) -> None:
 
 
 class Nic:
-    """A session, created by `connect` or `join`. As a context manager it is closed at the end."""
+    """A session with the daemon of the stream manager, created by `connect` or `join`.
+
+    As a context manager, it is closed at the end of the block.
+    """
 
     def __init__(
         self, core: _core.NicSession, address: str, patience: float | None, *, watch: bool
@@ -432,7 +438,7 @@ class Nic:
         self._ask({"ask": "reset", "screen": screen})
 
     def movers(self, threads: int | None = None) -> Movers:
-        """Return the object that redistributes arrays: threads of this process."""
+        """Return the object that redistributes arrays in this process, with `threads` threads."""
         return Threads(threads)
 
     @property

@@ -1,4 +1,4 @@
-//! Headers that wait for the same outputs.
+//! Groups of packet headers that wait for the same outputs of a switch.
 
 use super::packets::PacketId;
 use crate::readings::{AgeTie, random_rank};

@@ -221,7 +221,7 @@ impl Manager {
         }
     }
 
-    /// Adds the reasons for which an active stream waits to `waits`.
+    /// Adds to `waits` the reasons for which an active stream waits.
     fn waits_in_execution(&self, id: StreamId, stream: &Stream, waits: &mut Vec<Wait>) {
         self.waits_for_orders(id, waits);
         let buffers = stream.buffers.iter().flatten();
@@ -260,7 +260,7 @@ impl Manager {
         }
     }
 
-    /// Adds the orders for which a stream waits to `waits`: those under way on its buffers, and
+    /// Adds to `waits` the orders for which a stream waits: those under way on its buffers, and
     /// those that wait for a link.
     fn waits_for_orders(&self, id: StreamId, waits: &mut Vec<Wait>) {
         let (mut fetch, mut deliver) = (BTreeSet::<LinkId>::new(), BTreeSet::<LinkId>::new());

@@ -148,7 +148,7 @@ impl Transmit {
         cost == 0 || self.spent.saturating_add(cost) <= self.granted
     }
 
-    /// Returns the number of end marks that the peer has not delivered.
+    /// Returns the number of end marks (last packets of streams) that the peer has not delivered.
     pub fn marks(&self) -> usize {
         let awaited = self.awaited.values();
         awaited.filter(|packet| packet.adu.is_none()).count()

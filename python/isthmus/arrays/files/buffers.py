@@ -35,7 +35,7 @@ class Buffers(ABC):
     """Two buffers for each aggregator, a rank that reads or writes a range of the file."""
 
     def __init__(self, array: Described, aggregators: list[int], rank: int) -> None:
-        """Set the array, the ranks that are aggregators, and the rank of this process."""
+        """Store the described array, the ranks that are aggregators, and the rank of this process."""
         self.array = array
         self.aggregators = aggregators
         self.rank = rank

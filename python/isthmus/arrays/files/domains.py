@@ -159,7 +159,7 @@ class Chunks(Domains):
 
 
 def slab(shape: Sequence[int], element: int, room: int) -> tuple[int, ...]:
-    """Return the largest chunk of whole rows within `room` bytes, or of one element."""
+    """Return the shape of the largest chunk of whole rows within `room` bytes, or of an element."""
     chunk: list[int] = []
     for extent in reversed(shape):
         fits = max(1, min(extent, room // max(1, element)))

@@ -332,7 +332,7 @@ class Slurm:
         return found
 
     def largest_array(self) -> int | None:
-        """Return the maximum number of tasks in an array; None if Slurm does not report it."""
+        """Return the maximum number of tasks of a job array; None if Slurm does not report it."""
         try:
             done = self._run(["scontrol", "show", "config"])
         except SlurmError:
