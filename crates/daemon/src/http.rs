@@ -111,7 +111,8 @@ fn start(service: &Arc<impl Service>, requests: &Arc<()>, mut socket: TcpStream)
     // plus one: each thread that answers a request holds a reference, and so does the listener.
     if Arc::strong_count(requests) > REQUESTS_MOST {
         let text = format!("{REQUESTS_MOST} are being answered, which are the most: ask again\n");
-        // A new socket has room for this reply; a client that is gone needs none.
+        // Ignore errors of this short reply: a new socket has room for it, and a client that is
+        // gone needs none.
         let _ = socket.set_write_timeout(Some(Duration::from_millis(100)));
         let _ = respond(
             &mut socket,
@@ -128,7 +129,7 @@ fn start(service: &Arc<impl Service>, requests: &Arc<()>, mut socket: TcpStream)
     // Ignore an error: if no thread can be started, the socket is closed, and the client can try
     // again.
     let _ = thread.spawn(move || {
-        // A client with an incomplete request gets no answer.
+        // Ignore an error: a client with an incomplete request gets no answer.
         let _ = answer(&*service, socket);
         drop(request);
     });

@@ -141,7 +141,8 @@ impl Log {
     /// Make the thread that writes the log check the [`Flags`].
     fn nudge(&self) {
         if let Some(queue) = &self.queue {
-            // When the queue is full, the thread checks the flags after the current line.
+            // Ignore an error: when the queue is full, the thread checks the flags after the
+            // current line.
             let _ = queue.try_send(Message::Check);
         }
     }

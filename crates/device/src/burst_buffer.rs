@@ -90,8 +90,8 @@ impl BurstBuffer {
         let begin = self.writes.free.max(now as f64);
         // The time that the buffer needs to drain completely determines the number of bytes in it.
         let content = (self.drains.free - begin).max(0.0) / drain;
-        // Bytes that enter until the buffer is full. Of each byte that enters, a part drains meanwhile and the rest
-        // stays.
+        // Compute the bytes that enter until the buffer is full. While bytes enter, others drain, so that each byte
+        // that enters adds only `stays` bytes.
         let stays = 1.0 - absorb / drain;
         let until_full = (capacity as f64 - content).max(0.0) / stays;
         let (fast, slow) = match stays > 0.0 && until_full < bytes {

@@ -44,7 +44,7 @@ pub struct RunResult {
     pub load_axis: Option<usize>,
     /// Data about each different machine of the sweep.
     pub machines: Vec<MachineSummary>,
-    /// Result of each point, in the order of the product of the axes.
+    /// Result of each point, in the order of all combinations of the values of the axes.
     pub points: Vec<PointResult>,
     /// Result of each search: one for each combination of the axes that do not set the load, if the scenario
     /// has a search.
@@ -322,7 +322,7 @@ pub struct Measure {
     pub analytic: Option<f64>,
     /// Relative deviation of the mean from the analytic model: mean / analytic - 1; `None` if the model has no value.
     pub residual: Option<f64>,
-    /// The analytic model's value if the machine or its load is outside the model's domain.
+    /// The analytic model's value if the machine or its load is outside the model's domain; otherwise `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outside: Option<Outside>,
     /// Requested half-width of the confidence interval, relative to the mean; `None` if the stopping rule does not name
@@ -529,7 +529,8 @@ pub struct Trial {
 mod tests {
     use super::*;
 
-    /// Checks that the excerpt of a result is parsed from JSON with other fields, and that it is required.
+    /// Checks that the part of a result that says why it ended is parsed from JSON with other fields, and that a result
+    /// without it is an error.
     #[test]
     fn the_reason_for_the_end_of_a_result_is_parsed() {
         let ends = [("null", true), ("\"backlog\"", true), ("\"memory\"", false)];

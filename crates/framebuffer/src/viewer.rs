@@ -89,7 +89,7 @@ fn talk(
     })
 }
 
-/// Send messages with frames to the viewer until it leaves.
+/// Send messages with frames to the viewer until it disconnects.
 fn send_messages<'s>(
     mut socket: WebSocket<&'s mut TcpStream>,
     screens: &Screens,
@@ -113,7 +113,7 @@ fn send_messages<'s>(
     socket.into_inner()
 }
 
-/// Read the confirmations of the viewer until it leaves.
+/// Read the viewer's confirmations that it has received frames, until the viewer disconnects.
 fn receive(mut socket: WebSocket<ReadHalf>, screens: &Screens, viewer: u64) {
     loop {
         match socket.read() {

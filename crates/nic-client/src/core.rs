@@ -268,8 +268,9 @@ impl Core {
         Some(Error::Gone(Arc::clone(&self.name), Arc::clone(why)))
     }
 
-    /// Return the error of a session that is over, but wait for it until `until`: a link may detect
-    /// the end of the daemon before the session does.
+    /// Return the error that says why the session is over; None if it is still open at `until`.
+    /// Wait for its end until then, because a link may detect the end of the daemon before the
+    /// session does.
     pub fn gone_by(&self, until: Instant) -> Option<Error> {
         let mut state = self.state();
         loop {

@@ -385,8 +385,8 @@ impl Lasting {
         }
     }
 
-    /// Write the unconfirmed bytes again, for at most one slice of time, if the current socket has
-    /// this number.
+    /// Write the unconfirmed bytes again to the current socket, if its number is `nth`, for at most
+    /// 0.1 s.
     ///
     /// # Returns
     /// Whether more bytes are left to write.

@@ -476,7 +476,8 @@ impl<'a> Session<'a> {
             }
             result
         });
-        // Release the port's thread: the connection is registered now, or refused.
+        // Dropping it wakes the thread that waits for datagrams on the port: the connection is
+        // registered now, or refused.
         drop(datagrams);
         match called {
             Ok(Some(result)) => self.log(what, &result),

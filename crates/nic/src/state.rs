@@ -118,7 +118,8 @@ pub(crate) struct ConnectionEntry {
     pub receives: bool,
     /// The checksum of the data; none if the destination does not check it.
     pub checksum: Checksum,
-    /// The name of the socket that the driver connects to, if the connection waits for a peer.
+    /// For a connection that waits for its peer: the name under which the daemon passes the peer's
+    /// socket to the driver; otherwise `None`.
     pub given: Option<String>,
     /// The state of the file that the connection writes, if it writes one.
     pub file: Option<File>,
@@ -128,7 +129,7 @@ pub(crate) struct ConnectionEntry {
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) struct PendingAccept {
     pub address: SocketAddr,
-    /// The channel that the first packet must show; None for a peer that sends plain bytes.
+    /// The channel number that the first packet must have; None for a peer that sends plain bytes.
     pub channel: Option<u32>,
     /// Whether the peer sends datagrams.
     pub datagrams: bool,

@@ -1,4 +1,5 @@
-//! Bins of distributions and channels of networks at many points, as numpy columns.
+//! Tables of the bins of distributions, and of the channels of networks, at many points, as numpy
+//! columns.
 
 use isthmus_experiment::columns::{BinColumns, ChannelColumns, Misfit};
 use numpy::{Element, PyArray1};

@@ -1,4 +1,5 @@
-//! The queueing model of section 6 of the hypercube paper, under several readings of the paper.
+//! The queueing model of section 6 of the hypercube paper, under several readings (interpretations)
+//! of the paper.
 
 use crate::question::{Given, Refusal, answer};
 use isthmus_analytic::Error;
@@ -144,7 +145,7 @@ fn solved(queueing: &Queueing, name: ReadingName) -> Result<Solved, Error> {
     })
 }
 
-/// Return the latencies of the solution by class of messages.
+/// Return the latencies by class of messages, from a solution of the queueing model.
 fn classes(solution: &Solution, cycle_us: f64) -> BTreeMap<&'static str, Latency> {
     MessageClass::ALL
         .into_iter()
@@ -161,7 +162,7 @@ fn classes(solution: &Solution, cycle_us: f64) -> BTreeMap<&'static str, Latency
         .collect()
 }
 
-/// Return the loads of the channels in the solution.
+/// Return the load of each kind of channel, from a solution of the queueing model.
 fn channels(solution: &Solution, cycle_us: f64) -> Vec<Channel> {
     solution
         .channels

@@ -25,7 +25,7 @@ impl Class {
     }
 }
 
-/// A packet that a client of a node sends.
+/// A packet that a node sends.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Packet<'a, T> {
     /// The node at which the packet is generated.

@@ -39,7 +39,7 @@ pub struct Statistics {
     pub stray: u64,
     /// Number of packets that the sender gave up as lost.
     pub given_up: u64,
-    /// Number of application data units (ADUs) moved.
+    /// Number of application data units (ADUs) that streams have moved.
     pub adus: u64,
     /// Number of times that a stream received its resources, including each swap-in.
     pub activations: u64,

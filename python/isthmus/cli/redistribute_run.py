@@ -105,7 +105,7 @@ def command(
 
 
 def _ready(file: Path, changes: tuple[str, ...], memory: str | None) -> Description:
-    """Read the redistribution and check that its memory fits."""
+    """Read the description of a redistribution, and check that it fits into the memory limit."""
     from isthmus.arrays import trial
 
     if str(file) == "-":
@@ -134,7 +134,7 @@ def _read_on_all(comm: Any, read: Callable[[], T]) -> T:
 
 
 def _broadcast_rates(comm: Any, path: Path | None, form: str | None) -> Rates | None:
-    """Return the stored rates of this machine, which rank 0 reads for all."""
+    """Return the stored rates of this machine on all ranks, or None. Only rank 0 reads the file."""
     forms = FORMS if form is None else (form,)
     found = _read_on_all(comm, lambda: None if comm.rank else _read_rates(path, comm.size, forms))
     return comm.bcast(found)  # type: ignore[no-any-return]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from isthmus.sweeps import Selection
 
 EXPIRY_MIN_S = 1.0
-"""Minimum lease time, after which another process counts as dead."""
+"""Minimum lease time in seconds. A process whose lease has expired counts as dead."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,8 @@ class RequestedPart:
         assert out is not None
         part = self._selection(job)
         if not part:
-            # A script for runs of any size may define more parts than points.
+            # The part may be empty: a script for runs of any size may define more parts than
+            # points.
             there = Selection.whole(job.summary["points"], job.summary["searches"]).words
             voice().note(f"--part {self.part}: nothing is to be done, there are {there}")
         expiry_s = EXPIRY_S if self.expiry_s is None else self.expiry_s

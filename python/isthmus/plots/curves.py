@@ -106,7 +106,7 @@ def variants(view: View, names: Sequence[str]) -> Figure:
 
 
 def percentiles(view: View, measure: str | None = None) -> Figure:
-    """Draw the percentiles of one measure against the x axis, a panel each.
+    """Draw the percentiles of one measure against the x axis, with a panel for each percentile.
 
     Percentiles with too few observations above them are biased low and left out.
     """

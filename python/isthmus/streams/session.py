@@ -159,7 +159,7 @@ class Nic:
         self._watch = watch
         self._streams: weakref.WeakSet[Stream] = weakref.WeakSet()
         self._links: dict[int, dict[str, Any]] = {}
-        """Settings of links, so that lost links can be made again."""
+        """Settings of the links of this process by number, so that lost links can be made again."""
         self._finalizer = weakref.finalize(self, _ended, core, self._streams)
         self.address = address
         """Address of the daemon."""

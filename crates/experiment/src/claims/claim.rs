@@ -125,7 +125,7 @@ impl Drop for Claim {
         for _ in 0..RESTORE_CHECKS.1 {
             match unless_gone(retry_stale(|| read_claim(&self.path))) {
                 Ok(Some(found)) if found.text.trim_end() == self.own.name.text => {
-                    // If the claim file cannot be removed, the claim is valid as long as this worker has a
+                    // Ignore an error: if the claim file stays, the claim is valid as long as this worker has a
                     // heartbeat.
                     let _ = fs::remove_file(&self.path);
                     return;

@@ -34,7 +34,7 @@ impl Format for Hypercube {
     };
     /// Description of a hypercube in a scenario.
     type Machine = HypercubeSpec;
-    /// Description of the workload: the demands of the PEs.
+    /// Description of the workload: the demands (messages and I/O operations) of the PEs (processing elements).
     type Work = TrafficSpec;
 
     /// Read the description of a hypercube from `[machine]` of a scenario file and check it.

@@ -395,7 +395,7 @@ fn shape_grids(settings: &Settings, traffic: &mut JobsTraffic, nodes: u32) -> Re
     if !traffic.jobs.iter().any(open) {
         return Ok(());
     }
-    // All-to-all traffic, which fits any number of nodes, replaces grids: the layout then finds all other errors.
+    // Replace grids by all-to-all traffic, which fits any number of nodes, so that the layout finds all other errors.
     let mut without_grids = traffic.clone();
     for job in without_grids.jobs.iter_mut().filter(|job| open(job)) {
         job.traffic = Traffic::AllToAll {

@@ -21,7 +21,7 @@ pub struct Crossed {
     /// Number of the bundle of parallel links that the packets crossed before this one, if packets from it delay each
     /// other; otherwise `None`.
     pub before: Option<u32>,
-    /// Class of channels that the packets use on the bundle.
+    /// Class of channels that the packets use on the bundle of parallel links.
     pub class: u16,
     /// Share of the packets that come to this bundle of parallel links from the bundle `before` and use channels of
     /// this class.
@@ -103,7 +103,7 @@ impl NodeDemand {
         {
             let rate = message.offered.unwrap_or(alone);
             let reads = message.reads;
-            // The nodes of the last list of partners, as a set: clients may share a list.
+            // Store the last list of partners with the set of its nodes, because several clients may share a list.
             let mut last_partners: (Arc<[u32]>, BTreeSet<u32>) = (Arc::default(), BTreeSet::new());
             for partners in layout.partners(number, job) {
                 let client = partners.client;

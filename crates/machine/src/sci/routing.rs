@@ -28,7 +28,7 @@ impl Router {
         }
     }
 
-    /// Return the fabric whose routes the router uses.
+    /// Return the SCI fabric, with its routes, on which the router works.
     pub fn machine(&self) -> &Machine {
         &self.machine
     }

@@ -39,7 +39,7 @@ pub enum TableError {
         /// The switch at which the route needs the missing link.
         at: u32,
     },
-    /// A route never ends.
+    /// A route never ends, because it comes back to an earlier switch.
     #[error("the route from switch {from} to switch {to} goes around for ever")]
     Loop {
         /// The first switch of the route.

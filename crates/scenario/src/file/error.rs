@@ -46,7 +46,7 @@ pub struct ScenarioError {
 }
 
 impl ScenarioError {
-    /// Return the name of the scenario file, or `None` if an override is wrong.
+    /// Return the name of the scenario file, or `None` if the error is in an override.
     pub fn file(&self) -> Option<&str> {
         match &self.place {
             Place::File { name, .. } => Some(name),

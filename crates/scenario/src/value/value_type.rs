@@ -64,7 +64,7 @@ impl Node {
 /// Description of a type of values for errors, the reference and editors.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TypeInfo {
-    /// Name of the type for error messages, such as "a whole number", which end in "is expected".
+    /// Name of the type in error messages, such as "a whole number" in "a whole number is expected".
     pub expected: &'static str,
     /// Example value, as written in a file.
     pub example: String,

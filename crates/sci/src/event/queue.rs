@@ -23,8 +23,8 @@ pub(super) struct Queues {
 pub(super) struct Slots {
     pub head: PacketId,
     tail: PacketId,
-    /// Number of slots in use: those of packets that wait, and of sent packets whose good echo has
-    /// not come yet.
+    /// Number of slots in use: those of packets that wait, and of sent packets that the receiver
+    /// has not confirmed with a good echo yet.
     pub held: u32,
     /// Number of slots of the output queue.
     pub limit: u32,

@@ -76,8 +76,8 @@ impl Default for ResumableDrain {
 }
 
 impl ResumableDrain {
-    /// Returns whether this half has bytes to write and waits for its socket. `more` says whether
-    /// the caller has further bytes.
+    /// Returns whether this half waits for room in its socket, because it has bytes to write.
+    /// `more` says whether the caller has further bytes.
     pub fn waits_for_room(&self, more: bool) -> bool {
         let kept = &self.unconfirmed;
         self.socket.is_some() && (kept.is_pending() || more && kept.room() > 0)

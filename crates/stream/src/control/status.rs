@@ -31,7 +31,7 @@ pub struct Status {
     pub over: bool,
     /// The stream's number of application data units (ADUs), if known.
     pub adus: Option<u64>,
-    /// Number of application data units (ADUs) of the stream that were started.
+    /// Number of application data units (ADUs) of the stream whose transfer has started.
     pub started: u64,
     /// Number of application data units (ADUs) of the stream in network memory (transmit) or
     /// received by the ranks (receive).
@@ -66,8 +66,8 @@ pub struct ConnectionStatus {
     pub streams: u32,
     /// Data bytes of the connection in network memory: in transmit, then in receive direction.
     pub network_bytes: [u64; 2],
-    /// Numbers of packets of the connection that were sent, acknowledged by the peer, and delivered
-    /// by the peer.
+    /// Three numbers of packets of the connection: sent, acknowledged by the peer, and delivered by
+    /// the peer.
     pub sent: [u64; 3],
     /// Two numbers of packets: those that the connection received in order, and the delivered ones
     /// among them.
@@ -233,7 +233,8 @@ impl Manager {
             let has = self
                 .memory
                 .used_by_connection(Direction::Transmit, stream.connection);
-            // The last transfer unit (TU) of an application data unit (ADU) may be shorter.
+            // Use the size of the transfer unit (TU) that waits, because the last TU of an
+            // application data unit (ADU) may be shorter.
             let waits_with = stream
                 .buffers
                 .as_ref()

@@ -99,8 +99,8 @@ impl Transmit {
         Some([own(first), own(last.unwrap_or(first))])
     }
 
-    /// Returns the timeout without back-off, in nanoseconds (RFC 6298, 2, with integers: an eighth
-    /// and a quarter of each new sample).
+    /// Returns the timeout without back-off, in nanoseconds (RFC 6298, section 2, in integers: each
+    /// new sample has a weight of an eighth in the mean and a quarter in the deviation).
     pub fn base_timeout_ns(&self, times: &Timeouts) -> u64 {
         let timeout_ns = match self.round_trip {
             None => times.first_ns.max(times.least_ns),

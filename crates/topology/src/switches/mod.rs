@@ -57,7 +57,7 @@ pub enum Form {
     },
 }
 
-/// The switches that the nodes of a network are joined to.
+/// The nodes of a network, by the switches that they are joined to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Nodes {
     /// The same number of nodes at each switch; the nodes of a switch have consecutive numbers.

@@ -35,7 +35,7 @@ class Buffers(ABC):
     """Two buffers for each aggregator, a rank that reads or writes a range of the file."""
 
     def __init__(self, array: Described, aggregators: list[int], rank: int) -> None:
-        """Store the described array, the ranks that are aggregators, and the rank of this process."""
+        """Store the described array, the aggregators (ranks that access the file) and this rank."""
         self.array = array
         self.aggregators = aggregators
         self.rank = rank
@@ -112,7 +112,7 @@ class ByMessages(_OwnBuffers):
     """Buffers of ranks on several nodes, which exchange messages."""
 
     def __init__(self, array: Described, aggregators: list[int], ranks: Ranks, room: int) -> None:
-        """Allocate the buffers of this rank, as in `_OwnBuffers`."""
+        """Allocate two buffers of `room` bytes, if this rank is an aggregator."""
         super().__init__(array, aggregators, ranks.comm.rank, room)
         self._ranks = ranks
 

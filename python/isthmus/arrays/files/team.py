@@ -31,7 +31,7 @@ class Team:
     rank = 0
     size = 1
     is_one_node = False
-    """Whether several ranks can share memory."""
+    """Whether all ranks are on one node, so that they share memory; False for a single process."""
 
     def on_all(self, function: Callable[[], T]) -> T:
         """Call a function on each rank.

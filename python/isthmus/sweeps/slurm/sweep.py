@@ -433,7 +433,8 @@ class Sweep:
                 try:
                     return self._submit(todo)
                 except BusyError as error:
-                    # The process that holds the folder runs the missing points, or ends.
+                    # Wait for the process that uses the folder: it does the missing points, or
+                    # ends.
                     began, state = time.monotonic(), _waiting_text(error)
                 except SlurmError as error:
                     state = no_answer(str(error))

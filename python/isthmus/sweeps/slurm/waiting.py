@@ -18,8 +18,9 @@ LOOK_S, LOOK_MAX_S = 1.0, 15.0
 SLOWER = 1.1
 """Factor by which the time between two queries of Slurm's queue grows."""
 SLOW_S = 2.0
-"""Seconds after which the user is shown that Slurm has not answered; Slurm's commands take about
-twenty to report that a controller is silent.
+"""Seconds after which the user is shown that Slurm has not answered.
+
+Slurm's commands take about 20 s to report that a controller is silent.
 """
 ANSWER_S = 0.05
 """Seconds between two checks whether Slurm has answered."""
@@ -80,12 +81,12 @@ class _Question(Generic[T]):
 
 
 def answer_of(ask: Callable[[], T], monitor: Monitor, state: str) -> T:
-    """Return Slurm's answer to a question; meanwhile show the progress of the run and handle
+    """Return Slurm's answer to a query; meanwhile show the progress of the run and handle
     Ctrl-C.
 
     Args:
-        ask: the question.
-        monitor: the run.
+        ask: function that runs the query.
+        monitor: the monitor of the run, which shows its progress.
         state: text shown until the answer is late.
 
     Raises:
@@ -112,7 +113,7 @@ def wait_until_ended(
         array: the array.
         name: name of the job.
         slurm: the Slurm to ask.
-        monitor: the run.
+        monitor: the monitor of the run, which shows its progress.
         note: called once for each period in which the controller does not answer.
 
     Raises:
