@@ -60,8 +60,8 @@ pub(crate) enum Length {
         demands: u64,
         /// Number of cycles that must have passed before the replication may stop.
         cycles: Cycles,
-        /// A number of cycles and a number of messages. The replication may stop when also this many cycles have
-        /// passed, or this many messages are delivered.
+        /// Number of cycles and number of messages: the replication may stop only when this many cycles have passed, or
+        /// when this many messages are delivered.
         wanted: (Cycles, u64),
     },
     /// Stop the replication at exactly this cycle.

@@ -78,8 +78,8 @@ pub(crate) struct AppLink {
     pub incarnation: u64,
     pub carrier: &'static str,
     pub ring_bytes: u64,
-    /// The socket of a link that uses rings of shared memory. It closes when the daemon ends, by
-    /// which ranks detect the end.
+    /// The socket of a link that uses rings of shared memory. The daemon keeps it open: when it
+    /// closes, ranks know that the daemon has ended.
     pub socket: Option<OwnedFd>,
     /// The owner of a lasting link (one that outlasts its sockets): a session, with the secret to
     /// reconnect.
@@ -150,7 +150,7 @@ impl PendingAccept {
 pub(crate) enum WaitTarget {
     /// Progress of this stream, or its end.
     Stream(StreamId),
-    /// The file of this connection, which is being closed, to be complete.
+    /// The moment when the file of this connection, which is being closed, is complete.
     File(ConnectionId),
 }
 

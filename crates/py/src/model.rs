@@ -25,6 +25,7 @@ enum ReadingName {
 }
 
 impl ReadingName {
+    /// Names of all readings.
     const ALL: [Self; 5] = [
         Self::Literal,
         Self::Table2OneLane,

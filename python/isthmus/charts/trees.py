@@ -50,7 +50,10 @@ def _rows(
     point: PointResult,
     places: list[tuple[float, float]],
 ) -> str:
-    """Draw the nodes and a row of marks for each active job and for the I/O servers."""
+    """Draw the nodes, and below them a row of marks for each active job and the I/O servers.
+
+    Return a text for the caption that names the rows.
+    """
     step = tree.row_step(described)
     for node in range(described.nodes):
         drawing.dot(places[node], 1.9, "circle", "pe", f"node {node}")

@@ -454,12 +454,15 @@ class Nic:
         self._finalizer()
 
     def __enter__(self) -> Self:
+        """Return the session itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
+        """End the session."""
         self.close()
 
     def __repr__(self) -> str:
+        """Return the number of the application and the address of the daemon as text."""
         return f"<application {self.application} at {self.address}>"
 
 

@@ -32,6 +32,7 @@ class Selection:
     searches: tuple[int, ...] = ()
 
     def __len__(self) -> int:
+        """Return the number of selected points and searches together."""
         return len(self.points) + len(self.searches)
 
     @property

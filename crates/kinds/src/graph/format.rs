@@ -14,11 +14,13 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 use std::sync::Arc;
 
 impl Format for Graph {
+    /// Value of `machine.kind` in scenario files of this kind.
     const NAME: &'static str = "graph";
+    /// Description of the tables of a scenario file of this kind.
     const TABLES: Tables = packets::tables(fields, Some(&packets::OF_GRAPHS));
     /// Description of a network of switches in a scenario.
     type Machine = GraphSpec;
-    /// Description of the workload: the jobs that run on the machine.
+    /// Type that describes the workload: the jobs that run on the machine.
     type Work = JobsTraffic;
 
     /// Read the description of a network of switches from `[machine]` of a scenario file and check it.

@@ -15,7 +15,9 @@ use isthmus_units::Rate;
 use super::table::{MachineTable, WorkloadTable};
 
 impl Format for Hypercube {
+    /// Value of `machine.kind` in scenario files of this kind.
     const NAME: &'static str = "hypercube";
+    /// Description of the tables of a scenario file of this kind.
     const TABLES: Tables = Tables {
         machine: || Rows::of::<MachineTable>("machine"),
         workload: || Rows::of::<WorkloadTable>("workload"),
@@ -34,7 +36,7 @@ impl Format for Hypercube {
     };
     /// Description of a hypercube in a scenario.
     type Machine = HypercubeSpec;
-    /// Description of the workload: the demands (messages and I/O operations) of the PEs (processing elements).
+    /// Type that describes the workload: the demands (messages and I/O operations) of the PEs (processing elements).
     type Work = TrafficSpec;
 
     /// Read the description of a hypercube from `[machine]` of a scenario file and check it.

@@ -10,7 +10,7 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Maximum number of random routes, over all pairs of nodes, up to which each route is followed.
+/// If there are at most this many random routes between all pairs of nodes, each of them is followed.
 pub(super) const RANDOM_ROUTES_MAX: u64 = 1 << 20;
 
 /// A bundle of links that packets cross, and the class of channels that they use there.

@@ -29,6 +29,7 @@ pub(super) struct Lane {
     last: PacketId,
 }
 
+// Two records must fit into a cache line of 64 bytes.
 const _: () = assert!(size_of::<Lane>() == 32);
 
 impl Lane {
@@ -313,6 +314,8 @@ impl Buffers {
 }
 
 impl SwitchingMethod for Buffers {
+    /// With cut-through switching, a packet occupies a lane (virtual channel) no longer than the
+    /// transmitter of its link.
     const LANES: bool = false;
 
     /// Return when the next packet of `message` can start on one of the links of `run`.

@@ -33,8 +33,7 @@ pub(super) struct TieBreak {
     pub tie: AgeTie,
     /// Number of the switch input from which the group last served a packet.
     pub served: u32,
-    /// The seed of the simulation. The random ranks of the inputs follow from it, the time `now`
-    /// and the group.
+    /// `seed`, `now` (the time) and `group` determine the random ranks of the inputs.
     pub seed: u64,
     pub now: Cycles,
     pub group: u32,

@@ -120,7 +120,7 @@ class Stretches(Domains):
 
 
 class Chunks(Domains):
-    """File domains of an array in chunks: each aggregator moves whole chunks, in row-major order."""
+    """File domains of an array in chunks: each aggregator moves whole chunks, in row order."""
 
     def __init__(
         self, shape: Sequence[int], chunk: Sequence[int], element: int, rules: Rules

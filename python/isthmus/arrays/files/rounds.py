@@ -165,9 +165,11 @@ class _Thread:
         self._under_way: dict[int, Future[None]] = {}
 
     def __enter__(self) -> _Thread:
+        """Return the thread itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
+        """Wait for the thread, and cancel the work that it has not started."""
         # Wait for the thread, so that no buffer is used after it is freed.
         self._pool.shutdown(wait=True, cancel_futures=True)
 

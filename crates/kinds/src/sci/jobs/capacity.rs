@@ -185,8 +185,8 @@ impl PairDemand {
         let ((packets, sends), (echoes, answers)) =
             (averages(&self.packets), averages(&self.echoes));
         let loads = sends.iter().zip(&answers).map(|(send, answer)| {
-            // Add up the packets and echoes that a node sends on the link. The shares are per packet of a pair of
-            // nodes, and each packet has one echo.
+            // Add up the load of a link by packets and by echoes. The shares are per packet of a pair of nodes, and
+            // each packet has one echo.
             packets * send.sends + echoes * answer.echoes
         });
         // The first of several equally busy links is chosen.
