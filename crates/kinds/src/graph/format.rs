@@ -18,7 +18,7 @@ impl Format for Graph {
     const NAME: &'static str = "graph";
     /// Description of the tables of a scenario file of this kind.
     const TABLES: Tables = packets::tables(fields, Some(&packets::OF_GRAPHS));
-    /// Description of a network of switches in a scenario.
+    /// Type that describes a machine of this kind, a network of switches, in a scenario.
     type Machine = GraphSpec;
     /// Type that describes the workload: the jobs that run on the machine.
     type Work = JobsTraffic;

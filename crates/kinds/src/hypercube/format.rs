@@ -34,7 +34,7 @@ impl Format for Hypercube {
         presets: None,
         faults: Some(&failures::FAULTS),
     };
-    /// Description of a hypercube in a scenario.
+    /// Type that describes a machine of this kind, a hypercube, in a scenario.
     type Machine = HypercubeSpec;
     /// Type that describes the workload: the demands (messages and I/O operations) of the PEs (processing elements).
     type Work = TrafficSpec;

@@ -21,7 +21,7 @@ impl Format for HypercubeJobs {
         None,
         Some(&failures::FAULTS),
     );
-    /// Description of a hypercube in a scenario.
+    /// Type that describes a machine of this kind, a hypercube, in a scenario.
     type Machine = HypercubeSpec;
     /// Type that describes the workload: the jobs that run on the machine.
     type Work = JobsOnCube;

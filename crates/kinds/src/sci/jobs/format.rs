@@ -21,7 +21,7 @@ impl Format for SciJobs {
         None,
         Some(&failures::FAULTS),
     );
-    /// Description of an SCI fabric in a scenario.
+    /// Type that describes a machine of this kind, an SCI fabric, in a scenario.
     type Machine = SciSpec;
     /// Type that describes the workload: the jobs that run on the machine.
     type Work = JobsOnRings;
