@@ -23,7 +23,7 @@ _BARE = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 WHOLE_MAX = 2**63 - 1
 """Largest whole number that TOML supports."""
 LIST_MAX = 1 << 20
-"""Maximum number of items of a list."""
+"""Maximum number of items of a list in a user's file or option."""
 
 _UNITS = {
     "an amount of data": ("B", '"64 KiB"', 1e18),
@@ -248,7 +248,7 @@ class Table:
         return self.wrong("", words)
 
     def end(self) -> None:
-        """Refuse fields that are unknown, because they were never read.
+        """End the reading of a table: refuse its fields that were never read, as they are unknown.
 
         Raises:
             IsthmusError: an unknown field exists; the message suggests a similar name.

@@ -68,7 +68,7 @@ impl Text {
         self.value(name, "", value);
     }
 
-    /// Append a gauge with a value for each value of a label.
+    /// Append a metric of type gauge that has one value for each value of a label.
     pub fn gauges(&mut self, name: &str, help: &str, label: &str, values: &[(&str, u64)]) {
         self.head(name, "gauge", help);
         self.labelled(name, label, values);
@@ -107,10 +107,12 @@ pub(crate) fn serve(gate: &Gate, service: &Arc<impl Service>, listener: &TcpList
 
 /// Start a thread that answers an HTTP request, unless too many requests are being answered.
 fn start(service: &Arc<impl Service>, requests: &Arc<()>, mut socket: TcpStream) {
-    // Each thread that answers a request holds a reference, and so does the listener.
+    // The number of references to `requests` is the number of requests that are being answered,
+    // plus one: each thread that answers a request holds a reference, and so does the listener.
     if Arc::strong_count(requests) > REQUESTS_MOST {
         let text = format!("{REQUESTS_MOST} are being answered, which are the most: ask again\n");
-        // A new socket has room for this reply; a client that is gone needs none.
+        // Ignore errors of this short reply: a new socket has room for it, and a client that is
+        // gone needs none.
         let _ = socket.set_write_timeout(Some(Duration::from_millis(100)));
         let _ = respond(
             &mut socket,
@@ -124,9 +126,10 @@ fn start(service: &Arc<impl Service>, requests: &Arc<()>, mut socket: TcpStream)
     }
     let (service, request) = (Arc::clone(service), Arc::clone(requests));
     let thread = std::thread::Builder::new().name("metrics".into());
-    // If no thread can be started, the socket is closed, and the client can try again.
+    // Ignore an error: if no thread can be started, the socket is closed, and the client can try
+    // again.
     let _ = thread.spawn(move || {
-        // A client with an incomplete request gets no answer.
+        // Ignore an error: a client with an incomplete request gets no answer.
         let _ = answer(&*service, socket);
         drop(request);
     });

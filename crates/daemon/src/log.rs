@@ -39,7 +39,7 @@ pub enum Logs {
 /// A message to the thread that writes the log.
 enum Message {
     Line(String),
-    /// Request to the thread to check the [`Flags`].
+    /// Asks the thread to check the [`Flags`], which request to reopen the log or to stop.
     Check,
 }
 
@@ -64,7 +64,7 @@ impl Log {
     /// Start the thread that writes the log.
     ///
     /// # Errors
-    /// A file that cannot be opened; a system without threads.
+    /// The log file cannot be opened, or the system cannot start a thread.
     pub fn start(to: &Logs) -> Result<Self> {
         let lost = Arc::new(AtomicU64::new(0));
         let flags = Arc::new(Flags::default());
@@ -141,7 +141,8 @@ impl Log {
     /// Make the thread that writes the log check the [`Flags`].
     fn nudge(&self) {
         if let Some(queue) = &self.queue {
-            // When the queue is full, the thread checks the flags after the current line.
+            // Ignore an error: when the queue is full, the thread checks the flags after the
+            // current line.
             let _ = queue.try_send(Message::Check);
         }
     }
@@ -161,6 +162,7 @@ struct Second {
 }
 
 impl Default for Refusals {
+    /// Return the state before the first refusal. Its first second starts now.
     fn default() -> Self {
         Self(Mutex::new(Second {
             started: Instant::now(),
@@ -186,7 +188,8 @@ impl Refusals {
         }
     }
 
-    /// Log the number of refusals that were left out of the log.
+    /// Log the number of refusals of the current second that were left out of the log, before the
+    /// log ends.
     pub fn finish(&self, log: &Log) {
         let mut second = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         second.log_left_out(log);
@@ -280,7 +283,8 @@ mod tests {
     use super::*;
     use std::time::UNIX_EPOCH;
 
-    /// Checks that lines for which the queue has no room are counted, and that the count is logged.
+    /// Checks that the log counts the lines for which its queue has no room, and that it contains
+    /// this count.
     #[test]
     fn all_lines_that_found_no_room_are_counted() {
         let path = std::env::temp_dir().join(format!("isthmus-log-{}", std::process::id()));

@@ -1,4 +1,4 @@
-//! Generation of the code that describes and reads the fields of a struct or a variant.
+//! Generates the code that describes and reads the fields of a struct or of a variant of an enum.
 
 use crate::attributes::{FieldAttributes, FieldReference, Missing, Role};
 use proc_macro2::TokenStream;
@@ -36,9 +36,9 @@ pub(crate) fn of_struct(
 /// Generated code for some fields of a table: statements that add their descriptions to the reference, and
 /// initialisers that read their values.
 pub(crate) struct Parts {
-    /// Statements that add the descriptions of the fields to the reference.
+    /// Statements that add the descriptions of the fields to the reference of scenario fields.
     pub(crate) rows: TokenStream,
-    /// Initialisers that read the values.
+    /// Initialisers that read the values of the fields from the settings.
     pub(crate) reads: TokenStream,
 }
 
@@ -125,8 +125,8 @@ fn row(
     quote!(rows.push(#row);)
 }
 
-/// Return the generated statement that adds the description of `table` as a single value, which sets fields
-/// of that table.
+/// Return generated code that describes the key `table` with a single value, a short form that sets several fields of
+/// that table.
 fn short(said: &FieldAttributes, table: &str, type_: &Type) -> TokenStream {
     let names = &said.short_for;
     let Some(first) = names.first() else {

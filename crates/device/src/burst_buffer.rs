@@ -64,7 +64,7 @@ impl BurstBuffer {
         }
     }
 
-    /// Remove the messages that have drained by `now`.
+    /// Remove the messages whose data has left the buffer (drained) by `now`.
     fn drop_drained(&mut self, now: f64) {
         while let Some(&(until, stream, bytes)) = self.undrained.front()
             && until <= now
@@ -88,10 +88,10 @@ impl BurstBuffer {
         } = self.times;
         let (now, bytes) = (request.time, request.bytes as f64);
         let begin = self.writes.free.max(now as f64);
-        // The remaining work of the drain determines the number of bytes in the buffer.
+        // The time that the buffer needs to drain completely determines the number of bytes in it.
         let content = (self.drains.free - begin).max(0.0) / drain;
-        // Bytes that enter until the buffer is full. Of each byte that enters, a part drains meanwhile and the rest
-        // stays.
+        // Compute the bytes that enter until the buffer is full. While bytes enter, others drain, so that each byte
+        // that enters adds only `stays` bytes.
         let stays = 1.0 - absorb / drain;
         let until_full = (capacity as f64 - content).max(0.0) / stays;
         let (fast, slow) = match stays > 0.0 && until_full < bytes {
@@ -149,7 +149,7 @@ struct Activity {
 }
 
 impl Activity {
-    /// Mark the activity busy from `from` to `to`, as recorded at time `now`.
+    /// Record at time `now` that the activity is busy from `from` to `to`.
     fn occupy(&mut self, now: Cycles, from: f64, to: f64) {
         self.free = to;
         self.busy.add_span(now, rounded(from), rounded(to));

@@ -121,6 +121,7 @@ mod tests {
         assert!(!judged([&base, &base], 1).differs);
     }
 
+    /// Checks that exact numbers (without intervals) differ if and only if they are not equal.
     #[test]
     fn exact_numbers_differ_if_they_are_not_equal() {
         let exact = |value| Quantity {

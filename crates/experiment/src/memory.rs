@@ -75,7 +75,8 @@ fn limits_of(root: &Path, line: &str) -> Vec<u64> {
         return Vec::new();
     };
     let mount = root.join(mount);
-    // Inside a container the path may exist only on the host, but the root always exists.
+    // Take the path of the group without its root, to read the limits of the group and of all its parents. Inside a
+    // container the path may exist only on the host, but the root of the mount always exists.
     let within: PathBuf = (Path::new(path).components())
         .filter(|part| matches!(part, std::path::Component::Normal(_)))
         .collect();
@@ -102,12 +103,13 @@ mod tests {
         root
     }
 
-    /// File of a host with 16384000 kB of memory: its path and its content.
+    /// The file `/proc/meminfo` of a host with 16384000 kB of memory: its path and its content.
     const MEMINFO: (&str, &str) = (
         "proc/meminfo",
         "MemTotal:       16384000 kB\nMemFree: 1 kB\n",
     );
 
+    /// Checks that without control groups, the limit is the memory of the host.
     #[test]
     fn without_control_groups_the_limit_is_the_memory_of_the_host() {
         let root = system("plain", &[MEMINFO]);
@@ -116,6 +118,7 @@ mod tests {
         fs::remove_dir_all(root).expect("it was made");
     }
 
+    /// Checks that the lowest limit counts if control groups are nested.
     #[test]
     fn the_lowest_limit_of_nested_control_groups_counts() {
         let root = system(
@@ -131,6 +134,7 @@ mod tests {
         fs::remove_dir_all(root).expect("it was made");
     }
 
+    /// Checks that the memory limits of control groups, version 1, are read.
     #[test]
     fn limits_of_control_groups_version_1_are_read() {
         let root = system(
@@ -164,6 +168,7 @@ mod tests {
         }
     }
 
+    /// Checks that a Slurm job may use its requested memory, or else its share of the machine by processors.
     #[test]
     fn a_slurm_job_has_its_requested_memory_or_its_share_by_processors() {
         let four = "processor\t: 0\n\nprocessor\t: 1\nprocessor\t: 2\nprocessor\t: 3\n";
@@ -190,7 +195,7 @@ mod tests {
         for all in ["0", "99999999", "18446744073709551615", "much"] {
             assert_eq!(of(&[job, one, ("SLURM_MEM_PER_NODE", all)]), Some(machine));
         }
-        // Outside a Slurm job these variables are ignored.
+        // Outside a Slurm job, `SLURM_MEM_PER_NODE` has no effect.
         assert_eq!(of(&[one, ("SLURM_MEM_PER_NODE", "1000")]), Some(machine));
         fs::remove_dir_all(root).expect("it was made");
     }

@@ -11,10 +11,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// two.
 const PAUSE_EVERY: u64 = 1 << 12;
 
-/// Number of chunks of messages at the start of a run in which the totals are recorded several times.
+/// Number of chunks at the start of a replication in each of which the totals are recorded several times.
 const FIRST: usize = 4;
 
-/// Counts of the demands of one flow, and samples of the number that wait.
+/// Counts of the demands (messages or I/O operations) of one flow, and samples of the number of its incomplete demands.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct FlowCount {
     /// Number of offered demands between two samples of the backlog.
@@ -42,7 +42,8 @@ struct Totals {
 }
 
 impl Totals {
-    /// Return the number of demands with the event `fate` so far, or of bytes for [`Fate::Carried`].
+    /// Return how many demands (requests to transfer data) the event `fate` has happened to so far; for
+    /// [`Fate::Carried`], return the number of bytes.
     fn count(&self, fate: Fate) -> u64 {
         match fate {
             Fate::Offered => self.offered,
@@ -71,7 +72,7 @@ impl FlowCount {
         offered.saturating_sub(done + dropped)
     }
 
-    /// Count a demand that is offered to the machine.
+    /// Count a demand (message or I/O operation) that is offered to the machine.
     #[inline]
     fn offer(&mut self) {
         let Totals { offered, done, .. } = self.totals;
@@ -87,13 +88,13 @@ impl FlowCount {
         self.totals.done += 1;
     }
 
-    /// Count a demand that is abandoned before it begins.
+    /// Count a demand that is abandoned before its transfer begins.
     #[inline]
     pub fn drop_one(&mut self) {
         self.totals.dropped += 1;
     }
 
-    /// Count `times` retransmissions for a demand that is not complete yet.
+    /// Count `times` retransmissions for a demand (message or I/O operation) that is not complete yet.
     #[inline]
     pub fn retry(&mut self, times: u64) {
         self.totals.retried += times;
@@ -126,7 +127,7 @@ pub struct Recorders {
     pub delivered: u64,
     /// Number of delivered messages at which the replication stops.
     pub limit: u64,
-    /// Number of packets of long messages that have arrived so far.
+    /// Number of packets of long messages (those of several packets) that have arrived so far.
     parts: u64,
     /// Number of arrived packets of long messages after which the replication stops.
     parts_limit: u64,
@@ -149,8 +150,8 @@ pub struct Recorders {
 }
 
 impl Recorders {
-    /// Create recorders for `measures` latencies and these flows. The replication stops when `stop` is set,
-    /// and when `backlog_max` demands of a flow wait.
+    /// Create recorders for `measures` latencies and these flows. The replication stops when `stop` is set, or when
+    /// `backlog_max` demands (messages or I/O operations) of one flow wait.
     pub fn new(
         measures: usize,
         flows: &[FlowInfo],
@@ -213,7 +214,7 @@ impl Recorders {
         self.limit = limit;
     }
 
-    /// Count a packet of a long message that has arrived.
+    /// Count the arrival of one packet of a message that consists of several packets.
     #[inline]
     pub fn part(&mut self) {
         self.parts += 1;
@@ -253,8 +254,8 @@ impl Recorders {
         self.checkpoints.push(self.totals(time));
     }
 
-    /// Record the totals of all flows at the simulated time `time`, within one of the first chunks of the
-    /// run.
+    /// Record the totals of all flows at the simulated time `time`. Call this within the first chunks (parts) of the
+    /// run, which need additional records.
     pub fn early_checkpoint(&mut self, time: Cycles) {
         self.early.push(self.totals(time));
     }
@@ -290,14 +291,16 @@ impl Recorders {
     pub fn counted(&self, fate: Fate, flows: &[usize], period: Cycles) -> Option<(u64, Cycles)> {
         let found = self.counted_between(&self.checkpoints, fate, flows, period);
         found.or_else(|| {
-            // With few records, the last interval may be longer than all others together.
+            // With few checkpoints, the last interval may be longer than all others together. Then also use the early
+            // checkpoints.
             let mut all = [&self.early[..], &self.checkpoints[..]].concat();
             all.sort_by_key(|checkpoint| checkpoint.time);
             self.counted_between(&all, fate, flows, period)
         })
     }
 
-    /// Return the counts of [`Self::counted`], as the difference between two of the recorded `checkpoints`.
+    /// Return the result of [`Self::counted`], computed as the difference between the totals of two of the recorded
+    /// `checkpoints`.
     fn counted_between(
         &self,
         checkpoints: &[Checkpoint],

@@ -50,16 +50,18 @@ pub(crate) struct Shared<'a> {
 /// Condition at which a replication stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Length {
-    /// Stop the replication once this many messages are delivered or demands offered, and this many cycles have passed.
+    /// Stop the replication when enough messages are delivered or enough demands (messages or I/O operations) are
+    /// offered, and enough cycles have passed.
     AtLeast {
         /// Number of delivered messages at which the replication may stop.
         messages: u64,
-        /// Number of offered demands at which the replication may stop.
+        /// Number of offered demands (messages or I/O operations of PEs) at which the replication may stop, even if
+        /// fewer than `messages` messages are delivered.
         demands: u64,
         /// Number of cycles that must have passed before the replication may stop.
         cycles: Cycles,
-        /// Number of cycles that must also have passed before the replication may stop, unless this number of messages
-        /// is delivered earlier.
+        /// Number of cycles and number of messages: the replication may stop only when this many cycles have passed, or
+        /// when this many messages are delivered.
         wanted: (Cycles, u64),
     },
     /// Stop the replication at exactly this cycle.
@@ -76,7 +78,7 @@ pub(crate) struct Replication {
     counting_from: Option<Cycles>,
     /// Description of the collapse, if the machine has stopped delivering messages.
     collapse: Option<Collapse>,
-    /// Memory that the replication uses, as part of the memory budget of the run.
+    /// Part of the run's memory budget that the replication uses.
     held: Held,
     /// Length of one cycle in microseconds.
     cycle_us: f64,
@@ -105,6 +107,7 @@ impl Held {
 }
 
 impl Drop for Held {
+    /// Return the held memory to the memory budget of the run.
     fn drop(&mut self) {
         self.set(0);
     }
@@ -123,15 +126,14 @@ pub(crate) struct Finished {
     pub overfull: bool,
     /// Observations, such as phases, that were incomplete at the end of the replication.
     pub unended: Vec<Unended>,
-    /// Values of an exact run, which has no random numbers.
+    /// Values of an exact run (one simulation without random numbers); empty for other runs.
     #[serde(skip)]
     pub figures: Vec<Figure>,
 }
 
 impl Finished {
-    /// Return whether the results may be stored in the journal as a partial result. Not stored are
-    /// replications that ended by their backlog, which may depend on the memory limit, and the only
-    /// replication of an exact run.
+    /// Return whether the journal may store the results as a partial result. It may not store a replication that ended
+    /// by its backlog, which may depend on the memory limit, nor an exact run, which has only one replication.
     pub fn is_worth_keeping(&self) -> bool {
         !self.overfull && self.figures.is_empty()
     }
@@ -191,8 +193,8 @@ impl Replication {
         Ok(())
     }
 
-    /// Run all but the last part of a chunk, and record the totals after each part, because a chunk may be
-    /// most of the run.
+    /// Run a chunk of the replication in parts, without the last part. Record the totals after each part, because a
+    /// chunk may be most of the run.
     fn run_in_parts(
         &mut self,
         chunk: u64,
@@ -209,8 +211,8 @@ impl Replication {
         Ok(())
     }
 
-    /// Run the simulation to the end of a chunk, with pauses to check its memory use and the number of
-    /// offered demands.
+    /// Run the simulation to the end of a chunk (part of the replication), with pauses to check its memory use and the
+    /// number of offered demands.
     fn run_chunk(
         &mut self,
         length: Length,
@@ -249,13 +251,14 @@ impl Replication {
         })
     }
 
-    /// Return whether the replication has ended, because the machine has collapsed or too many demands wait.
+    /// Return whether the replication has ended, because the machine has collapsed (no message arrives any more) or too
+    /// many demands (messages or I/O operations) wait.
     fn has_ended(&self) -> bool {
         self.collapse.is_some() || self.recorders.is_overfull()
     }
 
-    /// Return the number of messages to deliver next and the cycle at which to stop in any case; `None` if
-    /// the replication has the length `length`.
+    /// Return the size of the next chunk (part) of the replication: the number of messages to deliver, and the cycle at
+    /// which to stop in any case. Return `None` if the replication has reached `length`.
     fn next_chunk(&self, length: Length) -> Option<(u64, Cycles)> {
         let (delivered, now) = (self.recorders.delivered, self.simulation.now());
         match length {
@@ -305,7 +308,7 @@ impl Replication {
         &self.recorders
     }
 
-    /// Return whether the simulation has run at all.
+    /// Return whether the simulated time has advanced from 0.
     pub fn has_started(&self) -> bool {
         self.simulation.now() > 0
     }
@@ -320,7 +323,7 @@ impl Replication {
         self.simulation.now()
     }
 
-    /// Return the observations, such as phases, that have not ended, if there are enough of them to affect a
+    /// Return the observations, such as phases of a job, that have not ended, if there are enough of them to affect a
     /// mean.
     pub fn unended(&self) -> Vec<Unended> {
         unended::counted(self.simulation.unended(), &self.recorders)

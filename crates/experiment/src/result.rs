@@ -23,7 +23,7 @@ pub struct RunResult {
     pub name: String,
     /// The scenario's title.
     pub title: String,
-    /// The scenario author's description.
+    /// Description of the scenario, as its author wrote it in the file.
     pub description: String,
     /// Scenario fields that the user has overridden, so that `title` and `description` may no longer be
     /// right.
@@ -44,7 +44,7 @@ pub struct RunResult {
     pub load_axis: Option<usize>,
     /// Data about each different machine of the sweep.
     pub machines: Vec<MachineSummary>,
-    /// Result of each point, in the order of the product of the axes.
+    /// Result of each point, in the order of all combinations of the values of the axes.
     pub points: Vec<PointResult>,
     /// Result of each search: one for each combination of the axes that do not set the load, if the scenario
     /// has a search.
@@ -84,6 +84,7 @@ pub struct Load {
 }
 
 impl From<Loads> for Load {
+    /// Copy the key, label and unit of the load, which are static text, to owned text.
     fn from(loads: Loads) -> Self {
         Self {
             key: loads.key.to_owned(),
@@ -120,6 +121,7 @@ impl MachineSummary {
 }
 
 impl PartialEq for MachineSummary {
+    /// Return whether the JSON texts of both are equal.
     fn eq(&self, other: &Self) -> bool {
         self.json() == other.json()
     }
@@ -168,7 +170,7 @@ pub struct PointResult {
     /// Use of channels, devices, interfaces and servers: one row for the mean of each kind, and, if the
     /// scenario requests it, one row for each channel and device.
     pub channels: Vec<ChannelUse>,
-    /// Channel, device, interface or server that limits the machine at this point.
+    /// Channel, device, interface or server that limits the machine at this point; `None` if it is unknown.
     pub bottleneck: Option<Bottleneck>,
     /// Load of each node; empty for kinds of machine that do not count it.
     pub nodes: Vec<NodeUse>,
@@ -191,7 +193,7 @@ pub struct Collapse {
     /// Time of the last arrival of a message, in us. If some messages still arrive, the time at which some
     /// queues were found to be blocked forever.
     pub since_us: f64,
-    /// Number of messages that wait in the network.
+    /// Number of messages that wait in the network after the collapse.
     pub waiting: u64,
     /// Numbers of the nodes whose full queues wait for one another, ascending.
     pub nodes: Vec<u32>,
@@ -204,8 +206,8 @@ pub struct Collapse {
 pub struct NodeUse {
     /// Number of the node.
     pub node: u32,
-    /// Offered load of this node alone, in the unit of [`RunResult::load`]; `None` if it depends on the
-    /// accepted load.
+    /// Offered load of this node alone, in the unit of [`RunResult::load`]; `None` if it depends on the accepted load,
+    /// as in a closed loop.
     pub offered: Option<f64>,
     /// Accepted load of this node, in the unit of [`RunResult::load`].
     pub accepted: f64,
@@ -241,6 +243,7 @@ pub enum State {
 }
 
 impl From<Verdict> for State {
+    /// Convert the verdict of a statistical test to the state that results show.
     fn from(verdict: Verdict) -> Self {
         match verdict {
             Verdict::Stable => Self::Stable,
@@ -260,7 +263,7 @@ pub enum EndedBy {
     Memory,
 }
 
-/// Type of collapse: whether messages still move after the last arrival of a message.
+/// How a machine has collapsed: whether messages still move after the last arrival of a message at its destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Standstill {
@@ -279,7 +282,7 @@ pub struct VerdictSummary {
     pub verdict: State,
     /// Name of the flow of demands that decides the verdict, for example `messages` or `io`.
     pub flow: String,
-    /// Growth of the backlog per offered demand (request to transfer data).
+    /// Growth of the backlog (incomplete demands) per offered demand (request to transfer data).
     pub growth: f64,
     /// Lower end of the confidence interval of `growth`.
     pub growth_low: f64,
@@ -298,16 +301,16 @@ pub struct Measure {
     pub name: String,
     /// Unit of the quantity, for example `us`, `1/ms` or `GB/s`.
     pub unit: String,
-    /// Mean of the quantity over all replications.
+    /// Mean of the quantity over all replications; `None` if the quantity has no value.
     pub mean: Option<f64>,
-    /// Lower end of the confidence interval of the mean.
+    /// Lower end of the confidence interval of the mean; `None` if the data give no bound.
     pub low: Option<f64>,
     /// Upper end of the confidence interval of the mean; `None` if the data give no bound.
     pub high: Option<f64>,
     /// Mean of the quantity in each replication, in order. Replication i of all points uses the same random
     /// numbers.
     pub each: Vec<f64>,
-    /// Number of observations after warm-up, all replications together.
+    /// Number of observations after the warm-up, over all replications.
     pub samples: u64,
     /// Number of observations that the end of the run cut off, such as unfinished phases. Percentiles include
     /// them as observations longer than their age at that time; the mean leaves them out.
@@ -317,13 +320,13 @@ pub struct Measure {
     /// The mean that the analytic model predicts; `None` if the model has no value, is saturated or is not
     /// valid here.
     pub analytic: Option<f64>,
-    /// Relative deviation of the mean from the analytic model: mean / analytic - 1.
+    /// Relative deviation of the mean from the analytic model: mean / analytic - 1; `None` if the model has no value.
     pub residual: Option<f64>,
-    /// The analytic model's value if the machine or its load is outside the model's domain.
+    /// The analytic model's value if the machine or its load is outside the model's domain; otherwise `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outside: Option<Outside>,
-    /// Requested half-width of the confidence interval, relative to the mean, if the stopping rule names this
-    /// quantity.
+    /// Requested half-width of the confidence interval, relative to the mean; `None` if the stopping rule does not name
+    /// this quantity.
     pub target: Option<f64>,
     /// Share of a replication that is discarded as warm-up, 0 to 1, as a mean over the replications.
     pub warmup_share: f64,
@@ -346,7 +349,7 @@ pub struct Percentile {
     pub percent: f64,
     /// Value at which the mean distribution of the replications reaches the percentage.
     pub value: f64,
-    /// Lower end of the confidence interval of the value.
+    /// Lower end of the confidence interval of the value; `None` if the data give no bound.
     pub low: Option<f64>,
     /// Upper end of the confidence interval of the value; `None` if too few observations are above the value.
     pub high: Option<f64>,
@@ -390,7 +393,7 @@ pub struct Bottleneck {
     /// Number of the PE, node or I/O node where the part is; for a link, of the PE or node where the link
     /// begins. On a fat tree, numbers above those of the nodes are switches.
     pub from: u32,
-    /// Number of the node where the part ends, if it connects two nodes.
+    /// Number of the node where the part ends, if it is a link between two nodes; otherwise `None`.
     pub to: Option<u32>,
     /// Share of the time for which the part was occupied, 0 to 1.
     pub busy: f64,
@@ -418,20 +421,20 @@ pub struct ChannelUse {
     /// Number of the PE, node or I/O node where the part is; for a link, of the PE or node where the link
     /// begins. `None` for the mean of a kind.
     pub from: Option<u32>,
-    /// Number of the node where the part ends, if it connects two nodes.
+    /// Number of the node where the part ends, if it is a link between two nodes; otherwise `None`.
     pub to: Option<u32>,
     /// Utilisation: flits or symbols per cycle and lane, or the share of the time for which a transmitter,
     /// disk or DMA engine works, 0 to 1; the mean over replications.
     pub utilisation: f64,
-    /// For the mean of a kind: utilisation of the busiest channel of that kind.
+    /// Utilisation of the busiest channel of a kind, if this is the mean of the kind; otherwise `None`.
     pub highest: Option<f64>,
     /// Share of the time for which the lanes of the part were occupied, whether data moved or not, 0 to 1.
     pub busy: f64,
-    /// For the mean of a kind: `busy` of the channel of that kind that was occupied longest.
+    /// The largest `busy` of a channel of the kind; `None` if this is not the mean of a kind.
     pub busiest: Option<f64>,
     /// Mean time for which one message, packet or request occupied one lane of the part, in us.
     pub held_us: Option<f64>,
-    /// The analytic model's utilisation of a channel of this kind.
+    /// Utilisation of a channel of this kind by the analytic model, 0 to 1; `None` if the model has no value.
     pub analytic: Option<f64>,
 }
 
@@ -442,8 +445,8 @@ impl PointResult {
     }
 }
 
-/// Excerpt of a [`PointResult`] that is parsed from its JSON: the field that says whether a lack of memory
-/// ended the point.
+/// The part of a [`PointResult`] that says whether a lack of memory ended the point. It is parsed from the result's
+/// JSON, without the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(crate) struct PointEnd {
     #[serde(deserialize_with = "Option::deserialize")]
@@ -468,8 +471,8 @@ pub struct SearchResult {
     pub highest_stable: Option<f64>,
     /// The lowest load at which the machine was found saturated; `None` if no such load was found.
     pub lowest_saturated: Option<f64>,
-    /// The lowest and the highest load between `highest_stable` and `lowest_saturated` at which the verdict
-    /// is undecided.
+    /// The lowest and the highest load at which the verdict is undecided, between `highest_stable` and
+    /// `lowest_saturated`; `None` if there is no such load.
     pub undecided: Option<(f64, f64)>,
     /// Requested width of the bracket between stable and saturated loads, relative to its middle.
     pub resolution: f64,
@@ -477,9 +480,9 @@ pub struct SearchResult {
     pub reached: bool,
     /// Results at all loads that the search tried.
     pub trials: Vec<Trial>,
-    /// The analytic model's saturation load.
+    /// Saturation load by the analytic model; `None` if the model has no value.
     pub analytic: Option<f64>,
-    /// The kind of channel that saturates first in the analytic model.
+    /// The kind of channel that saturates first in the analytic model; `None` if the model has no value.
     pub analytic_bottleneck: Option<String>,
     /// Accepted probability that the saturation load is not between `highest_stable` and `lowest_saturated`.
     pub error_rate: f64,
@@ -493,7 +496,8 @@ impl SearchResult {
     }
 }
 
-/// Excerpt of a [`SearchResult`] that is parsed from its JSON: the reason for the end of each trial.
+/// The part of a [`SearchResult`] that says why each trial ended. It is parsed from the result's JSON, without the
+/// rest.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(crate) struct SearchEnd {
     trials: Vec<PointEnd>,
@@ -513,7 +517,7 @@ pub struct Trial {
     pub load: f64,
     /// Verdict on saturation at this load.
     pub verdict: State,
-    /// Growth of the backlog per offered demand (request to transfer data).
+    /// Growth of the backlog (incomplete demands) per offered demand (request to transfer data).
     pub growth: f64,
     /// Number of messages simulated at this load.
     pub messages: u64,
@@ -525,7 +529,8 @@ pub struct Trial {
 mod tests {
     use super::*;
 
-    /// Checks that the excerpt of a result is parsed from JSON with other fields, and that it is required.
+    /// Checks that the part of a result that says why it ended is parsed from JSON with other fields, and that a result
+    /// without it is an error.
     #[test]
     fn the_reason_for_the_end_of_a_result_is_parsed() {
         let ends = [("null", true), ("\"backlog\"", true), ("\"memory\"", false)];

@@ -1,5 +1,5 @@
-//! A viewer of the page with screens: a WebSocket, with a thread that writes to it and a thread
-//! that reads from it.
+//! A viewer: a browser with the web page that shows screens (frame buffers). It has a WebSocket,
+//! with a thread that writes to it and a thread that reads from it.
 
 use crate::screens::{Next, Screens};
 use std::io::{self, Read, Write};
@@ -29,7 +29,7 @@ impl Write for ReadHalf {
         Ok(bytes.len())
     }
 
-    /// Does nothing, as nothing is ever written.
+    /// Does nothing, because this half of the socket writes nothing.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -89,7 +89,7 @@ fn talk(
     })
 }
 
-/// Send messages with frames to the viewer until it leaves.
+/// Send messages with frames to the viewer until it disconnects.
 fn send_messages<'s>(
     mut socket: WebSocket<&'s mut TcpStream>,
     screens: &Screens,
@@ -106,14 +106,14 @@ fn send_messages<'s>(
             break;
         }
     }
-    // Ignore an error: the other end may be closed already.
+    // Ignore an error of the closing: the viewer may have closed the socket already.
     let _ = socket.close(None);
     let _ = socket.flush();
     // Return the socket, so that the caller closes it.
     socket.into_inner()
 }
 
-/// Read the confirmations of the viewer until it leaves.
+/// Read the viewer's confirmations that it has received frames, until the viewer disconnects.
 fn receive(mut socket: WebSocket<ReadHalf>, screens: &Screens, viewer: u64) {
     loop {
         match socket.read() {

@@ -37,20 +37,20 @@ pub(crate) struct Core {
     pub notice: Signal,
     pub links: Mutex<BTreeMap<u16, Arc<Link>>>,
     pub registry: Mutex<Registry>,
-    /// Lasting links of this process by key, including links that are not open yet, to which news
-    /// from the daemon is passed.
+    /// Lasting (reconnecting) links of this process by key, including links that are not open yet.
+    /// The session passes them the daemon's reports about them.
     lasting: Mutex<BTreeMap<String, Weak<Lasting>>>,
 }
 
-/// The part of the session's state that the lock protects.
+/// The part of the state of a session with the daemon that a lock protects.
 #[derive(Debug, Default)]
 struct State {
     last_id: u64,
     unsent: VecDeque<Vec<u8>>,
     unsent_bytes: usize,
     requests: BTreeMap<u64, RequestState>,
-    /// Released links by the number of the request to release them. They stay open until the
-    /// answer, as the daemon would otherwise report a cut.
+    /// Links that this client releases, by the number of the request to release them. They stay
+    /// open until the answer; otherwise the daemon would report a cut link.
     released: BTreeMap<u64, Arc<Link>>,
     events: VecDeque<Event>,
     missed: u64,
@@ -138,7 +138,7 @@ impl Core {
         Ok(Pending::new(Arc::clone(self), id))
     }
 
-    /// Register a lasting (reconnecting) link, so that it receives news from the daemon.
+    /// Register a lasting (reconnecting) link, so that it receives the daemon's reports about it.
     pub fn register(&self, link: &Arc<Lasting>) {
         let mut lasting = lock(&self.lasting);
         lasting.retain(|_, one| one.strong_count() > 0);
@@ -170,7 +170,7 @@ impl Core {
         self.wake.set();
     }
 
-    /// Wait until the daemon has released the last link of this number.
+    /// Wait until the daemon has released every link with this number that the client has released.
     pub fn wait_released(&self, number: u16, timeout: Timeout<'_>) -> Result<()> {
         loop {
             let left = timeout.slice_left();
@@ -207,7 +207,7 @@ impl Core {
         }
     }
 
-    /// Return the answer of a request, if it has arrived.
+    /// Return the answer to a request; `None` if it has not arrived yet.
     pub fn poll_answer(&self, id: u64) -> Option<Result<Answer>> {
         match self.check_process() {
             Ok(()) => self.state().answer_of(id, &self.name),
@@ -215,7 +215,7 @@ impl Core {
         }
     }
 
-    /// Drop a request and its answer.
+    /// Forget a request and its answer: remove both from the state.
     pub fn forget(&self, id: u64) {
         if self.check_process().is_ok() {
             self.state().requests.remove(&id);
@@ -242,7 +242,8 @@ impl Core {
         }
     }
 
-    /// Return the numbers of answered requests, and the events, and clear the notification.
+    /// Return the numbers of the requests that were answered since the last call, and the events.
+    /// Clear the signal that announces them.
     pub fn notices(&self) -> (Vec<u64>, Vec<Event>) {
         if self.check_process().is_err() {
             return (Vec::new(), Vec::new());
@@ -257,7 +258,7 @@ impl Core {
         (answered, events)
     }
 
-    /// Return the error of a session that is over; None if the session is open.
+    /// Return the error that says why the session is over; None while the session is open.
     pub fn gone(&self) -> Option<Error> {
         if let Err(abroad) = self.check_process() {
             return Some(abroad);
@@ -267,8 +268,9 @@ impl Core {
         Some(Error::Gone(Arc::clone(&self.name), Arc::clone(why)))
     }
 
-    /// Return the error of a session that is over, but wait for it until `until`: a link may detect
-    /// the end of the daemon before the session does.
+    /// Return the error that says why the session is over; None if it is still open at `until`.
+    /// Wait for its end until then, because a link may detect the end of the daemon before the
+    /// session does.
     pub fn gone_by(&self, until: Instant) -> Option<Error> {
         let mut state = self.state();
         loop {
@@ -311,7 +313,8 @@ impl Core {
         }
     }
 
-    /// Remove and return the next queued request, to write it to the socket.
+    /// Remove and return the next queued request, to write it to the socket; `None` if none is
+    /// queued.
     pub fn next_unsent(&self) -> Option<Vec<u8>> {
         let mut state = self.state();
         let line = state.unsent.pop_front()?;
@@ -395,7 +398,8 @@ impl State {
         }
         self.last_id += 1;
         let id = self.last_id;
-        // Only short requests come here, and a short request fits in a line.
+        // Only short requests come here. A short request fits in a line, so the conversion to text
+        // cannot fail.
         let line = write(&RequestLine { id, request }).unwrap_or_default();
         self.unsent_bytes += line.len();
         self.unsent.push_back(line);
@@ -415,7 +419,7 @@ impl State {
         request.notify
     }
 
-    /// Return the answer of a request, with refusals as errors, if it has arrived.
+    /// Return the answer of a request, with refusals as errors; `None` if it has not arrived yet.
     fn answer_of(&self, id: u64, name: &Arc<str>) -> Option<Result<Answer>> {
         match self
             .requests
@@ -435,7 +439,8 @@ impl State {
         }
     }
 
-    /// Remove and return the oldest event. An event with the number of missed events comes first.
+    /// Remove and return the oldest event. If events were missed, first return an event with their
+    /// number.
     fn event(&mut self) -> Option<Event> {
         match std::mem::take(&mut self.missed) {
             0 => self.events.pop_front(),

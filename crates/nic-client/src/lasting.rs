@@ -47,7 +47,8 @@ pub(crate) struct Lasting {
     /// ends.
     out_changed: Condvar,
     into: Mutex<Incoming>,
-    /// Notified when the half that this process reads has a new socket, and when the link ends.
+    /// Notified when the half of the link that this process reads has a new socket, and when the
+    /// link ends.
     into_changed: Condvar,
 }
 
@@ -67,7 +68,8 @@ struct LinkState {
     lost: Option<String>,
 }
 
-/// The half of a link that this process writes: its socket and the unconfirmed bytes.
+/// The sending side of a link: its socket, and the bytes that this process sent and the daemon has
+/// not confirmed.
 #[derive(Debug)]
 struct Outgoing {
     socket: Option<NumberedSocket>,
@@ -95,7 +97,7 @@ struct NumberedSocket {
 enum Flushed {
     /// All pending bytes are written.
     All,
-    /// The socket of the link is full.
+    /// The socket of the link accepts no more bytes now.
     Full(NumberedSocket),
     /// The link has no socket to write to.
     Cut,
@@ -104,7 +106,7 @@ enum Flushed {
 }
 
 impl Outgoing {
-    /// Write as many pending bytes of the link as the socket accepts.
+    /// Write as many pending (unwritten) bytes of the link as the socket accepts.
     fn flush(&mut self) -> Flushed {
         while self.kept.is_pending() {
             let Some(socket) = &self.socket else {
@@ -132,7 +134,7 @@ impl Outgoing {
 pub(crate) enum AttemptError {
     /// The attempt failed for this reason. Another attempt may succeed.
     Retry(String),
-    /// No answer arrived in time. Another attempt may succeed.
+    /// No answer arrived in time, as the text explains. Another attempt may succeed.
     TimedOut(String),
     /// The link cannot reconnect, for this reason. No further attempt can succeed.
     Fatal(String),
@@ -142,7 +144,7 @@ impl Lasting {
     /// Create a link without a socket.
     ///
     /// # Errors
-    /// A system without random bits.
+    /// The system gives no random bits for the key of the link.
     pub fn new(number: u16, reconnector: Arc<dyn Reconnect>) -> Result<Arc<Self>> {
         let key = random_key().map_err(|_| {
             let why = "the system gives no random bits for its key: try again";
@@ -214,7 +216,7 @@ impl Lasting {
         self.into_changed.notify_all();
     }
 
-    /// Return the reason why the link cannot reconnect, if it cannot.
+    /// Return the reason why the link cannot reconnect; `None` while it can.
     fn lost(&self) -> Option<String> {
         lock(&self.state).lost.clone()
     }
@@ -285,7 +287,7 @@ impl Lasting {
                     drop(out);
                     self.cut(nth, why);
                 }
-                // The wait is over when the link has another socket or room.
+                // Wait until the link has another socket, or room for bytes.
                 Flushed::Cut | Flushed::All => {
                     let left = until.saturating_duration_since(Instant::now());
                     drop(wait_for_change(&self.out_changed, out, left));
@@ -346,7 +348,7 @@ impl Lasting {
         }
     }
 
-    /// Handle news of the link from the daemon: a confirmation of bytes, or a cut.
+    /// Handle a report of the daemon about the link: a confirmation of bytes, or a cut.
     pub fn on_news(self: &Arc<Self>, news: &LinkNews) {
         match news {
             LinkNews::Taken { bytes } => {
@@ -366,8 +368,8 @@ impl Lasting {
         }
     }
 
-    /// Start to reconnect after the socket of this number broke, unless a thread already
-    /// reconnects.
+    /// Handle the loss of the socket with number `nth`: start to reconnect, unless a thread already
+    /// reconnects or the link has a newer socket.
     fn cut(self: &Arc<Self>, nth: u32, why: String) {
         let mut state = lock(&self.state);
         if state.lost.is_some() || state.reconnecting || state.nth != nth {
@@ -383,8 +385,8 @@ impl Lasting {
         }
     }
 
-    /// Write the unconfirmed bytes again, for at most one slice of time, if the current socket has
-    /// this number.
+    /// Write the unconfirmed bytes again to the current socket, if its number is `nth`, for at most
+    /// 0.1 s.
     ///
     /// # Returns
     /// Whether more bytes are left to write.

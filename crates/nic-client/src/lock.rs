@@ -1,10 +1,11 @@
-//! Locks mutexes and waits for condition variables, even if another thread panicked with the lock.
+//! Functions that lock mutexes and wait for condition variables, even if another thread has
+//! panicked with the lock.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Lock a mutex, even if a thread panicked while it held the lock: every change in this crate is a
-/// single step.
+/// Lock a mutex, even if a thread panicked while it held the lock. Every change under a lock in
+/// this crate is a single step, which a panic cannot leave half done.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -76,7 +76,8 @@ pub(crate) fn protocol(
             return Err(refusal(RefusalKind::Conflict, text));
         }
     };
-    // Streams with ADUs of a fixed size can also receive plain bytes.
+    // Streams whose ADUs (application data units) have a fixed size can also receive plain bytes,
+    // so a connection of plain bytes over TCP can receive, too.
     let bytes = matches!(to, Destination::Tcp(_) | Destination::TcpProvided(_));
     Ok((protocol, packets || bytes))
 }
@@ -112,7 +113,8 @@ fn other(other: protocol::Other) -> Other {
     }
 }
 
-/// Refuse settings of a stream that have no effect in its direction.
+/// Check that each setting of a stream has an effect in the stream's direction. Refuse the stream
+/// otherwise.
 fn has_effect(spec: &protocol::Spec, checksum: Option<Checksum>) -> Result<(), Refusal> {
     let format = &spec.format;
     let refuse = |text: String| Err(refusal(RefusalKind::Conflict, text));
@@ -149,8 +151,8 @@ fn has_effect(spec: &protocol::Spec, checksum: Option<Checksum>) -> Result<(), R
 }
 
 /// Convert the specification of a stream. `line` is `None` for an unknown connection; otherwise it
-/// contains whether the connection can receive, and the checksum that it verifies. `link` converts
-/// an application's number of a link to the driver's number.
+/// holds whether the connection can receive, and the checksum that it verifies. `link` converts an
+/// application's number of a link to the driver's number.
 ///
 /// # Errors
 /// The errors of `link`; a connection that cannot receive; a setting without effect.

@@ -23,7 +23,7 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Time within which the last lines must be sent to a client.
+/// Maximum time to send the last lines to a client when its session ends.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Maximum size in bytes of the first line, which comes from a client that is not yet admitted.
@@ -230,7 +230,7 @@ fn join(shared: &Shared, ticket: &str, watch: bool) -> Result<Caller, Refusal> {
     })
 }
 
-/// A running session of an application.
+/// The session of a client process with the daemon. The client belongs to an application.
 struct Session<'a> {
     shared: &'a Shared,
     wire: Transport,
@@ -476,7 +476,8 @@ impl<'a> Session<'a> {
             }
             result
         });
-        // Release the port's thread: the connection is registered now, or refused.
+        // Dropping it wakes the thread that waits for datagrams on the port: the connection is
+        // registered now, or refused.
         drop(datagrams);
         match called {
             Ok(Some(result)) => self.log(what, &result),

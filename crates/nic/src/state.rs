@@ -17,7 +17,7 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// Number of ended applications whose names are stored.
+/// Maximum number of ended applications whose names are stored.
 const GONE_APPS: usize = 256;
 
 /// The state that all threads of a daemon share. A thread must hold the lock for moments only. It
@@ -32,7 +32,7 @@ pub(crate) struct Hub {
     pub started: Instant,
 }
 
-/// The part of the daemon's state that the lock protects.
+/// The part of the daemon's state that a lock protects.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     pub apps: BTreeMap<AppId, App>,
@@ -78,8 +78,8 @@ pub(crate) struct AppLink {
     pub incarnation: u64,
     pub carrier: &'static str,
     pub ring_bytes: u64,
-    /// The socket of a link with rings. It stays open while the daemon lives, so that ranks detect
-    /// its end.
+    /// The socket of a link that uses rings of shared memory. The daemon keeps it open: when it
+    /// closes, ranks know that the daemon has ended.
     pub socket: Option<OwnedFd>,
     /// The owner of a lasting link (one that outlasts its sockets): a session, with the secret to
     /// reconnect.
@@ -118,7 +118,8 @@ pub(crate) struct ConnectionEntry {
     pub receives: bool,
     /// The checksum of the data; none if the destination does not check it.
     pub checksum: Checksum,
-    /// The name of the socket that the driver connects to, if the connection waits for a peer.
+    /// For a connection that waits for its peer: the name under which the daemon passes the peer's
+    /// socket to the driver; otherwise `None`.
     pub given: Option<String>,
     /// The state of the file that the connection writes, if it writes one.
     pub file: Option<File>,
@@ -128,14 +129,15 @@ pub(crate) struct ConnectionEntry {
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) struct PendingAccept {
     pub address: SocketAddr,
-    /// The channel that the first packet must show; None for a peer that sends plain bytes.
+    /// The channel number that the first packet must have; None for a peer that sends plain bytes.
     pub channel: Option<u32>,
     /// Whether the peer sends datagrams.
     pub datagrams: bool,
 }
 
 impl PendingAccept {
-    /// Return whether one peer could match both waiting connections.
+    /// Return whether one peer could match both waiting connections: they have the same address,
+    /// and the same channel, or at least one has no channel.
     fn conflicts_with(&self, other: &Self) -> bool {
         let [one, two] = [self.channel, other.channel];
         let there = (self.address, self.datagrams) == (other.address, other.datagrams);
@@ -148,7 +150,7 @@ impl PendingAccept {
 pub(crate) enum WaitTarget {
     /// Progress of this stream, or its end.
     Stream(StreamId),
-    /// The completed file of a connection that is being closed.
+    /// The moment when the file of this connection, which is being closed, is complete.
     File(ConnectionId),
 }
 
@@ -157,13 +159,15 @@ pub(crate) enum WaitTarget {
 pub(crate) struct Waiter {
     pub mailbox: Arc<Mailbox>,
     pub id: u64,
-    /// Number of ADUs of the stream to wait for; None to wait for the end of the stream.
+    /// Number of ADUs (application data units) of the stream to wait for; None to wait for the end
+    /// of the stream.
     pub adus: Option<u64>,
     pub moved: bool,
 }
 
 impl Waiter {
-    /// Return whether the stream has reached the state that the request waits for.
+    /// Return whether the stream has moved or finished enough data for the waiting request, or is
+    /// over.
     pub fn is_satisfied(&self, status: &isthmus_stream::Status) -> bool {
         let has = if self.moved {
             status.moved
@@ -228,7 +232,7 @@ impl State {
         self.screens.len() < before
     }
 
-    /// Return the name of an application, which may have ended.
+    /// Return the name of an application, which may have ended; `-` if it is unknown.
     pub fn name(&self, id: AppId) -> &str {
         let gone = || {
             let mut gone = self.gone.iter().rev();
@@ -244,7 +248,8 @@ impl State {
         self.apps.get_mut(app)?.links.get_mut(number)
     }
 
-    /// Return the link that an event is about. None if a newer link already has its number.
+    /// Return the entry of the link `id` for an event about its incarnation `incarnation`. None if
+    /// a newer incarnation already has this number.
     pub fn incarnation(&mut self, id: LinkId, incarnation: u64) -> Option<&mut AppLink> {
         self.link_mut(id)
             .filter(|link| link.incarnation == incarnation)
@@ -314,14 +319,14 @@ impl State {
         });
     }
 
-    /// Return the application's own numbers of its links.
+    /// Return the numbers of an application's links, which the application has chosen.
     pub fn link_numbers(&self, app: AppId) -> BTreeSet<u16> {
         let links = self.apps.get(&app).map(|app| app.links.keys().copied());
         links.into_iter().flatten().collect()
     }
 
-    /// Remove the entries of an application's links except those with the numbers `but`. The driver
-    /// must not know the removed links.
+    /// Remove the entries of an application's links except those with the numbers `but`. The
+    /// removed links must not exist in the driver.
     pub fn forget_links(&mut self, app: AppId, but: &BTreeSet<u16>) {
         let Some(known) = self.apps.get_mut(&app) else {
             return;

@@ -1,4 +1,5 @@
-//! Bins of distributions and channels of networks at many points, as numpy columns.
+//! Tables of the bins of distributions, and of the channels of networks, at many points, as numpy
+//! columns.
 
 use isthmus_experiment::columns::{BinColumns, ChannelColumns, Misfit};
 use numpy::{Element, PyArray1};
@@ -23,20 +24,21 @@ fn put<T: Element>(columns: &Bound<'_, PyDict>, name: &str, column: &mut Vec<T>)
     columns.set_item(name, PyArray1::from_vec(columns.py(), take(column)))
 }
 
-/// Collects the bins of many distributions in columns, as a class of Python.
+/// Python class that collects the bins of many distributions (histograms), as columns of a table.
 #[pyclass(name = "BinColumns", module = "isthmus._core")]
 #[derive(Default)]
 pub(crate) struct PyBinColumns(BinColumns);
 
 #[pymethods]
 impl PyBinColumns {
-    /// Create empty columns.
+    /// Create a table of columns without rows.
     #[new]
     fn new() -> Self {
         Self::default()
     }
 
-    /// Add JSON lists of bins, one list per distribution. The lists are parsed in parallel.
+    /// Add the bins of one distribution (histogram) from each JSON list. The lists are parsed in
+    /// parallel.
     fn add(&mut self, py: Python<'_>, lists: Vec<PyBackedBytes>) -> PyResult<()> {
         py.detach(|| self.0.add(&slices(&lists))).map_err(misfit)
     }
@@ -58,21 +60,22 @@ impl PyBinColumns {
     }
 }
 
-/// Collects the channels of networks at many points in columns, as a class of Python.
+/// Python class that collects data on the channels of networks at many points of a sweep, as
+/// columns of a table.
 #[pyclass(name = "ChannelColumns", module = "isthmus._core")]
 #[derive(Default)]
 pub(crate) struct PyChannelColumns(ChannelColumns);
 
 #[pymethods]
 impl PyChannelColumns {
-    /// Create empty columns.
+    /// Create a table of columns without rows.
     #[new]
     fn new() -> Self {
         Self::default()
     }
 
-    /// Add JSON lists that hold a list of channels for each point; the outer lists are parsed in
-    /// parallel.
+    /// Add the channels of networks from JSON lists. Each list has a list of channels for each of
+    /// some points. The outer lists are parsed in parallel.
     fn add(&mut self, py: Python<'_>, lists: Vec<PyBackedBytes>) -> PyResult<()> {
         py.detach(|| self.0.add(&slices(&lists))).map_err(misfit)
     }

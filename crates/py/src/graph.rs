@@ -1,4 +1,4 @@
-//! Imported graphs of networks in a question from Python.
+//! Requests from Python to read graphs of networks from text.
 
 use crate::question::{Refusal, answer};
 use isthmus_topology::Graph;
@@ -21,7 +21,8 @@ pub(crate) enum Format {
     deny_unknown_fields,
     expecting = "an object with the format, text and file of a graph"
 )]
-/// A graph and the file from which it was imported.
+/// A request from Python to import a graph: the graph as text, its format, and the name of its
+/// file, if it comes from a file.
 pub(crate) struct GraphRequest {
     pub format: Format,
     pub text: String,
@@ -94,7 +95,8 @@ fn by_part(attributes: BTreeSet<(Part, String)>) -> ByPart {
     found
 }
 
-/// Return a summary of the network of switches in a list file, as JSON.
+/// Return a summary, as JSON, of the network of switches that a file with lists of vertices and
+/// edges describes.
 #[pyfunction]
 pub(crate) fn graph_account(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     answer(py, spec_json, |question: EdgeListRequest, _| {

@@ -1,4 +1,5 @@
-//! The queueing model of section 6 of the hypercube paper, under several readings of the paper.
+//! The queueing model of section 6 of the hypercube paper, under several readings (interpretations)
+//! of the paper.
 
 use crate::question::{Given, Refusal, answer};
 use isthmus_analytic::Error;
@@ -24,6 +25,7 @@ enum ReadingName {
 }
 
 impl ReadingName {
+    /// Names of all readings.
     const ALL: [Self; 5] = [
         Self::Literal,
         Self::Table2OneLane,
@@ -48,7 +50,8 @@ impl ReadingName {
 #[derive(Serialize)]
 struct Point {
     values: Vec<String>,
-    /// The results by reading of the paper; `None` if the model does not cover the point.
+    /// The model's results for each way to understand (reading of) the paper's formulas; `None` if
+    /// the model does not cover the point.
     readings: Option<BTreeMap<ReadingName, Solved>>,
 }
 
@@ -118,7 +121,7 @@ pub(crate) fn model(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     })
 }
 
-/// Evaluate the queueing model under one reading of the paper.
+/// Return the model's results under one reading of the paper (a way to understand its formulas).
 fn solved(queueing: &Queueing, name: ReadingName) -> Result<Solved, Error> {
     let Queueing {
         model,
@@ -143,7 +146,7 @@ fn solved(queueing: &Queueing, name: ReadingName) -> Result<Solved, Error> {
     })
 }
 
-/// Return the latencies of the solution by class of messages.
+/// Return the latencies by class of messages, from a solution of the queueing model.
 fn classes(solution: &Solution, cycle_us: f64) -> BTreeMap<&'static str, Latency> {
     MessageClass::ALL
         .into_iter()
@@ -160,7 +163,7 @@ fn classes(solution: &Solution, cycle_us: f64) -> BTreeMap<&'static str, Latency
         .collect()
 }
 
-/// Return the loads of the channels in the solution.
+/// Return the load of each kind of channel, from a solution of the queueing model.
 fn channels(solution: &Solution, cycle_us: f64) -> Vec<Channel> {
     solution
         .channels

@@ -58,7 +58,8 @@ fn wait_detached<T: Send>(
         Some(Ok(time)) => Timeout::after(time),
     };
     let signal = Mutex::new(None);
-    // The interpreter has just checked for signals, and acquiring it costs as much as a small send.
+    // Time of the next check for signals. None: the interpreter has just checked, and acquiring it
+    // costs as much as a small send, so the first check follows only after `LISTEN`.
     let listen_at: Mutex<Option<Instant>> = Mutex::new(None);
     let go_on = |now: Instant| {
         if let Ok(mut at) = listen_at.lock() {
@@ -103,7 +104,7 @@ pub(crate) struct PySession(Session);
 
 #[pymethods]
 impl PySession {
-    /// Create an application at the daemon.
+    /// Connect to the daemon and create an application there.
     #[staticmethod]
     fn connect(
         py: Python<'_>,
@@ -121,7 +122,7 @@ impl PySession {
         Ok(Self(wait_detached(py, seconds, connect)?))
     }
 
-    /// Join an application as a further process, by its ticket.
+    /// Connect to the daemon and join the application that has this ticket, as a further process.
     #[staticmethod]
     fn join(
         py: Python<'_>,
@@ -200,7 +201,7 @@ impl PySession {
         crate::json(&answer)
     }
 
-    /// Send a request to the daemon whose answer `notices` reports.
+    /// Send a request to the daemon. `notices` reports when its answer has arrived.
     fn ask_noticed(
         &self,
         py: Python<'_>,
@@ -274,7 +275,7 @@ impl PyPending {
         self.0.id()
     }
 
-    /// Return the answer of the daemon as JSON, if it has arrived.
+    /// Return the answer of the daemon as JSON; `None` if it has not arrived yet.
     fn poll(&self) -> PyResult<Option<String>> {
         match self.0.poll() {
             None => Ok(None),
@@ -284,7 +285,8 @@ impl PyPending {
     }
 }
 
-/// The number of a received ADU (application data unit), and its byte ranges that are missing.
+/// A received ADU (application data unit), as Python gets it: its number and its missing byte
+/// ranges.
 type Came = (u64, Vec<(u64, u64)>);
 
 /// A stream of a session, as a class of Python.
@@ -339,7 +341,7 @@ impl PyStream {
     }
 
     /// Receive the next bytes over links of this process, in whole TUs (transfer units). Return the
-    /// missing ranges by ADU (application data unit).
+    /// missing byte ranges, each with the number of its ADU (application data unit).
     fn recv_run(
         &self,
         py: Python<'_>,
@@ -377,8 +379,9 @@ impl PyStream {
         })
     }
 
-    /// Wait until this number of ADUs (application data units) is moved or done, or the stream
-    /// ends. Return its status as JSON.
+    /// Wait until this number of ADUs (application data units) is done; with `moved`, until it is
+    /// in network memory (sending) or received by the ranks. The wait also ends with the stream.
+    /// Return its status as JSON.
     fn wait(
         &self,
         py: Python<'_>,

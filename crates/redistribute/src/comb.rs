@@ -59,13 +59,14 @@ impl Comb {
         }
     }
 
-    /// Return the first index, the length of a run, the stride, the number of runs, and the length of the last
-    /// run.
+    /// Return the comb as a tuple: the first index, the length of a run, the stride, the number of runs, and the length
+    /// of the last run.
     pub fn runs(&self) -> (u64, u64, u64, u64, u64) {
         (self.start, self.len, self.stride, self.count, self.last)
     }
 
-    /// Return the same runs as at most two combs, in each of which all runs have the same length.
+    /// Split the comb (runs at equal distances, of which the last may be shorter) into two combs, in each of which all
+    /// runs have the same length. The second may be empty.
     pub(crate) fn uniform_parts(&self) -> [UniformRuns; 2] {
         let at = |run: u64, len: u64, count: u64| UniformRuns {
             start: (self.start + run * self.stride) as i64,
@@ -97,7 +98,7 @@ pub(crate) struct UniformRuns {
 }
 
 impl UniformRuns {
-    /// Keep only the runs that overlap the indices from `low` to before `high`.
+    /// Keep only the runs that overlap the indices from `low` (inclusive) to `high` (exclusive).
     pub fn clipped(mut self, low: i64, high: i64) -> Self {
         let skipped = (low - self.start - self.len).div_euclid(self.stride) + 1;
         let skipped = skipped.clamp(0, self.count);

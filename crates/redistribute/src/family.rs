@@ -1,11 +1,11 @@
-//! Intersection of two combs, in closed form: the indices of a dimension that go from one rank to
-//! another.
+//! Intersection of two combs (runs of indices at equal distances), in closed form. It contains the indices of a
+//! dimension that go from one rank to another.
 //!
-//! Shared runs repeat on two levels. A run of a coarse comb contains many runs of a fine one (steps of an inner
-//! level). The whole pattern repeats with the least common multiple of both strides (steps of an outer level).
-//! This is the idea of nested families of line segments (Ramaswamy and Banerjee, "Automatic generation of
-//! efficient array redistribution routines for distributed memory multicomputers", Frontiers '95). The number
-//! of families does not depend on the number of indices.
+//! Shared runs repeat on two levels. A run of a coarse comb contains many runs of a fine one (steps of an inner level).
+//! The whole pattern repeats with the least common multiple of both strides (steps of an outer level). This is the idea
+//! of nested families of line segments (Ramaswamy and Banerjee, "Automatic generation of efficient array redistribution
+//! routines for distributed memory multicomputers", Frontiers '95). The number of families does not depend on the
+//! number of indices.
 
 use crate::comb::{Comb, UniformRuns};
 
@@ -13,7 +13,7 @@ use crate::comb::{Comb, UniformRuns};
 /// the difference of two such values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct At {
-    /// Index along the dimension in the whole array.
+    /// Index in the whole array, along one dimension.
     pub index: u64,
     /// Position along the dimension in the memory of the source.
     pub from: u64,
@@ -27,7 +27,7 @@ pub struct At {
 pub struct Steps {
     /// Number of repetitions, at least 1.
     pub count: u64,
-    /// Distance from one repetition to the next.
+    /// Differences of the index and of the positions from one repetition to the next.
     pub by: At,
 }
 
@@ -51,9 +51,9 @@ pub struct Family {
     pub len: u64,
     /// Index and positions at the start of the first run.
     pub first: At,
-    /// Repetition of runs within a group of runs.
+    /// Number of runs in a group of runs, and the distance from each run to the next.
     pub inner: Steps,
-    /// Repetition of groups of runs.
+    /// Number of groups of runs, and the distance from each group to the next.
     pub outer: Steps,
 }
 
@@ -63,7 +63,7 @@ impl Family {
         self.len * self.runs()
     }
 
-    /// Return the number of runs in all groups.
+    /// Return the number of runs in all groups of the family together.
     pub fn runs(&self) -> u64 {
         self.inner.count * self.outer.count
     }
@@ -145,8 +145,8 @@ fn intersect_uniform(from: UniformRuns, to: UniformRuns, emit: &mut impl FnMut(F
 }
 
 impl Pair {
-    /// Call `emit` with the families of shared runs in each run of the coarse comb, for one period
-    /// of the pattern of both combs.
+    /// Call `emit` with the families of shared runs in each of the first `windows` runs of the coarse comb, which are
+    /// one period of the pattern of both combs.
     fn windows(&self, windows: i64, emit: &mut impl FnMut(Family)) {
         let Self { fine, coarse, .. } = *self;
         for j in 0..windows {
@@ -160,7 +160,7 @@ impl Pair {
             }
             let start = |i: i64| fine.start + i * fine.stride;
             let whole = |i: i64| start(i) >= low && start(i) + fine.len <= high;
-            // Return the indices of fine run `i` that are in the window, relative to the start of
+            // For fine run `i`, compute the interval of its indices that are in the window, relative to the start of
             // the run.
             let part = |i: i64| ((low - start(i)).max(0), fine.len.min(high - start(i)));
             let (mut body, mut end) = (first, last);
@@ -179,9 +179,9 @@ impl Pair {
         }
     }
 
-    /// Call `emit` with the families of `runs` consecutive fine runs, the first of them run `i`, in
-    /// the coarse run `j`. They repeat `times` times, as far as the fine runs exist. `part` is the
-    /// interval of indices in each run.
+    /// Call `emit` with the families of `runs` consecutive runs of the fine comb, from run `i` on, in run `j` of the
+    /// coarse comb. All of them repeat `times` times, as far as the fine runs exist. `part` is the interval of shared
+    /// indices in each fine run.
     fn group(
         &self,
         j: i64,
@@ -193,7 +193,7 @@ impl Pair {
     ) {
         let (count, period) = (self.fine.count, self.fine_period);
         let up = |above: i64| -(-above).div_euclid(period);
-        // Compute two ranges of repetitions: those in which at least one run of the group exists
+        // Compute two ranges of repetitions of a group of runs: those in which at least one run of the group exists
         // (`any`), and those in which all of its runs exist (`all`).
         let any = (
             up(-i - runs + 1).max(0),
@@ -219,8 +219,8 @@ impl Pair {
         (all.1..any.1).for_each(|time| one(time, 1));
     }
 
-    /// For each possible distance between the starts of a fine and a coarse run that overlap, call
-    /// `emit` with the family of the shared runs.
+    /// A run of the fine comb and a run of the coarse comb can overlap at several distances between their starts. For
+    /// each distance, call `emit` with the family of the shared runs.
     fn offsets(&self, common: i64, emit: &mut impl FnMut(Family)) {
         let Self { fine, coarse, .. } = *self;
         let start_distance = coarse.start - fine.start;
@@ -249,8 +249,8 @@ impl Pair {
         }
     }
 
-    /// Return the family of `runs` consecutive fine runs, the first of them run `i`, in the coarse
-    /// run `j`, repeated `times` times. `part` is the interval of indices in each run.
+    /// Return a family of equal runs: `runs` fine runs from number `i` on, which lie in the coarse run `j`, and `times`
+    /// repetitions of them. `part` is the interval of each fine run that belongs to the family.
     fn family(&self, i: i64, runs: i64, j: i64, part: (i64, i64), times: i64) -> Family {
         let Self { fine, coarse, .. } = *self;
         let index = fine.start + i * fine.stride + part.0;
@@ -280,7 +280,8 @@ impl Pair {
         }
     }
 
-    /// Return an index with its positions in the memory of the fine and the coarse comb.
+    /// Return an index with its positions in the memories of source and destination rank, given those in the memories
+    /// of the ranks with the fine and the coarse comb.
     fn at(&self, index: i64, fine: i64, coarse: i64) -> At {
         let (from, to) = if self.fine_is_from {
             (fine, coarse)

@@ -105,7 +105,6 @@ impl IoDistribution {
     /// row. Ranks are numbered along the rows of processors.
     ///
     /// # Errors
-    ///
     /// Columns cannot be divided among the links, a block has no element, or the array or the grid of
     /// processors is invalid.
     pub fn new(shape: &[u64], grid: IoGrid) -> Result<Self, IoDistributionError> {
@@ -167,7 +166,6 @@ impl IoDistribution {
     /// Return the same distribution with other numbers for its ranks, as [`Layout::on_ranks`] does.
     ///
     /// # Errors
-    ///
     /// The number of ranks is not the number of processors, or two ranks are the same.
     pub fn on_ranks(self, ranks: &[u32]) -> Result<Self, LayoutError> {
         let layout = Layout::clone(&self.layout).on_ranks(ranks)?;

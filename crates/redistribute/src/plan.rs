@@ -67,7 +67,6 @@ impl Plan {
     /// Create the plan from one layout to another.
     ///
     /// # Errors
-    ///
     /// The arrays of the layouts have different shapes.
     pub fn new(from: Arc<Layout>, to: Arc<Layout>) -> Result<Self, PlanError> {
         if from.shape() != to.shape() {

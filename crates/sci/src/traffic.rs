@@ -12,7 +12,7 @@ pub enum Class {
     Response,
 }
 
-/// Number of packet classes.
+/// Number of packet classes: requests and responses.
 pub(crate) const CLASSES: usize = 2;
 
 impl Class {
@@ -25,15 +25,15 @@ impl Class {
     }
 }
 
-/// A packet that a client of a node sends.
+/// A packet that a node sends.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Packet<'a, T> {
-    /// The node whose client generates the packet.
+    /// The node at which the packet is generated.
     pub node: u32,
     /// Class of the packet: request or response.
     pub class: Class,
-    /// Number of symbols without the idle after the packet: header, payload and checksum. It must
-    /// be at least the length of an echo and at most the maximum of the rules.
+    /// Length of the packet in symbols: header, payload and checksum, without the idle symbol after
+    /// it. It must be at least the length of an echo and at most the maximum of the rules.
     pub symbols: u32,
     /// The segments of the route, each on another ring than the one before. The route must exist in
     /// the fabric: see [`Fabric::route_end`](crate::Fabric::route_end).
@@ -72,18 +72,19 @@ pub struct Delivery<T> {
     pub retries: u32,
 }
 
-/// Report on a packet that found no free slot of its output queue and was dropped (source rule B).
+/// Report on a packet that was dropped because its output queue had no free slot (rule B for
+/// sources with a full queue).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dropped<T> {
     /// Data that the handler attached to the packet.
     pub tag: T,
-    /// The node whose client generated the packet.
+    /// The node at which the packet was generated.
     pub node: u32,
     /// The cycle for which the handler offered the packet, in which the client generated it.
     pub time: Cycles,
 }
 
-/// Number of symbols of a packet that represents a reminder.
+/// Number of symbols of the empty packet that represents a reminder (a timer of the handler).
 pub(crate) const REMINDER: u32 = 0;
 
 /// Packets that a [`Handler`] offers to the engine in answer to a report.
@@ -101,12 +102,13 @@ pub(crate) struct Offer<T> {
     pub class: Class,
     pub symbols: u32,
     pub tag: T,
-    /// End of the packet's route in `segments`. The route starts where the route of the previous
-    /// offer ends.
+    /// End (exclusive) of the packet's route in `segments`. The route starts at the end of the
+    /// previous offer's route.
     pub end: u32,
 }
 
 impl<T> Default for Offers<T> {
+    /// Return an empty list of offered packets.
     fn default() -> Self {
         Self {
             packets: Vec::new(),
@@ -192,7 +194,7 @@ pub trait Handler {
     /// The type of the data that the handler attaches to packets and reminders (timers).
     type Tag: Copy;
 
-    /// Whether the handler requests reminders ([`Offers::remind`]). False by default.
+    /// Whether the handler requests reminders (timers, see [`Offers::remind`]). False by default.
     const REMINDED: bool = false;
 
     /// Handles the generation of a packet. A handler can offer the next packet of the node here.

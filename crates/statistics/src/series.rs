@@ -73,7 +73,8 @@ impl Series {
         }
     }
 
-    /// Store the sum of the complete batch, and merge batches in pairs if the memory is full.
+    /// Close the complete batch of observations: store its sum, and merge batches in pairs if the
+    /// memory is full.
     #[cold]
     #[inline(never)]
     fn close_batch(&mut self) {

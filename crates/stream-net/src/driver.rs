@@ -49,7 +49,7 @@ pub(crate) struct ConnectionState {
     pub app: AppId,
     /// Whether the application has closed the connection.
     pub closed: bool,
-    /// Whether a stream was submitted that sends over the connection.
+    /// Whether the application has submitted a stream that sends over the connection.
     pub used: bool,
     /// Whether a stream failed, or the application left before it closed the connection. In either
     /// case a file is discarded.
@@ -61,7 +61,7 @@ pub(crate) struct ConnectionState {
 pub struct Waker(Arc<Signal>);
 
 impl Waker {
-    /// Wakes the driver now, or ends its next sleep at once.
+    /// Wakes the driver if it sleeps. Otherwise its next sleep ends at once.
     pub fn wake(&self) {
         self.0.set();
     }
@@ -87,8 +87,8 @@ pub struct Driver {
     pub(crate) transports: BTreeMap<ConnectionId, Transport>,
     pub(crate) streams: BTreeMap<StreamId, StreamState>,
     pub(crate) connections: BTreeMap<ConnectionId, ConnectionState>,
-    /// Links whose ranks have left, each with the time at which the driver copies the data out of
-    /// its ring.
+    /// Links whose ranks have left, each with the time at which the driver copies the remaining
+    /// data out of its ring.
     pub(crate) departed: VecDeque<(LinkId, time::Instant)>,
     /// For each fetch or delivery that the manager has ordered, the link on which it runs.
     pub(crate) order_links: BTreeMap<OrderId, LinkId>,
@@ -161,7 +161,8 @@ impl Driver {
     }
 
     /// Returns the default configuration: 16 MiB of staging memory and 64 MiB of network memory in
-    /// each direction, 64 engines, and stall reports after 5 s without progress.
+    /// each direction, 64 link engines (which move data between ranks and staging memory), and
+    /// stall reports after 5 s without progress.
     #[must_use]
     pub fn config() -> Config {
         Config {
@@ -406,7 +407,8 @@ impl Driver {
         Ok(self.manager.announce(self.now(), id, bytes)?)
     }
 
-    /// Sets the number of application data units of a running stream: [`Manager::finish`].
+    /// Sets the total number of application data units of a running stream, after which it
+    /// finishes: [`Manager::finish`].
     ///
     /// # Errors
     /// As [`Manager::finish`].
@@ -441,8 +443,8 @@ impl Driver {
         Ok(())
     }
 
-    /// Returns whether a link has an end already, so that [`attach`](Self::attach) may refuse
-    /// another one.
+    /// Returns whether a link is attached (has an end for reading or writing). Then
+    /// [`attach`](Self::attach) may refuse another end.
     #[must_use]
     pub fn is_attached(&self, id: LinkId) -> bool {
         let link = self.links.get(&id);
@@ -483,7 +485,7 @@ impl Driver {
         self.manager.handle_link_cut(now, id);
     }
 
-    /// Makes the driver record the files that are being written in this journal.
+    /// Sets the journal in which the driver records the files that are being written.
     pub fn keep_journal(&self, journal: Journal) {
         self.writers.keep_journal(journal);
     }
@@ -493,7 +495,8 @@ impl Driver {
         self.screens = Some(screens);
     }
 
-    /// Opens the screen with this name for a connection, after checking the connection's settings.
+    /// Opens the screen (frame buffer) with this name, so that a connection can draw on it. Refuses
+    /// a connection whose settings a screen does not support.
     fn draw(&self, name: &str, spec: &ConnectionSpec) -> Result<Box<dyn Screen>> {
         let refuse = |why: String| Error::Destination(spec.destination.clone(), why);
         if !matches!(spec.protocol, Protocol::Unconfirmed { .. }) {
@@ -515,7 +518,7 @@ impl Driver {
         let _ = self.writers.wait(FILES_END);
     }
 
-    /// Drops a connection and reports its loss to the manager.
+    /// Handles the loss of a connection: drops it and reports the loss to the manager.
     pub(crate) fn lost(&mut self, id: ConnectionId, why: &str) {
         self.transports.remove(&id);
         let now = self.now();

@@ -1,4 +1,5 @@
-//! Attaches the two ends of a link to the driver, and numbers the incarnations of links.
+//! Attaches the two ends of a link (for reading and for writing) to the driver, and counts the
+//! incarnations of links. An incarnation starts when a link without ends gets one.
 
 use crate::driver::Driver;
 use crate::frame::{Frame, Kind};
@@ -14,7 +15,8 @@ impl Driver {
         self.links.get(&id).map_or(0, |link| link.incarnation)
     }
 
-    /// Attaches the missing ends of a link. A link that was cut continues with them.
+    /// Attaches the missing ends (for reading or writing) of a link. A link that was cut continues
+    /// with them.
     pub(crate) fn attach_ends(&mut self, id: LinkId, ends: Ends) {
         let now = self.now();
         let link = self.links.entry(id).or_default();

@@ -18,7 +18,8 @@ pub struct Statistics {
     pub packets_held: u64,
     /// Number of packets sent again.
     pub retransmissions: u64,
-    /// Number of timeouts of the transmit half.
+    /// Number of timeouts of the transmit halves of connections, which wait for acknowledgements or
+    /// credit.
     pub timeouts: u64,
     /// Number of headers without data that were sent: acknowledgements and probes.
     pub controls: u64,
@@ -33,11 +34,12 @@ pub struct Statistics {
     /// Number of packets that were refused for lack of room in memory; the driver delays or drops
     /// them.
     pub refused: u64,
-    /// Number of packets of another channel, or with impossible sequence numbers.
+    /// Number of received packets that belong to another channel or have an impossible sequence
+    /// number.
     pub stray: u64,
     /// Number of packets that the sender gave up as lost.
     pub given_up: u64,
-    /// Number of application data units (ADUs) moved.
+    /// Number of application data units (ADUs) that streams have moved.
     pub adus: u64,
     /// Number of times that a stream received its resources, including each swap-in.
     pub activations: u64,
@@ -47,7 +49,8 @@ pub struct Statistics {
     pub stale: u64,
     /// Maximum staging memory that was in use, in bytes, by direction.
     pub staging_most: [u64; 2],
-    /// Maximum number of engines that were in use, by direction.
+    /// Maximum number of link engines that were in use at a time, by direction (transmit, receive).
+    /// A link engine moves data between ranks and staging memory.
     pub engines_most: [u32; 2],
     /// Maximum number of data bytes in network memory, by direction.
     pub network_most: [u64; 2],

@@ -27,7 +27,8 @@ pub enum Kind {
     /// Data of a stream, or its end mark, with a sequence number.
     #[default]
     Data,
-    /// Only acknowledgements and credit, which all other kinds carry too.
+    /// A packet without data: only acknowledgements and credit, which packets of all other kinds
+    /// carry, too.
     Acknowledge,
     /// A request for an acknowledgement. `floor` is the number below which no packets will come.
     Probe,

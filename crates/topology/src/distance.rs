@@ -155,8 +155,7 @@ mod tests {
     use crate::{CubeFaults, Graph, Hypercube};
     use proptest::prelude::*;
 
-    /// Return all distances by Floyd and Warshall's relaxation, which is independent of the
-    /// breadth-first search.
+    /// Return all distances by the algorithm of Floyd and Warshall, which is independent of the breadth-first search.
     fn relaxed(network: &impl Adjacency) -> Vec<Vec<Option<u32>>> {
         let count = network.node_count() as usize;
         let mut hops = vec![vec![None; count]; count];
@@ -180,7 +179,7 @@ mod tests {
         hops
     }
 
-    /// Check all distances and histograms of a network against the relaxation.
+    /// Check all distances and histograms of a network against the algorithm of Floyd and Warshall.
     fn check(network: &impl Adjacency) {
         let nodes = 0..network.node_count();
         let expected = relaxed(network);
@@ -264,15 +263,15 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// Checks that distances by breadth-first search equal those by Floyd and Warshall's
-        /// relaxation, in random graphs.
+        /// Checks that distances by breadth-first search equal those by the algorithm of Floyd and Warshall, in random
+        /// graphs.
         #[test]
         fn searches_agree_with_relaxation(graph in crate::graph::strategy(1..16, 24)) {
             check(&graph);
         }
 
-        /// Checks that distances by breadth-first search equal those by relaxation, in cubes with
-        /// failed nodes.
+        /// Checks that distances by breadth-first search equal those by the algorithm of Floyd and Warshall, in cubes
+        /// with failed nodes.
         #[test]
         fn searches_agree_with_relaxation_among_faults(
             node_count in 1u32..24,

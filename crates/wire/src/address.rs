@@ -23,7 +23,8 @@ pub fn numeric(words: &str) -> Result<SocketAddr, Option<String>> {
     }
 }
 
-/// Split the text `[ADDRESS%INTERFACE]:PORT` into address, interface and port.
+/// Split the text `[ADDRESS%INTERFACE]:PORT` into address, interface and port; `None` if it has
+/// another form.
 fn scoped(words: &str) -> Option<(Ipv6Addr, &str, u16)> {
     let (host, port) = words.strip_prefix('[')?.split_once("]:")?;
     let (address, interface) = host.split_once('%')?;

@@ -112,7 +112,8 @@ impl<'a> Timeout<'a> {
         }
     }
 
-    /// Return the length of the next slice (at most 0.1 s) of a wait.
+    /// Return how long the caller may wait before the next call: at most 0.1 s, so that an
+    /// interruption ends the wait soon.
     ///
     /// # Errors
     /// The timeout has expired, or the caller interrupted the wait.

@@ -37,9 +37,9 @@ class IoDistribution:
     layout: Layout
     """The mapping of elements of the array to ranks."""
     rows: int
-    """Rows of processors; each row holds whole transfer units."""
+    """Number of rows of processors; each row holds whole transfer units."""
     columns: int
-    """Processors of a row; each holds one block of a transfer unit."""
+    """Number of processors of a row; each holds one block of a transfer unit."""
     links: int
     """Number of links to the network interface."""
     dim: int

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 STEPS = 10
-"""Number of colours from idle to busy: ``--u0`` to ``--u9`` of the page, for light and dark."""
+"""Number of colours of a utilisation, from idle to busy: CSS variables ``--u0`` to ``--u9``."""
 Place = tuple[float, float]
 
 
@@ -48,7 +48,7 @@ class Drawing:
         self.words.append((at, text, size, css))
 
     def svg(self, label: str) -> str:
-        """Return the SVG text, which scales with the page."""
+        """Return the drawing as SVG text, which a browser scales with the page."""
         places = [p for points, *_ in self.lines for p in points] + [at for at, *_ in self.dots]
         left, right = min(x for x, _ in places), max(x for x, _ in places)
         low, high = min(y for _, y in places), max(y for _, y in places)
@@ -60,7 +60,7 @@ class Drawing:
         shift = (width - 2 * margin - across * scale) / 2
 
         def at(place: Place) -> tuple[str, str]:
-            """Return the position of a point of the network in the SVG box."""
+            """Return the SVG coordinates x and y, as text, of a point of the network."""
             x = margin + shift + (place[0] - left) * scale * self.wide
             return _short(x), _short(margin + (high - place[1]) * scale)
 
@@ -90,7 +90,7 @@ class Drawing:
 
 
 def _dot(at: tuple[str, str], radius: float, shape: str, css: str, tooltip: str) -> str:
-    """Return the SVG element of a node."""
+    """Return the SVG element of a dot, which shows a node of a machine."""
     x, y = at
     title = f"<title>{html.escape(tooltip)}</title>" if tooltip else ""
     if shape == "circle":

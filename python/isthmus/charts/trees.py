@@ -20,7 +20,7 @@ def tree_panels(shown: Sequence[Variant], top: float) -> list[Panel]:
 
 
 def _tree(label: str, described: FatTreeSummary, point: PointResult, top: float) -> Panel:
-    """Return a drawing of a fat tree with its link utilisation; bars by level if it is large."""
+    """Return a drawing of a fat tree and the utilisation of its links, or bars if it is large."""
     single = tree.single_links(described, point)
     if not single:
         return link_strips(label, described, point, top)
@@ -50,7 +50,10 @@ def _rows(
     point: PointResult,
     places: list[tuple[float, float]],
 ) -> str:
-    """Draw the nodes and a row of marks for each active job and for the I/O servers."""
+    """Draw the nodes, and below them a row of marks for each active job and the I/O servers.
+
+    Return a text for the caption that names the rows.
+    """
     step = tree.row_step(described)
     for node in range(described.nodes):
         drawing.dot(places[node], 1.9, "circle", "pe", f"node {node}")

@@ -71,8 +71,9 @@ def answer_table(answer: Answer) -> Table:
 
 
 def lessons_table(lessons: Lessons) -> Table:
-    """Return a table of slowdowns: a row for each variant, a column for each job and the jobs
-    beside it.
+    """Return a table of the slowdowns of jobs by the jobs that run beside them.
+
+    It has a row for each variant, and a column for each job with the jobs beside it.
     """
     from isthmus.answer.lessons import felt_text, tail_text
 

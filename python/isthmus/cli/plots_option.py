@@ -11,7 +11,7 @@ import click
 def read(
     _context: click.Context, _parameter: click.Parameter, value: str | None
 ) -> tuple[str, ...]:
-    """Convert ``png,svg`` to a tuple without duplicates."""
+    """Convert the value of --plots, such as ``png,svg``, to a tuple without duplicates."""
     words = [word.strip().lower() for word in (value or "").split(",") if word.strip()]
     from isthmus.arguments import FORMS
 
@@ -22,7 +22,7 @@ def read(
 
 
 def plots_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --plots, which passes a tuple of suffixes."""
+    """Add the option --plots to a command, which receives the suffixes of plot files as a tuple."""
     return click.option(
         "--plots",
         metavar="png,svg",

@@ -84,7 +84,8 @@ def command(
         raise IsthmusError(
             "--threads: ranks of MPI move data themselves; leave it out, or --no-mpi"
         )
-    # Some launchers give ranks a pseudo-terminal, whose output ends in a file or pipe.
+    # Avoid control characters: some launchers give ranks a pseudo-terminal, although its output
+    # ends in a file or pipe.
     os.environ["TERM"] = "dumb"
     comm = _world()
     try:
@@ -104,7 +105,7 @@ def command(
 
 
 def _ready(file: Path, changes: tuple[str, ...], memory: str | None) -> Description:
-    """Read the redistribution and check that its memory fits."""
+    """Read the description of a redistribution, and check that it fits into the memory limit."""
     from isthmus.arrays import trial
 
     if str(file) == "-":
@@ -133,14 +134,17 @@ def _read_on_all(comm: Any, read: Callable[[], T]) -> T:
 
 
 def _broadcast_rates(comm: Any, path: Path | None, form: str | None) -> Rates | None:
-    """Return the stored rates of this machine, which rank 0 reads for all."""
+    """Return the stored rates of this machine on all ranks, or None. Only rank 0 reads the file."""
     forms = FORMS if form is None else (form,)
     found = _read_on_all(comm, lambda: None if comm.rank else _read_rates(path, comm.size, forms))
     return comm.bcast(found)  # type: ignore[no-any-return]
 
 
 def _read_rates(path: Path | None, count: int, forms: Sequence[str]) -> Rates | None:
-    """Return stored rates if they include `count` ranks or threads and one of the forms."""
+    """Return the rates stored in a file, if they include `count` ranks or threads and a form.
+
+    Return None otherwise, or if there is no file.
+    """
     from isthmus.arrays.costs import Rates
 
     if path is None or not path.exists():
@@ -160,7 +164,7 @@ def _read_rates(path: Path | None, count: int, forms: Sequence[str]) -> Rates | 
 
 
 def _keep(path: Path | None, found: Trial) -> None:
-    """Write the measured rates to a file, unless the file exists."""
+    """Write the measured rates to the file `path`, unless `path` is None or the file exists."""
     if path is not None and not path.exists():
         found.rates.save(path)
 
@@ -192,7 +196,7 @@ def _threads(
 def _task(
     file: Path, changes: tuple[str, ...], memory: str | None
 ) -> tuple[Description, int | None]:
-    """Read the redistribution and the memory limit in bytes."""
+    """Read the description of the redistribution, and the memory limit in bytes or None."""
     from isthmus.cli.redistribute import described
     from isthmus.given import Given
 
@@ -229,7 +233,7 @@ def _step_spinner(*, quiet: bool = False) -> Iterator[Callable[[str], None]]:
 
 
 def _print(task: Description, of: Trial, as_json: bool) -> None:
-    """Print the measured time, the speed and the prediction."""
+    """Print the measured time and speed of a trial, and the predicted time, as text or JSON."""
     from isthmus.cli.console import print_facts
     from isthmus.cli.streams import document
     from isthmus.wording import number, quantity

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from isthmus.sweeps import Selection
 
 EXPIRY_MIN_S = 1.0
-"""Minimum lease time, after which another process counts as dead."""
+"""Minimum lease time in seconds. A process whose lease has expired counts as dead."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class RequestedPart:
 
     def __bool__(self) -> bool:
         """Return whether any option selects a part of the run."""
-        # An empty text is an error and does not mean the whole run.
+        # An option with an empty text counts, too: it is an error and does not mean the whole run.
         return (self.part, self.points, self.searches) != (None, None, None)
 
     @property
@@ -86,7 +86,8 @@ class RequestedPart:
         assert out is not None
         part = self._selection(job)
         if not part:
-            # A script for runs of any size may define more parts than points.
+            # The part may be empty: a script for runs of any size may define more parts than
+            # points.
             there = Selection.whole(job.summary["points"], job.summary["searches"]).words
             voice().note(f"--part {self.part}: nothing is to be done, there are {there}")
         expiry_s = EXPIRY_S if self.expiry_s is None else self.expiry_s
@@ -96,7 +97,7 @@ class RequestedPart:
             return partial(interrupted, out, stop.reached)
 
         def ending() -> int:
-            """Print the failed and the finished points of the part; return the exit status."""
+            """Print the failed points and the number of points done; return the exit status."""
             # Failures are printed even with --quiet.
             for failure in done.failed:
                 say(f"{out}: {failure.entry} failed: {failure.reason}")

@@ -11,7 +11,7 @@ from isthmus.wording import counted, number
 
 
 class InterfaceSummary(Machine, frozen=True, tag="interface"):
-    """A torus of processor cells with a network interface."""
+    """Description, in results, of a torus of processor cells with a network interface."""
 
     utilisation: ClassVar[str] = "utilisation of a link (share of what it can carry)"
     channels: ClassVar[dict[str, Channel]] = {
@@ -40,7 +40,7 @@ class InterfaceSummary(Machine, frozen=True, tag="interface"):
     rows: int
     columns: int
     links: int
-    """Number of links to the interface."""
+    """Number of links between the processors and the network interface."""
     link_columns: list[int]
     """For each link to the interface, the column of the torus to which it belongs."""
     link_mb_per_s: float
@@ -66,6 +66,6 @@ class InterfaceSummary(Machine, frozen=True, tag="interface"):
         ]
 
     def is_pictured(self, channel: str) -> bool:
-        """Return False: this machine has no picture."""
+        """Return whether the machine's picture shows a channel: False, as there is no picture."""
         del channel
         return False

@@ -17,14 +17,14 @@ from isthmus.errors import IsthmusError
 from isthmus.value import Value, compare
 
 PAIRED = {add: "sum", sub: "difference", truediv: "ratio"}
-"""Names in the core of the operations that compare measures of the same replications."""
+"""The core's names of the operations that compare measures of the same replications."""
 
 
 class Quantity(Value):
-    """A value that supports addition, subtraction, multiplication and division like a number."""
+    """A value that supports the operators ``+``, ``-``, ``*`` and ``/``, as a number does."""
 
     def __add__(self, other: Operand) -> Quantity:
-        """Return the sum with its interval."""
+        """Return the sum of this value and another, with its interval."""
         return _combined(add, self, other)
 
     def __radd__(self, other: Operand) -> Quantity:
@@ -32,7 +32,7 @@ class Quantity(Value):
         return _combined(add, other, self)
 
     def __sub__(self, other: Operand) -> Quantity:
-        """Return the difference with its interval."""
+        """Return this value minus another, with its interval."""
         return _combined(sub, self, other)
 
     def __rsub__(self, other: Operand) -> Quantity:
@@ -40,7 +40,7 @@ class Quantity(Value):
         return _combined(sub, other, self)
 
     def __mul__(self, other: Operand) -> Quantity:
-        """Return the product with its interval."""
+        """Return the product of this value and another, with its interval."""
         return _combined(mul, self, other)
 
     def __rmul__(self, other: Operand) -> Quantity:
@@ -48,7 +48,7 @@ class Quantity(Value):
         return _combined(mul, other, self)
 
     def __truediv__(self, other: Operand) -> Quantity:
-        """Return the quotient with its interval."""
+        """Return this value divided by another, with its interval."""
         return _combined(truediv, self, other)
 
     def __rtruediv__(self, other: Operand) -> Quantity:
@@ -93,7 +93,7 @@ def quantity(given: object) -> Quantity:
 
 
 def numeric(given: object) -> Quantity:
-    """Convert a number or None to a quantity.
+    """Convert a number or None to a quantity (a value with an interval).
 
     Raises:
         IsthmusError: it is words, or of another type.
@@ -106,7 +106,10 @@ def numeric(given: object) -> Quantity:
 
 
 def _paired(operation: str, a: Quantity, b: Quantity) -> Quantity | None:
-    """Return the core's result if both are measured in the same replications, else None."""
+    """Compare two measures replication by replication, with an operation of the core.
+
+    Return None if they do not have the same replications.
+    """
     if not len(a.each) == len(b.each) > 1:
         return None
     found = quantity(compare(operation, [a, b]))

@@ -33,9 +33,9 @@ UP = r"$\uparrow$"
 
 
 def latency(view: View, measures: Sequence[str] | None = None, *, height: float = 3.5) -> Figure:
-    """Draw the requested measures (or `measures`) against the x axis, a panel each.
+    """Draw `measures`, or by default those that the user requested, against the x axis.
 
-    Without an x axis, the series are rows.
+    Each measure has a panel. Without an x axis, the series are rows.
     """
     if view.x_axis is None:
         names = list(measures or [m for m in ordered(view) if drawable(view, m)])
@@ -106,7 +106,7 @@ def variants(view: View, names: Sequence[str]) -> Figure:
 
 
 def percentiles(view: View, measure: str | None = None) -> Figure:
-    """Draw the percentiles of one measure against the x axis, a panel each.
+    """Draw the percentiles of one measure against the x axis, with a panel for each percentile.
 
     Percentiles with too few observations above them are biased low and left out.
     """
@@ -232,7 +232,10 @@ def _columns(rows: Sequence[Sequence[Any]]) -> tuple[list[Any], list[Any]]:
 
 
 def finish(ax: Axes, view: View) -> None:
-    """Set the title and the scale of the x axis; an axis of loads starts at zero."""
+    """Set the title of the plot, and the title and the scale of the x axis.
+
+    An x axis that shows the load starts at zero.
+    """
     ax.set_xlabel(with_unit(view.x_label, view.x_unit))
     if view.by_load:
         ax.set_xlim(left=0)

@@ -37,12 +37,12 @@ class Kind:
 
 
 def has_latency(view: View) -> bool:
-    """Return whether any requested measure has values."""
+    """Return whether any measure that the user requested, such as a latency, has values."""
     return any(s.values(view, m) for s in view.series for m in view.asked)
 
 
 def others(view: View) -> list[str]:
-    """Return the measures that are response or network times and were not requested."""
+    """Return the measures that are response times or network times and that were not requested."""
     asked = view.asked
     return [
         m
@@ -147,6 +147,6 @@ MAP = Kind(
     lambda _view: False,
     ("saturation",),
 )
-"""The heat maps of a sweep over two numeric fields; only the browser draws them."""
+"""Kind of figure: heat maps of a sweep over two numeric fields. Only the browser draws them."""
 KINDS: dict[str, Kind] = {kind.name: kind for kind in _ALL}
-"""Kinds by name, in the order of the report."""
+"""Kinds of figures by name, in the order of the report."""

@@ -19,7 +19,10 @@ STATISTIC = "statistic"
 
 
 def dataset(run: RunResult, settings: Settings, wants: Collection[str] | None) -> xr.Dataset:
-    """Lay out the points of a run over its axes; see `isthmus.Results.to_xarray`."""
+    """Return the points of a run as an xarray dataset whose dimensions are the axes of the sweep.
+
+    See `isthmus.Results.to_xarray`.
+    """
     import xarray as xr
 
     grid = _Grid(run, settings)
@@ -46,7 +49,8 @@ def dataset(run: RunResult, settings: Settings, wants: Collection[str] | None) -
             data[name + end] = ((*grid.dims, STATISTIC), part, attrs)
         data[f"{name}.analytic"] = (grid.dims, model, attrs)
     data["verdict"] = (grid.dims, grid.texts([p.verdict.verdict for p in run.points]))
-    # The variable is called "load", as "offered" is the name of a measure.
+    # Attributes of the variable "load". It is not called "offered", because a measure has that
+    # name.
     units = {"units": run.load.plain, "long_name": run.load.label}
     data["load"] = (grid.dims, grid.numbers([p.load for p in run.points]), units)
     coords = {**grid.coords(), STATISTIC: statistics}
@@ -54,7 +58,7 @@ def dataset(run: RunResult, settings: Settings, wants: Collection[str] | None) -
 
 
 class _Grid:
-    """The position of each point among the values of the axes that vary."""
+    """Positions of the points of a run among the values of those axes that vary."""
 
     def __init__(self, run: RunResult, settings: Settings) -> None:
         """Find the axes that vary, and the position of each point among their values."""
@@ -138,7 +142,7 @@ class _Grid:
         return np.full((*self.shape, *more), np.nan)
 
     def numbers(self, values: Sequence[float | None]) -> np.ndarray[Any, Any]:
-        """Return an array of numbers, one for each combination of axis values."""
+        """Return an array of numbers, one for each combination of axis values; NaN for None."""
         found = self.filled()
         for place, value in zip(self.places, values, strict=True):
             found[place] = _number(value)
@@ -163,5 +167,5 @@ def _texts(run: RunResult, axis: int) -> list[str]:
 
 
 def _number(value: float | None) -> float:
-    """Return a number, NaN for None."""
+    """Convert None to NaN; return other numbers unchanged."""
     return float("nan") if value is None else value

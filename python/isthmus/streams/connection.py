@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 class Connection:
-    """A connection of this application. As a context manager it is closed at the end."""
+    """A connection of this application to an external peer.
+
+    As a context manager, it is closed at the end of the block.
+    """
 
     def __init__(
         self,
@@ -63,11 +66,14 @@ class Connection:
         self._ask({"ask": "close", "connection": self.number})
 
     def __enter__(self) -> Self:
+        """Return the connection itself."""
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Close the connection, unless an exception ends the block."""
         if kind is None:
             self.close()
 
     def __repr__(self) -> str:
+        """Return the number and the destination of the connection as text."""
         return f"<connection {self.number} to {self.destination}>"

@@ -29,7 +29,10 @@ class Piece:
 
 @dataclass(frozen=True)
 class Cut:
-    """How an array is cut for transfer over links: into pieces, lines (ADUs) and blocks."""
+    """Division of an array for transfer over links: into pieces, lines (ADUs) and blocks.
+
+    An ADU (application data unit) is the data of one send operation of a stream.
+    """
 
     shape: tuple[int, ...]
     links: int
@@ -53,11 +56,11 @@ class Cut:
         piece: int,
         line: int | None = None,
     ) -> Cut:
-        """Cut an array for a number of links, into TUs and pieces of about the given sizes in
-        bytes.
+        """Cut an array for transfer over a number of links, into TUs (transfer units) and pieces.
 
-        `line` is the dimension along which ADUs are lines; by default the first dimension of which
-        an index fits into a block.
+        `tu` and `piece` are their approximate sizes in bytes. `line` is the dimension along which
+        the array is cut into lines, one for each ADU (application data unit); by default the first
+        dimension of which an index fits into a block.
 
         Raises:
             IsthmusError: a TU is too small for an element per link, or for an index of `line`.
@@ -77,7 +80,7 @@ class Cut:
                     f"line: {line}; an index of it has {slab} bytes, a block of TUs of {tu} over "
                     f"{links} links {tu // links}: give a later dimension, or larger TUs"
                 )
-        # Choose the first dimension of which an index fits into a piece; blocks are never cut.
+        # Cut along the first dimension of which one index fits into a piece. Blocks are never cut.
         sizes = [element * math.prod(shape[at + 1 :]) for at in range(dim + 1)]
         along = next((at for at in range(dim) if sizes[at] <= piece), dim)
         least = block * links if along == dim else 1
@@ -124,15 +127,16 @@ class Cut:
                 yield Piece((*fixed, (low, high), *behind))
 
     def own(self, piece: Piece, links: Sequence[int]) -> list[tuple[int, int]]:
-        """Return the ranges of indices along `dim` of the elements that go over `links`, in order.
+        """Return the ranges of indices along `dim` that go over `links`, in ascending order.
 
-        The ranges of all links form one range.
+        The ranges of all links together form one range.
         """
         low, high = piece.box[self.dim]
         if len(links) == self.links:
             return [(low, high)]
         mine = set(links)
-        # Split the range into blocks: a piece begins at a TU, or at a line and so at a block.
+        # Split the range into blocks, and keep those that go over `links`. A piece begins at a TU,
+        # or at a line and so at a block.
         starts = range(low, high, self.block)
         return [
             (start, min(start + self.block, high))
@@ -148,8 +152,9 @@ class Cut:
         return tuple(sizes)
 
     def views(self, piece: Piece, links: Sequence[int]) -> list[Slices]:
-        """Return the slices of an array of the shape `held` for each part, in the order of
-        `layout`.
+        """Return the slices of each part of a piece, in an array of the shape that `held` returns.
+
+        The parts are in the order of `layout`.
         """
         found, at = [], 0
         for low, high in self.own(piece, links):
@@ -158,7 +163,7 @@ class Cut:
         return found
 
     def layout(self, piece: Piece, owners: Sequence[Sequence[int]]) -> Layout:
-        """Return the layout of a piece, from the links of each rank."""
+        """Return the layout of a piece over the ranks, given the links that each rank owns."""
         ranks = []
         for links in owners:
             boxes = []

@@ -36,8 +36,11 @@ PROTOCOLS: dict[str, Any] = {
     "repaired": {"confirmed": {"repair": True}},
     "unconfirmed": {"unconfirmed": {}},
 }
-"""Protocols by name. They differ in when a packet counts as done: when the peer's manager has it,
-the same with retransmission, or when it is sent.
+"""Protocols by name. They differ in when a packet is done, and in how losses are handled.
+
+``stream`` uses a reliable layer, such as TCP. With ``confirmed`` a packet is done when the stream
+manager of the peer has it; ``repaired`` also sends lost packets again. With ``unconfirmed`` a
+packet is done when it is sent.
 """
 RING = "2 MiB"
 """Default size of the shared-memory ring buffer of a link, one for each direction."""
@@ -96,7 +99,7 @@ def join(
     watch: bool = False,
     patience: str | float = "60 s",
 ) -> Nic:
-    """Join an application from another process, by its `Nic.ticket`.
+    """Join the application of another process, with the ticket (`Nic.ticket`) of that process.
 
     The session has links of its own, and may use everything that the application has. The
     application ends with the session that created it. Arguments and errors are those of `connect`.
@@ -142,7 +145,10 @@ def _ended(core: _core.NicSession, streams: weakref.WeakSet[Stream]) -> None:
 
 
 class Nic:
-    """A session, created by `connect` or `join`. As a context manager it is closed at the end."""
+    """A session with the daemon of the stream manager, created by `connect` or `join`.
+
+    As a context manager, it is closed at the end of the block.
+    """
 
     def __init__(
         self, core: _core.NicSession, address: str, patience: float | None, *, watch: bool
@@ -153,13 +159,13 @@ class Nic:
         self._watch = watch
         self._streams: weakref.WeakSet[Stream] = weakref.WeakSet()
         self._links: dict[int, dict[str, Any]] = {}
-        """Settings of links, so that lost links can be made again."""
+        """Settings of the links of this process by number, so that lost links can be made again."""
         self._finalizer = weakref.finalize(self, _ended, core, self._streams)
         self.address = address
         """Address of the daemon."""
         welcome = core.welcome()
         self.application: int = welcome[0]
-        """Number of the application at the daemon."""
+        """Number by which the daemon identifies the application."""
         self.ticket: str = welcome[1]
         """Ticket with which further processes join the application."""
         self.staging_bytes: int = welcome[3]
@@ -327,14 +333,15 @@ class Nic:
             raise
 
     def _made(self, core: _core.NicStream, spec: StreamSpec) -> Stream:
-        """Register a new stream of this session and return it."""
+        """Create the Python object of a stream of the session, record it and return it."""
         stream = Stream(core, spec, self._patience)
         self._streams.add(stream)
         return stream
 
     def adopt(self, number: int, spec: StreamSpec) -> Stream:
-        """Return a stream that another process of the application has registered, for this one's
-        links.
+        """Return a stream that another process of the application has registered.
+
+        This process can then move the stream's data over its own links.
 
         Args:
             number: its `Stream.number` there.
@@ -395,7 +402,10 @@ class Nic:
                 yield event
 
     def overview(self, *, all_applications: bool = False) -> dict[str, Any]:
-        """Return everything that exists of this application; of all with an operator's token."""
+        """Return the connections, streams and links of this application, and the daemon's counters.
+
+        With `all_applications`, return those of all applications; this needs an operator's token.
+        """
         flag("all_applications", all_applications)
         reply = self._ask({"ask": "overview", "all": all_applications})
         found: dict[str, Any] = reply["overview"]["overview"]
@@ -428,25 +438,31 @@ class Nic:
         self._ask({"ask": "reset", "screen": screen})
 
     def movers(self, threads: int | None = None) -> Movers:
-        """Return the object that redistributes arrays: threads of this process."""
+        """Return the object that redistributes arrays in this process, with `threads` threads."""
         return Threads(threads)
 
     @property
     def over(self) -> str | None:
-        """Reason why the session is over; None while it is not."""
+        """Reason why the session has ended; None while it is open."""
         return self._core.gone()
 
     def close(self) -> None:
-        """End the session; calls that wait for it fail. Wait for streams before."""
+        """End the session. Calls that wait for an answer of the daemon fail.
+
+        Wait for the ends of streams before this call.
+        """
         self._finalizer()
 
     def __enter__(self) -> Self:
+        """Return the session itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
+        """End the session."""
         self.close()
 
     def __repr__(self) -> str:
+        """Return the number of the application and the address of the daemon as text."""
         return f"<application {self.application} at {self.address}>"
 
 

@@ -32,6 +32,7 @@ class Selection:
     searches: tuple[int, ...] = ()
 
     def __len__(self) -> int:
+        """Return the number of selected points and searches together."""
         return len(self.points) + len(self.searches)
 
     @property
@@ -79,9 +80,9 @@ class Selection:
 
     @classmethod
     def share(cls, word: str, points: int, searches: int) -> Selection:
-        """Return part K of N of a run, from ``K/N``: every N-th unit, beginning with the K-th.
+        """Return part K of the N parts of a run: every N-th point or search, from the K-th on.
 
-        Neighbours take about as long as each other, so they go to different parts.
+        `word` is ``K/N``. Neighbouring points take similar times, so they go to different parts.
 
         Raises:
             IsthmusError: `word` is not such a part.
@@ -139,7 +140,7 @@ def listed(option: str, words: str, count: int) -> tuple[int, ...]:
 
 
 def shortened(positions: Sequence[int]) -> str:
-    """Return the first ranges of positions as text, and how many more positions follow."""
+    """Return positions as text: the first ranges, and how many more positions follow."""
     words = ranges(positions).split(",")
     if len(words) <= RANGES_MAX:
         return ",".join(words)
@@ -149,7 +150,7 @@ def shortened(positions: Sequence[int]) -> str:
 
 
 def ranges(positions: Iterable[int]) -> str:
-    """Return positions as a list that `listed` can parse."""
+    """Return positions as text that `listed` can parse, such as ``2,4:7`` for 2, 4, 5 and 6."""
     words: list[str] = []
     first = last = -2
     for at in [*sorted(positions), -1]:

@@ -1,4 +1,4 @@
-//! Queues of messages at nodes and links, and the total waits of messages.
+//! Queues of messages at nodes and links, and the total times for which messages wait in them.
 
 use super::Train;
 use super::inputs::{Crossing, FirstWait, Input, LinkLoad};
@@ -15,7 +15,7 @@ const ROUNDS: usize = 12;
 pub struct Wait {
     /// Mean wait of a message until its node starts to send it.
     pub node: f64,
-    /// Mean wait of the last packet of a message for all links behind the node.
+    /// Mean total wait of the last packet of a message at the links of its route.
     pub last: f64,
 }
 
@@ -51,13 +51,13 @@ pub struct Queues<'a> {
     pub(super) network: &'a Network,
     pub(super) classes: &'a [Class],
     pub(super) channels: Channels,
-    /// For each link slowed down by its buffer, the ratio of the transmission time of a packet to that without waits.
+    /// For each link that its buffer slows down, the factor by which the waits lengthen the transmission of a packet.
     slower: BTreeMap<u32, f64>,
 }
 
 impl Queues<'_> {
-    /// Return for each link the relative transmission time of packets, where the waits in `held` occupy the buffer
-    /// behind the link.
+    /// Return for each link the factor by which the waits in `held` lengthen the transmission of packets, because they
+    /// occupy the buffer behind the link.
     fn relative_times(&self, held: &BTreeMap<u32, Input<'_>>) -> BTreeMap<u32, f64> {
         let each = self.network.buffers.iter().map(|(&link, buffer)| {
             let alone = (buffer.round / buffer.room).max(1.0);
@@ -69,14 +69,13 @@ impl Queues<'_> {
         each.filter(|&(_, slower)| slower > 1.0).collect()
     }
 
-    /// Return the ratio of the transmission time of a packet on a link to that without waits; 1 if no buffer slows the
-    /// link down.
+    /// Return the factor by which waits for buffers lengthen the transmission of a packet on a link; 1 if they do not.
     fn relative_time(&self, link: u32) -> f64 {
         self.slower.get(&link).copied().unwrap_or(1.0)
     }
 
-    /// Return the load that these messages cause on one link of a bundle of `width` links. `relative_time` returns the
-    /// ratio of the transmission time of packets to that without waits.
+    /// Return the load that these messages cause on each link of a bundle of `width` parallel links. `relative_time`
+    /// returns the factor by which waits lengthen the transmission of a packet.
     fn link_load(
         &self,
         rates: &[f64],
@@ -184,7 +183,8 @@ impl Queues<'_> {
         to.map(|(_, rates)| (rates[class] / rate).powi(2)).sum()
     }
 
-    /// Return for each link into a switch its load, and its packets' waits for each next link.
+    /// Return, for each link that leads into a switch, its load and the waits of its packets for each of the next
+    /// links.
     pub(super) fn inputs(&self) -> BTreeMap<u32, Input<'_>> {
         let mut held: BTreeMap<u32, Input<'_>> = BTreeMap::new();
         let mut crossings = self.network.crossings.iter().peekable();
@@ -220,7 +220,7 @@ impl Queues<'_> {
             all.residual += load.residual;
             all.packets += load.packets;
             all.count += load.count;
-            // The previous link, or the node, has already spread the packets over time.
+            // Factor by which the previous link, or the node, has already spread the packets over time.
             let before = self.relative_time(*from);
             let there = self.link_load(rates, width, |train| {
                 before.max(slower.min(train.pace / train.work))
@@ -280,7 +280,8 @@ mod tests {
     use crate::trains::network::examples::{class, hop};
     use crate::trains::{Buffer, Packets};
 
-    /// Return the wait at link 9 if several nodes, each over its own link, send `rates` messages per ns to it.
+    /// Return the mean wait in ns of a message's last packet at a link that several nodes share. Node `i` sends
+    /// `rates[i]` messages per ns, of `packets` packets each.
     fn wait(packets: f64, rates: &[f64]) -> f64 {
         let mut network = Network::new(1);
         for (node, &rate) in (0..).zip(rates) {

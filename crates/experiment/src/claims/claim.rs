@@ -61,7 +61,7 @@ impl Worker {
             };
             let seen =
                 claim_state(&own.folder, &found, Some(own.expiry)).map_err(at_unit(&path))?;
-            // Determine the time of the file system only if the decision depends on it.
+            // `own.now()` asks the file system for its time. Ask only if the decision depends on it.
             if !seen.dead && !seen.is_lost(own.now()?) {
                 return Ok(Taken::HeldBy(found.text));
             }
@@ -120,17 +120,18 @@ impl Claim {
 }
 
 impl Drop for Claim {
+    /// Release the unit of work: remove the claim file, unless it belongs to another worker by now.
     fn drop(&mut self) {
         for _ in 0..RESTORE_CHECKS.1 {
             match unless_gone(retry_stale(|| read_claim(&self.path))) {
                 Ok(Some(found)) if found.text.trim_end() == self.own.name.text => {
-                    // If the claim file cannot be removed, the claim is valid as long as this worker has a
+                    // Ignore an error: if the claim file stays, the claim is valid as long as this worker has a
                     // heartbeat.
                     let _ = fs::remove_file(&self.path);
                     return;
                 }
-                // Another worker considered the claim lost and moved its file. That worker either restores or
-                // removes the file.
+                // Another worker considered the claim lost and moved its file. Wait until that worker has restored or
+                // removed the file.
                 Ok(None) => thread::sleep(RESTORE_CHECKS.0),
                 Ok(Some(_)) | Err(_) => return,
             }

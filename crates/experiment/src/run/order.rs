@@ -22,6 +22,7 @@ mod tests {
     use std::sync::{Condvar, Mutex};
     use std::time::Duration;
 
+    /// Checks that two threads start with the first two jobs.
     #[test]
     fn two_threads_start_with_the_first_two_jobs() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2);
@@ -44,6 +45,7 @@ mod tests {
         assert_eq!(came, [true; 64]);
     }
 
+    /// Checks that results are in the order of the jobs, although threads may finish in another order.
     #[test]
     fn results_are_in_the_order_of_the_jobs() {
         assert_eq!(run_in_order(100, |at| at), (0..100).collect::<Vec<_>>());

@@ -14,11 +14,13 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 use std::sync::Arc;
 
 impl Format for Graph {
+    /// Value of `machine.kind` in scenario files of this kind.
     const NAME: &'static str = "graph";
+    /// Description of the tables of a scenario file of this kind.
     const TABLES: Tables = packets::tables(fields, Some(&packets::OF_GRAPHS));
-    /// Description of a network of switches in a scenario.
+    /// Type that describes a machine of this kind, a network of switches, in a scenario.
     type Machine = GraphSpec;
-    /// Description of the workload: the jobs that run on the machine.
+    /// Type that describes the workload: the jobs that run on the machine.
     type Work = JobsTraffic;
 
     /// Read the description of a network of switches from `[machine]` of a scenario file and check it.
@@ -128,7 +130,7 @@ fn fields() -> Vec<Field> {
         .collect()
 }
 
-/// Return the description of a network of switches that is not a dragonfly.
+/// Build a network of switches of any form except a dragonfly, with the routes that the scenario file selects.
 fn switches(
     settings: &Settings,
     form: Form,

@@ -15,7 +15,9 @@ use isthmus_units::Rate;
 use super::table::{MachineTable, WorkloadTable};
 
 impl Format for Hypercube {
+    /// Value of `machine.kind` in scenario files of this kind.
     const NAME: &'static str = "hypercube";
+    /// Description of the tables of a scenario file of this kind.
     const TABLES: Tables = Tables {
         machine: || Rows::of::<MachineTable>("machine"),
         workload: || Rows::of::<WorkloadTable>("workload"),
@@ -32,9 +34,9 @@ impl Format for Hypercube {
         presets: None,
         faults: Some(&failures::FAULTS),
     };
-    /// Description of a hypercube in a scenario.
+    /// Type that describes a machine of this kind, a hypercube, in a scenario.
     type Machine = HypercubeSpec;
-    /// Description of the workload: the demands of the PEs.
+    /// Type that describes the workload: the demands (messages and I/O operations) of the PEs (processing elements).
     type Work = TrafficSpec;
 
     /// Read the description of a hypercube from `[machine]` of a scenario file and check it.
@@ -63,13 +65,13 @@ impl Format for Hypercube {
     }
 }
 
-/// Type of a scenario field: names of measures, such as latencies, to which a stopping rule applies.
+/// Type of scenario fields that list measures, such as latencies, for a stopping rule.
 const MEASURES: Measures = Measures {
     example: "[\"pe_pe.header\"]",
     named: false,
 };
 
-/// Return a field of `[stop]` or `[search]` with the default that it has for hypercubes.
+/// Return a field of `[stop]` or `[search]`, adapted to hypercubes.
 fn adapt_field(row: Field) -> Field {
     let measures = "[\"pe_pe.header\", \"read.network\"]";
     runs::own(

@@ -1,11 +1,11 @@
 //! `machine.kind = "interface"`: a network interface, its stream manager, and the cells of a torus
 //! that send through it.
 
-// Summary of the machine, and utilisation of its parts, in results.
+// Facts about the machine for results: its summary, and the utilisation of its parts.
 mod figures;
 // Format of the scenario files of this machine.
 mod format;
-// Simulations of network interfaces, for experiments.
+// Simulation of a network interface, as the subject of an experiment.
 mod subject;
 // Fields of the scenario tables of this machine.
 mod table;

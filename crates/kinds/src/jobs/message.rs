@@ -3,7 +3,7 @@
 use isthmus_units::Time;
 use isthmus_workload::jobs::spec::{Arrivals, Job, Sizes, Spread, Traffic};
 
-/// Messages of a job whose nodes send without waiting for messages from other nodes.
+/// Lengths and rates of the messages of a job whose nodes send independently of each other.
 pub(crate) struct Message {
     pub sizes: Sizes,
     /// Mean length of a message in bytes.
@@ -75,7 +75,7 @@ pub(super) fn packets(sizes: Sizes, payload: f64) -> f64 {
         Spread::Fixed => ratio.ceil().max(1.0),
         Spread::Exponential => -1.0 / (-1.0 / ratio).exp_m1(),
         Spread::Uniform => {
-            // The mean of a number uniform from 0 to 2 r, rounded up.
+            // Return the mean of a number that is uniform from 0 to 2 `ratio` and rounded up.
             let (most, whole) = (2.0 * ratio, (2.0 * ratio).floor());
             (whole * (whole + 1.0) / 2.0 + (most - whole) * (whole + 1.0)) / most
         }

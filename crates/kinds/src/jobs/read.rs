@@ -27,11 +27,11 @@ const GAP_MIN: Time = Time::from_ns(1);
 /// Properties of the nodes that jobs run on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Nodes {
-    /// Number of nodes.
+    /// Number of nodes of the machine.
     pub count: u32,
     /// Maximum bandwidth at which one node can send.
     pub can_send: Bandwidth,
-    /// Whether open loops have one message in flight at a time by default.
+    /// Whether a client of an open loop has at most one message in flight by default.
     pub one_by_one: bool,
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn jobs(
         uses_common_load |= reader.uses_common_load;
     }
     if table.load.is_some() && !uses_common_load {
-        // The load may be set by a search instead of `[workload]`.
+        // Report the error on the field that sets the load: that of the search, or `workload.load`.
         let (key, problem, hint) = match settings.layer("workload.load") {
             Layer::Search => (
                 "search.over",
@@ -127,7 +127,7 @@ fn check_active(
     Err(settings.problem("workload.active", problem, hint))
 }
 
-/// Return the placement of the I/O servers.
+/// Convert the word for the placement of the I/O servers, as read from the file.
 fn servers(placement: ServersWord) -> Servers {
     match placement {
         ServersWord::None => Servers::None,
@@ -255,7 +255,7 @@ impl JobReader<'_> {
         })
     }
 
-    /// Return the traffic of a job that reads from and writes to servers or a hot node.
+    /// Return the traffic of a job that reads from and writes to I/O servers or a hot node (one common target).
     fn io(
         &mut self,
         targets: Targets,
@@ -328,7 +328,7 @@ impl JobReader<'_> {
         ))
     }
 
-    /// Return the distribution of message lengths, with a mean of `usual` by default.
+    /// Return the distribution of the job's message lengths. Its mean is `usual` if the file does not set it.
     fn sizes(&self, asking: &IndependentRequests, usual: Bytes) -> Result<Sizes, Problem> {
         Ok(Sizes {
             mean: self.message(usual)?,
@@ -395,7 +395,7 @@ fn shape_grids(settings: &Settings, traffic: &mut JobsTraffic, nodes: u32) -> Re
     if !traffic.jobs.iter().any(open) {
         return Ok(());
     }
-    // All-to-all traffic, which fits any number of nodes, replaces grids: the layout then finds all other errors.
+    // Replace grids by all-to-all traffic, which fits any number of nodes, so that the layout finds all other errors.
     let mut without_grids = traffic.clone();
     for job in without_grids.jobs.iter_mut().filter(|job| open(job)) {
         job.traffic = Traffic::AllToAll {
@@ -428,7 +428,8 @@ pub(crate) fn check_live(
     (count, live): (u32, &[u32]),
     faults: &[&str],
 ) -> Result<(), Problem> {
-    // The check of the jobs has already reported a wrong layout.
+    // Do nothing if all nodes are in service, or if the layout of the jobs is wrong: the check of the jobs has already
+    // reported it.
     let (true, Ok(layout)) = (live.len() < count as usize, Layout::new(traffic, count)) else {
         return Ok(());
     };

@@ -15,7 +15,7 @@ pub(crate) struct Parts {
     pub field: &'static str,
     /// Word for the parts in an error message, such as `worms`.
     pub name: &'static str,
-    /// Maximum data of one part of a message.
+    /// Maximum size of one part of a message, such as a packet.
     pub unit: Bytes,
     /// Maximum number of parts of a message in flight.
     pub most: u32,

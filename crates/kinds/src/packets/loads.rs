@@ -1,4 +1,4 @@
-//! Demand of jobs on nodes and links.
+//! Demand (data rate) of jobs on the nodes and links of a network of packets.
 
 use super::{Bundle, Fabric};
 use crate::jobs::capacity::{NODES_MAX, PredictableJob, foretold};
@@ -10,7 +10,7 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Maximum number of random routes between all pairs of nodes for which routes are followed.
+/// If there are at most this many random routes between all pairs of nodes, each of them is followed.
 pub(super) const RANDOM_ROUTES_MAX: u64 = 1 << 20;
 
 /// A bundle of links that packets cross, and the class of channels that they use there.
@@ -18,16 +18,19 @@ pub(super) const RANDOM_ROUTES_MAX: u64 = 1 << 20;
 pub struct Crossed {
     /// Number of the bundle: see [`Fabric::bundle`].
     pub bundle: u32,
-    /// Number of the previous bundle of the route, if packets from it delay each other.
+    /// Number of the bundle of parallel links that the packets crossed before this one, if packets from it delay each
+    /// other; otherwise `None`.
     pub before: Option<u32>,
-    /// Class of channels that the packets use on the bundle.
+    /// Class of channels that the packets use on the bundle of parallel links.
     pub class: u16,
-    /// Share of the packets that come to the bundle from the bundle `before` and use channels of this class.
+    /// Share of the packets that come to this bundle of parallel links from the bundle `before` and use channels of
+    /// this class.
     pub share: f64,
 }
 
 /// Return the sets of parallel links that packets from `from` to the nodes `to` cross, by the routes of the engine. All
-/// destinations, and all random `choices`, are equally likely. The first link of a set identifies it.
+/// destinations are equally likely, and so are all random choices; `choices` holds their numbers. The first link of a
+/// set identifies it.
 pub(crate) fn routed(
     routes: &impl Routes,
     from: u32,
@@ -60,11 +63,11 @@ pub(crate) fn routed(
 
 /// Data that jobs demand to move through nodes and links, in GB/s.
 pub(super) struct NodeDemand {
-    /// Data that each node sends, in GB/s.
+    /// Rate at which each node sends data, in GB/s.
     pub sent: Vec<f64>,
-    /// Data that clients write to each node, in GB/s.
+    /// Rate at which clients write to each node, in GB/s.
     pub written: Vec<f64>,
-    /// Data that clients read from each node, in GB/s.
+    /// Rate at which clients read from each node, in GB/s.
     pub read: Vec<f64>,
     /// Load in GB/s by bundle (the parallel links between two switches, named by their first link) and then by class of
     /// channels. Empty in networks of more than [`NODES_MAX`] nodes.
@@ -81,7 +84,7 @@ pub(super) struct LinkLoad {
 }
 
 impl NodeDemand {
-    /// Return the demand of the jobs of `traffic` with predictable demand. A client of a
+    /// Return the demand on nodes and links of those jobs of `traffic` whose demand is predictable. A client of a
     /// closed loop demands at most `alone` GB/s.
     pub fn new(fabric: &impl Fabric, traffic: &JobsTraffic, layout: &Layout, alone: f64) -> Self {
         let nodes = fabric.node_count() as usize;
@@ -100,7 +103,7 @@ impl NodeDemand {
         {
             let rate = message.offered.unwrap_or(alone);
             let reads = message.reads;
-            // The nodes of the last list of partners, as a set: clients may share a list.
+            // Store the last list of partners with the set of its nodes, because several clients may share a list.
             let mut last_partners: (Arc<[u32]>, BTreeSet<u32>) = (Arc::default(), BTreeSet::new());
             for partners in layout.partners(number, job) {
                 let client = partners.client;
@@ -118,7 +121,8 @@ impl NodeDemand {
                 }
                 asked.sent[client as usize] += rate * (1.0 - reads);
                 let each = rate / count as f64;
-                // Only servers, and hot nodes that clients read from, receive requests.
+                // Only I/O servers, and hot nodes (those to which many clients send) that clients read from, receive
+                // requests.
                 if is_io(layout, job) || reads > 0.0 {
                     for other in others() {
                         asked.sent[other as usize] += each * reads;
@@ -157,7 +161,7 @@ impl NodeDemand {
         }
     }
 
-    /// Return the load of the links of each bundle that carries any demand.
+    /// Return, for each bundle of parallel links that carries any demand, the load of its links.
     pub fn links(&self, fabric: &impl Fabric) -> impl Iterator<Item = LinkLoad> {
         self.bundles.iter().map(|(&bundle, classes)| {
             let demand: f64 = classes.values().sum();

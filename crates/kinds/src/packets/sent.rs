@@ -20,7 +20,7 @@ pub(super) type Routes = BTreeMap<(u32, u64), f64>;
 /// Messages of one kind (writes, read requests or read data) that a job sends.
 #[derive(Default)]
 pub(super) struct Sent {
-    /// Message rate of all nodes together, per ns.
+    /// Rate of the messages that all nodes together send, per ns.
     pub rate: f64,
     /// Message rates per ns by route.
     pub routes: Routes,
@@ -38,7 +38,8 @@ pub(super) struct Moments {
 }
 
 impl Moments {
-    /// Return the moments over all messages, given the moments of `each` route and the message rates of the routes.
+    /// Return the moments (means of a time and of its square) over the messages of all routes. `rates` holds the
+    /// message rate of each route, and `each` its moments.
     pub fn over(rates: &Routes, each: &BTreeMap<(u32, u64), Self>) -> Self {
         let all = rates.values().sum::<f64>().max(f64::MIN_POSITIVE);
         rates.iter().fold(Self::default(), |sum, (over, rate)| {
@@ -56,7 +57,7 @@ impl Moments {
     }
 }
 
-/// Parameters of the links and interfaces of a network.
+/// Parameters of the links of a network and of the network interfaces of its nodes.
 pub(super) struct Links<'a> {
     pub spec: &'a NetworkSpec,
     pub rules: Rules,
@@ -86,7 +87,8 @@ impl Links<'_> {
                 let most = self.rules.interface.in_flight.min(circuits);
                 (most, packet + header + back)
             }
-            // The link of the node has no delay, links between switches may have one.
+            // `near` is for routes without delay, such as those over links of nodes only; `far` is for routes with a
+            // delay, which links between switches may have.
             Some([near, far]) => {
                 let credits = if over.1 > 0 { far } else { near };
                 let ps = packet * 1e3;
@@ -104,8 +106,8 @@ impl Links<'_> {
 }
 
 impl Sent {
-    /// Return the packets of the messages, with the time between packets that the windows of their routes sustain in
-    /// the long run.
+    /// Return the packets of the messages at the pace that the windows (maximum numbers of packets in flight) of their
+    /// routes allow in the long run.
     pub fn paced(&self, links: &Links<'_>) -> impl Iterator<Item = Packets> {
         let least = |packet: f64| match self.rate > 0.0 {
             true => self.mean(|over| {

@@ -9,10 +9,10 @@ use isthmus_topology::rings::{Cause, Fabric, Faults};
 pub(super) const NODES: &str = "machine.faults.nodes";
 /// Key of the field that lists failed links.
 pub(super) const LINKS: &str = "machine.faults.links";
-/// Setting that allows failures to disconnect nodes, so that a study can report this effect.
+/// Key and TOML value of the setting that allows failures to disconnect nodes, so that a study can report this effect.
 pub(super) const CUT_OFF: (&str, &str) = ("machine.faults.cut_off", "\"leave-out\"");
 
-/// Fields that list failed parts in a scenario file, and that a sweep can vary.
+/// The words by which a sweep selects failures of an SCI fabric, and the fields that such a sweep also sets.
 pub(super) const FAULTS: format::Faults = format::Faults {
     words: format::Choice(&[SINGLE, "links", "nodes"]),
     with: &[CUT_OFF],
@@ -21,14 +21,14 @@ pub(super) const FAULTS: format::Faults = format::Faults {
 /// Minimum number of connected nodes for which traffic is possible.
 const LIVE_MIN: u32 = 2;
 
-/// Return the fabric of rings that a valid description describes.
+/// Build the fabric of rings, with its faults, from a valid description.
 pub(super) fn fabric(spec: &SciSpec) -> Fabric {
     let fabric = Fabric::new(&spec.shape).and_then(|fabric| fabric.with_faults(&spec.faults));
     fabric.unwrap_or_else(|error| unreachable!("a fabric that was checked: {error}"))
 }
 
-/// Return the failure states of the fabric in addition to its given faults. The failure of any link of a ring has the
-/// same effect (section 4.3).
+/// Return the states of the fabric with one or two failures in addition to its given faults; `None` if there are more
+/// than `asked` allows. The failure of any link of a ring has the same effect (section 4.3).
 pub(super) fn of_fabric(spec: &SciSpec, asked: &Asked) -> Option<Failures> {
     let fabric = fabric(spec);
     let single = fabric.single_failures().into_iter().map(|failure| {
@@ -58,7 +58,7 @@ pub(super) fn of_fabric(spec: &SciSpec, asked: &Asked) -> Option<Failures> {
     })
 }
 
-/// Return these failed parts as faults of the description.
+/// Return these failed parts as the list of failed nodes and links in a machine's description.
 fn faults(parts: &[Part]) -> Faults {
     let mut faults = Faults::default();
     for part in parts {

@@ -78,7 +78,7 @@ pub(super) struct MachineTable {
     pub(super) faults: FaultsTable,
 }
 
-/// Fields of each topology of rings, selected by `machine.fabric`.
+/// Fields of `[machine]` for each topology of rings, selected by `machine.fabric`.
 #[derive(Describe)]
 pub(super) enum FabricTable {
     Ring(Size),
@@ -95,7 +95,7 @@ pub(super) enum FabricTable {
     },
 }
 
-/// Fields of fabrics that are described by a size.
+/// Field of those fabrics whose shape a size determines, such as a torus.
 #[derive(Describe)]
 pub(super) struct Size {
     /// Nodes in each dimension, x first: one number for a single or counter-rotating ring, two for a
@@ -177,7 +177,7 @@ pub(super) enum TransactionTable {
     Write(Response),
 }
 
-/// Fields of transactions with a response.
+/// Fields of a scenario for transactions with a response.
 #[derive(Describe)]
 pub(super) struct Response {
     /// From the arrival of a request to its response, at the target.

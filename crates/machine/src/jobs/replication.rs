@@ -25,7 +25,7 @@ pub trait Replication {
     /// Reset the counters of channels and devices.
     fn restart_counts(&mut self);
 
-    /// Return the counts of the storage devices behind the I/O servers since [`Replication::restart_counts`],
-    /// ordered by server, then by kind of station.
+    /// Return the counts of the storage devices behind the I/O servers since [`Replication::restart_counts`], ordered
+    /// by server, then by kind of device.
     fn counted_behind(&self) -> Vec<StationCount>;
 }

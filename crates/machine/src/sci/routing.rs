@@ -1,4 +1,4 @@
-//! Choice of the routes of packets.
+//! Choice of the routes of packets in SCI fabrics.
 
 use crate::sci::build::Machine;
 use isthmus_kernel::{Stream, Streams, Uniform};
@@ -6,7 +6,8 @@ use isthmus_sci::{Class, Packet};
 use isthmus_topology::rings::Segment;
 use std::sync::Arc;
 
-/// Selector of a route for each packet, with the random numbers of the nodes.
+/// Selects the route of each packet. Of several equally good routes, it takes one at random, by the
+/// random stream of a node.
 #[derive(Debug)]
 pub(super) struct Router {
     machine: Arc<Machine>,
@@ -27,7 +28,7 @@ impl Router {
         }
     }
 
-    /// Return the fabric whose routes the router uses.
+    /// Return the SCI fabric, with its routes, on which the router works.
     pub fn machine(&self) -> &Machine {
         &self.machine
     }

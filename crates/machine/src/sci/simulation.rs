@@ -36,7 +36,7 @@ pub struct Simulation {
     state: State,
 }
 
-/// State of a replication except that of the engine: the traffic and the counts of transactions.
+/// State of a simulation except that of the engine: the traffic and the counts of transactions.
 #[derive(Debug)]
 struct State {
     router: Router,
@@ -131,8 +131,8 @@ impl Simulation {
         }
     }
 
-    /// Like [`Simulation::run_until`], but stop at the next check for a collapse. The time between two
-    /// checks is the `patience` of the description.
+    /// Like [`Simulation::run_until`], but stop at the next check for a collapse. The field `patience` of the
+    /// description sets the time between two checks.
     pub fn advance<O: Observer>(&mut self, observer: &mut O, until: Cycles) {
         let state = &mut self.state;
         let mut driver = Driver { state, observer };
@@ -169,7 +169,7 @@ impl Simulation {
 }
 
 impl State {
-    /// Return the next request of `node`, which may be its first, and its time, `now` or later.
+    /// Return the next request of `node` (the first, if there was none) and its time, `now` or later.
     #[inline]
     fn next_request(&mut self, node: u32, now: Cycles) -> (Cycles, Packet<'_, Tag>) {
         let request = match &mut self.gate {
@@ -199,7 +199,8 @@ impl State {
     }
 }
 
-/// Handler of the events that the engine reports, with the observer that receives the results.
+/// Handler of the events that the engine reports. It updates the state of the replication and reports results to the
+/// observer.
 struct Driver<'a, O> {
     state: &'a mut State,
     observer: &'a mut O,
@@ -217,7 +218,8 @@ impl<O: Observer> Driver<'_, O> {
         }
     }
 
-    /// Handle the end of a transaction of a node at `time`, now or later.
+    /// Handle the end of a node's transaction at `time`, now or later: offer the node's next request if it waited for
+    /// this end.
     fn ended(&mut self, node: u32, time: Cycles, offers: &mut Offers<Tag>) {
         let state = &mut *self.state;
         if state.gate.as_mut().is_some_and(|gate| gate.ended(node)) {
@@ -228,7 +230,8 @@ impl<O: Observer> Driver<'_, O> {
 }
 
 impl<O: Observer> Handler for Driver<'_, O> {
-    /// Data that the engine returns with each event of a packet: requester and start of its transaction.
+    /// Data that the engine returns with each event of a packet: the node that requested its transaction, and the start
+    /// time of the transaction.
     type Tag = Tag;
 
     /// Handle the generation of a request: report it, and offer the next request of its node.

@@ -15,8 +15,8 @@ use crate::routes::{Header, Routes, Run, pick};
 use crate::rules::Outputs;
 use isthmus_kernel::{Cycles, Id, Table};
 
-/// Virtual channel of a link and the buffer behind it. Two records of 32 bytes fit into one cache
-/// line.
+/// State of a virtual channel of a link, with the buffer at its receiving end. Two records of 32
+/// bytes fit into one cache line.
 #[derive(Debug, Clone)]
 #[repr(align(32))]
 pub(super) struct Lane {
@@ -29,6 +29,7 @@ pub(super) struct Lane {
     last: PacketId,
 }
 
+// Two records must fit into a cache line of 64 bytes.
 const _: () = assert!(size_of::<Lane>() == 32);
 
 impl Lane {
@@ -42,12 +43,13 @@ impl Lane {
     };
 }
 
-/// State of the links of a network with cut-through.
+/// Buffers behind the links of a network with cut-through switching, and the credits of their
+/// senders.
 #[derive(Debug, Clone)]
 pub(super) struct Buffers {
     pub(super) lanes: Table<LaneId, Lane>,
-    /// Credits on their way back to the senders; the first return of each lane (virtual channel) is
-    /// stored with the lane.
+    /// Credits on their way back to the senders, except the first return of each lane (virtual
+    /// channel), which is stored with the lane.
     overflow: Overflow,
     /// For each packet except the last of its lane (virtual channel), the next packet of the same
     /// lane.
@@ -207,7 +209,8 @@ impl Buffers {
         credits.copied().map(u64::from).sum()
     }
 
-    /// Return whether a packet of `bytes` can start on a link now.
+    /// Return whether a packet of `bytes` bytes and of class `class` can start on a link at time
+    /// `now`.
     #[inline]
     pub(super) fn fits(
         &self,
@@ -220,8 +223,8 @@ impl Buffers {
         links.get(link).transmitter <= now && self.roomiest(link, class, bytes).is_some()
     }
 
-    /// Return when a packet of `bytes` can start on one of these links, or when to repeat the
-    /// query; `None` if unknown.
+    /// Return the time at which a packet of `bytes` bytes can start on one of these links, or at
+    /// which to ask again. Return `None` if no such time is known.
     pub fn room_at(
         &mut self,
         links: &mut Links,
@@ -311,6 +314,8 @@ impl Buffers {
 }
 
 impl SwitchingMethod for Buffers {
+    /// With cut-through switching, a packet occupies a lane (virtual channel) no longer than the
+    /// transmitter of its link.
     const LANES: bool = false;
 
     /// Return when the next packet of `message` can start on one of the links of `run`.
@@ -434,7 +439,7 @@ impl SwitchingMethod for Buffers {
                 .sum::<u64>()
     }
 
-    /// Return the bytes of a packet: the load of waiting packets is the sum of their bytes.
+    /// Return the size of a packet in bytes. The sizes of waiting packets add up to their load.
     fn weight(packet: &Packet) -> u64 {
         packet.wire.into()
     }
@@ -491,8 +496,8 @@ impl<T: Copy, W: Routes> Core<T, W, Buffers> {
             }
             let tie_break = self.tie_break(group, now);
             let waiters = &mut self.groups[group as usize];
-            // In a plain network all waiting packets have one class, so compute their free space
-            // once.
+            // In a network of type `PLAIN` all waiting packets have one class, so compute the free
+            // space of the buffer once for all of them.
             let shared = W::PLAIN.then(|| network.room(links, run, 0, now));
             let packets = &self.packets;
             let fits = |packet: PacketId| {
@@ -516,7 +521,8 @@ impl<T: Copy, W: Routes> Core<T, W, Buffers> {
         }
     }
 
-    /// Remove the first packet of a buffer from it; its tail leaves the buffer at time `tail`.
+    /// Remove the first packet of a buffer, in a network with cut-through switching. Its tail
+    /// leaves the buffer at time `tail`.
     #[inline]
     pub(super) fn cut_leave(&mut self, packet: PacketId, tail: Cycles) {
         let state = *self.packets.get(packet);

@@ -1,4 +1,4 @@
-//! Headers that wait for the same outputs.
+//! Groups of packet headers that wait for the same outputs of a switch.
 
 use super::packets::PacketId;
 use crate::readings::{AgeTie, random_rank};
@@ -16,8 +16,8 @@ pub(super) struct Waiter {
     pub packet: PacketId,
 }
 
-/// Group of outputs of a switch for which the same packet headers wait, with these headers. Its
-/// links have consecutive numbers.
+/// Outputs (links) of a switch for which the same packet headers wait, and these headers. The links
+/// have consecutive numbers.
 #[derive(Debug, Clone)]
 pub(super) struct Group {
     pub waiting: Vec<Waiter>,
@@ -33,14 +33,15 @@ pub(super) struct TieBreak {
     pub tie: AgeTie,
     /// Number of the switch input from which the group last served a packet.
     pub served: u32,
-    /// Seed, time and group from which the random ranks of the inputs follow.
+    /// `seed`, `now` (the time) and `group` determine the random ranks of the inputs.
     pub seed: u64,
     pub now: Cycles,
     pub group: u32,
 }
 
 impl Group {
-    /// A group without links: the table entry of a link that is not the first of its group.
+    /// A group without links, as a placeholder in tables by link: for each link that is not the
+    /// first of its group.
     pub const NONE: Self = Self {
         waiting: Vec::new(),
         links: 0,

@@ -13,7 +13,7 @@ pub struct Hop {
     pub to: u32,
     /// Class of channels of the packet on the link to the next switch.
     pub class: u16,
-    /// State of the packet when it leaves the next switch.
+    /// State of the packet's header when the packet leaves the next switch.
     pub state: u16,
 }
 
@@ -39,7 +39,7 @@ pub enum TableError {
         /// The switch at which the route needs the missing link.
         at: u32,
     },
-    /// A route never ends.
+    /// A route never ends, because it comes back to an earlier switch.
     #[error("the route from switch {from} to switch {to} goes around for ever")]
     Loop {
         /// The first switch of the route.
@@ -47,7 +47,7 @@ pub enum TableError {
         /// The last switch of the route.
         to: u32,
     },
-    /// A step of a route has a class, state or switch that does not exist.
+    /// A route contains a class, state or switch that does not exist.
     #[error(
         "the route from switch {from} to switch {to} names {what} {value}; there are {count}, from 0"
     )]
@@ -60,13 +60,13 @@ pub enum TableError {
         what: &'static str,
         /// The value that does not exist.
         value: u32,
-        /// The number of existing classes, states or switches.
+        /// The number of existing classes, states or switches. Valid values are less.
         count: u32,
     },
     /// The number of classes or states is 0 or too large.
     #[error("{count} {what}; there must be 1 to {KINDS_MAX}")]
     Count {
-        /// Whether the classes or the states: `classes` or `states`.
+        /// Name of the invalid number: `classes` or `states`.
         what: &'static str,
         /// The number of classes or states.
         count: u16,
@@ -92,12 +92,14 @@ const ENTRIES_MAX: u64 = 1 << 28;
 pub struct Rule<Start, Next> {
     /// Number of classes of channels, 1 or more.
     pub classes: u16,
-    /// Number of states of headers, 1 or more.
+    /// Number of states that a packet's header may have, 1 or more. The next step depends on the
+    /// state.
     pub states: u16,
-    /// Function that returns the state, at the first switch, of packets from one switch to another.
+    /// Function that returns the initial state of a packet's header, from its first and its last
+    /// switch.
     pub start: Start,
-    /// Function that returns the next step of a packet, from its state, its switch and its last
-    /// switch, which is a different one.
+    /// Function that returns the next step of a packet, from its state, its present switch and its
+    /// last switch. It is called only if these switches differ.
     pub next: Next,
 }
 
@@ -117,7 +119,8 @@ pub struct Table {
     nodes: Vec<(u32, Run)>,
     /// Next step of a packet, by state, last switch and current switch.
     hops: Vec<Entry>,
-    /// State of a packet at its first switch, by last switch and first switch.
+    /// State of a packet's header at its first switch, by the packet's last switch and first
+    /// switch.
     start: Vec<u16>,
     classes: u16,
     /// Number of links of the longest route.
@@ -137,7 +140,7 @@ struct Entry {
     links_left: u16,
 }
 
-/// Entry of a route that no packet takes.
+/// Value of the table's entries that no packet uses.
 const UNUSED: Entry = Entry {
     first: 0,
     links: 0,
@@ -293,7 +296,8 @@ fn attachment(wiring: &Wiring, node: u32) -> Result<(u32, Run), TableError> {
     if switch < wiring.node_count() || out.any(|link| wiring.target(link) != switch) {
         return Err(wrong);
     }
-    // Parallel links have consecutive numbers, in the order of their cables at both ends.
+    // The links in the other direction: parallel links have consecutive numbers, in the order of
+    // their cables at both ends.
     let run = Run {
         first: wiring.reverse(first),
         links,
@@ -322,7 +326,7 @@ impl Routes for Table {
         self.node_count
     }
 
-    /// Return the number of links.
+    /// Return the number of links in the network.
     fn link_count(&self) -> u32 {
         self.wiring.link_count()
     }
@@ -347,8 +351,8 @@ impl Routes for Table {
         self.classes.into()
     }
 
-    /// Return the parallel links from each switch to each neighbour, with the switch's number of
-    /// ports.
+    /// Return the parallel links from each switch to each of its neighbours, with the number of
+    /// ports of the first switch.
     fn runs(&self) -> impl Iterator<Item = (Run, u32)> {
         (0..self.wiring.switch_count()).flat_map(|switch| {
             let out = self.wiring.out_of(self.node_count() + switch);
@@ -419,8 +423,8 @@ mod tests {
         Table::new(wiring, lengths, rule)
     }
 
-    /// Return the next step of a packet along the row of switches. The test builds its table from
-    /// this rule.
+    /// Return the next step of a packet: to the neighbour of switch `from` in the row of switches,
+    /// towards `to`. The state is not used. The test builds its table from this rule.
     fn along(_: u16, from: u32, to: u32) -> Option<Hop> {
         Some(Hop {
             to: if to > from { from + 1 } else { from - 1 },

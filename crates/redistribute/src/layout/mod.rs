@@ -46,7 +46,6 @@ impl Layout {
     /// Create a layout over a grid of processes.
     ///
     /// # Errors
-    ///
     /// The shape has no or too many dimensions or elements, or the grid does not fit the shape: see
     /// [`LayoutError`].
     pub fn grid(shape: &[u64], grid: Grid) -> Result<Self, LayoutError> {
@@ -62,7 +61,6 @@ impl Layout {
     /// Create a layout in hyper-rectangles; `blocks` are those of each rank.
     ///
     /// # Errors
-    ///
     /// The shape has no or too many dimensions or elements, or an element is in no box or in
     /// several: see [`LayoutError`].
     pub fn boxes(shape: &[u64], blocks: Vec<Vec<Block>>) -> Result<Self, LayoutError> {
@@ -75,7 +73,6 @@ impl Layout {
     /// has are neither sent nor received.
     ///
     /// # Errors
-    ///
     /// The shape has no or too many dimensions or elements, or two boxes have the same element.
     pub fn some_boxes(shape: &[u64], blocks: Vec<Vec<Block>>) -> Result<Self, LayoutError> {
         check_shape(shape)?;
@@ -94,7 +91,6 @@ impl Layout {
     /// Create a layout with the whole array on one rank.
     ///
     /// # Errors
-    ///
     /// The shape has no or too many dimensions or elements.
     pub fn whole(shape: &[u64]) -> Result<Self, LayoutError> {
         Self::grid(shape, Grid::new(&[], &vec![Dim::WHOLE; shape.len()]))
@@ -103,7 +99,6 @@ impl Layout {
     /// Return the same layout with other numbers for its ranks: `ranks[i]` is the number of its rank `i`.
     ///
     /// # Errors
-    ///
     /// The number of ranks is not that of the layout, or two ranks get the same number.
     pub fn on_ranks(mut self, ranks: &[u32]) -> Result<Self, LayoutError> {
         if ranks.len() as u64 != self.rank_count() {

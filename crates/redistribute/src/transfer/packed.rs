@@ -39,7 +39,6 @@ impl Packing {
     /// section.
     ///
     /// # Errors
-    ///
     /// The size of the message differs from [`Self::size`], or a part is missing or too short.
     pub fn pack(
         &self,
@@ -68,7 +67,6 @@ impl Packing {
     /// receiving rank. `held` are the parts of this rank in its layout.
     ///
     /// # Errors
-    ///
     /// The size of a message differs from [`Self::size`], or a part of either side is missing, is
     /// too short, or has elements that share bytes. After an error nothing has been written.
     pub fn unpack(

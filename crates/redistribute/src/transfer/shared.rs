@@ -15,7 +15,6 @@ use crate::plan::Plan;
 /// write to the same bytes.
 ///
 /// # Errors
-///
 /// The arrays do not fit their layouts (then nothing is copied), or threads cannot be started.
 pub fn redistribute(
     plan: &Plan,

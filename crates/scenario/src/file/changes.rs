@@ -1,4 +1,4 @@
-//! Fields that overrides change, with their values before and after.
+//! The fields that overrides (`key=value`) change, with their values before and after.
 
 use crate::file::draft::Draft;
 use crate::sweep::axis::{Axis, AxisValue};
@@ -10,7 +10,7 @@ const VALUES_LISTED_MAX: usize = 6;
 /// A field that overrides have changed, with its old and its new value as text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
-    /// Key of the field; `sweep.NAME` for an axis of variants.
+    /// Key of the field; `sweep.NAME` for an axis of variants (sets of fields that change together).
     pub key: String,
     /// Value of the field in the file or by default; `None` if the field had no value.
     pub from: Option<String>,
@@ -18,9 +18,9 @@ pub struct Change {
     pub to: Option<String>,
 }
 
-/// Return the fields of machine and workload that overrides change, in the order of the reference, then the
-/// changed axes of variants. Changes to the measurement and the search are left out, because the title and
-/// the description of the scenario stay correct.
+/// Return the changes that overrides make to the fields of machine and workload, in the order of the reference, then
+/// the changed axes of variants. Changes to the measurement and the search are left out, because the title and the
+/// description of the scenario do not depend on them.
 pub(crate) fn changes(file: &Draft, effective: &Draft) -> Vec<Change> {
     let fields = file.schema.fields().iter().chain(effective.schema.fields());
     let mut keys: Vec<String> = Vec::new();
@@ -49,8 +49,8 @@ pub(crate) fn changes(file: &Draft, effective: &Draft) -> Vec<Change> {
     all.filter(|change| change.from != change.to).collect()
 }
 
-/// Return the value of the field `key` as text, or its values on an axis. Alternative fields, such as the
-/// rate for the time between two arrivals, are ignored.
+/// Return the value of the field `key` as text, or the values of a sweep's axis over the field; `None` if it has no
+/// value. Alternative fields, such as a rate in place of a time between two arrivals, are ignored.
 fn field(draft: &Draft, key: &str) -> Option<String> {
     let is_of = |axis: &&Axis| {
         (axis.field.as_ref()).is_some_and(|f| &*f.key == key || f.sets.iter().any(|set| set == key))
@@ -62,7 +62,8 @@ fn field(draft: &Draft, key: &str) -> Option<String> {
     }
 }
 
-/// Return the values of the axis of variants `name` as text; `None` if there is no such axis.
+/// Return the values of the axis `name`, an axis of variants (named sets of fields), as text; `None` if there is no
+/// such axis.
 fn variants(draft: &Draft, name: &str) -> Option<String> {
     let axis = draft
         .axes

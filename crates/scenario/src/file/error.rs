@@ -46,7 +46,7 @@ pub struct ScenarioError {
 }
 
 impl ScenarioError {
-    /// Return the name of the scenario file, or `None` if an override is wrong.
+    /// Return the name of the scenario file, or `None` if the error is in an override.
     pub fn file(&self) -> Option<&str> {
         match &self.place {
             Place::File { name, .. } => Some(name),
@@ -119,7 +119,7 @@ pub enum Origin {
 pub struct Problem {
     /// The dotted key of the field.
     pub field: String,
-    /// Origin of the field's value.
+    /// Origin of the field's value: a position in the file or in an override, or neither.
     pub origin: Origin,
     /// Line of the error within the value, from 1, if the value has several lines.
     pub line: Option<u32>,
@@ -146,13 +146,13 @@ impl Problem {
         }
     }
 
-    /// Return the problem with line `line` of the value, from 1, as its location.
+    /// Return the problem with another location: line `line` of the value, counted from 1.
     pub fn below(self, line: u32) -> Self {
         let line = Some(line);
         Self { line, ..self }
     }
 
-    /// Return the problem about another field.
+    /// Return the same problem, but about the field `field`.
     pub(crate) fn of(self, field: impl Into<String>) -> Self {
         let field = field.into();
         Self { field, ..self }

@@ -15,9 +15,9 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub struct Settings {
     schema: Arc<Schema>,
-    /// The values that are set, by key.
+    /// Value of each field that is set, by key. Other fields have their defaults.
     set: BTreeMap<Arc<str>, Setting>,
-    /// Tables that the file contains, for the line numbers of errors about missing fields.
+    /// Position in the file of each table that the file contains. Errors about missing fields show its line.
     tables: BTreeMap<String, Origin>,
 }
 
@@ -109,7 +109,7 @@ impl Settings {
         self.setting(key).map(Setting::text)
     }
 
-    /// Return the layer that sets the value of the field `key`.
+    /// Return the layer (default, file, override and so on) that sets the value of the field `key`.
     pub fn layer(&self, key: &str) -> Layer {
         self.given(key)
             .map_or(Layer::Default, |setting| setting.layer)
@@ -135,14 +135,15 @@ impl Settings {
         Problem::new(key, self.origin(key), problem, hint)
     }
 
-    /// Return whether `field` has an effect: its condition holds, and so do those of the fields that the
-    /// condition names.
+    /// Return whether `field` has an effect: its condition (certain values of another field) holds, and so do the
+    /// conditions of that field.
     pub fn applies(&self, field: &Field) -> bool {
         self.violated_condition(field).is_none()
     }
 
-    /// Return the condition because of which `field` has no effect, if any. The condition names a selector, a
-    /// field whose word decides. Also return the word of the selector, and the layer that sets it.
+    /// Return the violated condition because of which `field` has no effect; `None` if it has an effect. A condition
+    /// requires certain words as the value of another field, the selector. Also return the selector's value, and the
+    /// layer (default, file, override and so on) that sets it.
     fn violated_condition<'f>(&'f self, field: &'f Field) -> Option<(&'f Only, String, Layer)> {
         let only = field.only.as_ref()?;
         let selector = self.schema.field(&only.selector);
@@ -165,8 +166,8 @@ impl Settings {
         }
     }
 
-    /// Return the default word of the field `key` that follows from other fields, and the layer that sets
-    /// these fields. The word is empty if none follows.
+    /// Return the default value of the field `key` that follows from other fields, as text, and the layer that sets
+    /// these fields. The text is empty if no default follows.
     fn derived_word(&self, key: &str) -> (String, Layer) {
         if let Some(Default::Following(following)) = self.schema.field(key).map(|f| &f.default) {
             let decided = |(leader, word): &(String, &'static str)| {
@@ -196,7 +197,7 @@ impl Settings {
         for field in self.schema.fields().iter().filter(|f| which(&f.key)) {
             match self.set.get(&field.key) {
                 Some(setting) => match self.violated_condition(field) {
-                    // Ignore this value without an error, since a later layer changed the field that the
+                    // A value without effect is an error, except if a later layer has changed the field that the
                     // condition names.
                     Some((.., layer)) if layer > setting.layer => {}
                     Some((only, word, _)) => return Err(self.no_effect(field, only, &word)),

@@ -58,7 +58,7 @@ impl Formats {
 struct OfFile<'s> {
     form: &'s Form,
     rows: Vec<&'s Field>,
-    /// The schemas of all forms of file.
+    /// The schemas of all forms of scenario files.
     schemas: &'s [Arc<Schema>],
 }
 
@@ -120,7 +120,7 @@ impl OfFile<'_> {
     }
 }
 
-/// Return the name of the JSON Schema definition of an axis over the field whose own definition is called
+/// Return the name of the JSON Schema definition of a sweep's axis over a field. The field's own definition is called
 /// `name`.
 fn axis_of(name: &str) -> String {
     format!("{name}.axis")
@@ -156,7 +156,7 @@ fn definition(row: &Field) -> Value {
     schema
 }
 
-/// Return the JSON Schema of an axis over a field.
+/// Return the JSON Schema of a sweep's axis over a field.
 fn axis(row: &Field, field: &Value) -> Value {
     let mut range = json!({
         "type": "object",
@@ -178,7 +178,7 @@ fn axis(row: &Field, field: &Value) -> Value {
     json!({"anyOf": forms})
 }
 
-/// Return the JSON Schema of an axis over failures.
+/// Return the JSON Schema of a sweep's axis over failures of parts of the machine.
 fn failures(words: &'static Choice) -> Value {
     let options = failure_axis::options(words);
     let options = options
@@ -199,7 +199,7 @@ fn failures(words: &'static Choice) -> Value {
     })
 }
 
-/// Convert a default value from TOML text to JSON.
+/// Convert the default value of a field from TOML text to JSON; `None` if the text is not a TOML value.
 fn default(text: &str) -> Option<Value> {
     let node = parse_value(text, Origin::Whole)?;
     serde_json::to_value(written(&node)).ok()
@@ -281,8 +281,7 @@ impl Table {
     }
 }
 
-/// Return JSON Schemas of the conditions between fields (required or mutually exclusive ones), for files
-/// without a sweep.
+/// Return JSON Schemas that require or exclude fields depending on other fields, for files without a sweep.
 fn conditions(form: &Form, rows: &[&Field]) -> Vec<Value> {
     let (named, fixed): (Vec<&Field>, Vec<&Field>) =
         rows.iter().partition(|row| row.key.contains(ANY));
@@ -295,7 +294,7 @@ fn conditions(form: &Form, rows: &[&Field]) -> Vec<Value> {
     conditions
 }
 
-/// Return JSON Schemas of the conditions on the fields whose keys begin with `path`.
+/// Return JSON Schemas that require or exclude fields whose keys begin with `path`, depending on other fields.
 fn conditions_of(form: &Form, rows: &[&Field], path: &str) -> Vec<Value> {
     let any = json!(true);
     let below = |key: &str| key.strip_prefix(path).unwrap_or(key).to_owned();
@@ -354,8 +353,8 @@ fn conditions_of(form: &Form, rows: &[&Field], path: &str) -> Vec<Value> {
     conditions
 }
 
-/// Return two JSON Schemas for the field `selector`: one for the words of the condition `only`, one for all
-/// other words.
+/// Return two JSON Schemas about the field `selector` of a table: it has one of the words of the condition `only`; it
+/// has another word.
 fn words(only: &Only, selector: &str) -> (Value, Value) {
     let words = json!({"enum": only.choices});
     let others = json!({"not": words});

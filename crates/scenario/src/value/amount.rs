@@ -59,12 +59,12 @@ impl Dimension {
 pub struct Amount {
     /// The number, in the base unit of its dimension.
     pub(crate) number: f64,
-    /// The dimension of the number.
+    /// The physical dimension of the number, such as time or bandwidth.
     pub(crate) dimension: Dimension,
 }
 
 impl Amount {
-    /// Return an amount that is the number of nodes of a grid with one dimension.
+    /// Return the amount that stands for a grid of one dimension on an axis: its number of nodes.
     pub fn of_grid(nodes: u32) -> Self {
         Self {
             number: nodes.into(),
@@ -98,7 +98,7 @@ fn number<T: Any>(value: &dyn Any, of: impl Fn(&T) -> f64) -> Option<f64> {
     value.downcast_ref().map(of)
 }
 
-/// Return a bandwidth in bit/s.
+/// Convert a bandwidth to a number in bit/s.
 fn speed(bandwidth: &Bandwidth) -> f64 {
     bandwidth.bits_per_s() as f64
 }

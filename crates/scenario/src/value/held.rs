@@ -20,6 +20,7 @@ pub trait Held: Description {
 macro_rules! held {
     ($($held:ty: $of:expr;)+) => { $(
         impl Held for $held {
+            /// The default type (parser and description) of scenario fields with such values.
             const TYPE: &'static dyn AnyType = &$of;
         }
     )+ };

@@ -64,7 +64,7 @@ impl Node {
 /// Description of a type of values for errors, the reference and editors.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TypeInfo {
-    /// Name of the type for error messages, such as "a whole number", which end in "is expected".
+    /// Name of the type in error messages, such as "a whole number" in "a whole number is expected".
     pub expected: &'static str,
     /// Example value, as written in a file.
     pub example: String,
@@ -78,7 +78,7 @@ pub struct TypeInfo {
     pub words: &'static [&'static str],
     /// Whether values are text, so that an override may omit the quotation marks.
     pub is_text: bool,
-    /// Words that an axis over a field of this type may have instead of a list of values. Each stands for
+    /// Words that a sweep's axis over a field of this type may have instead of a list of values. Each word stands for
     /// several values.
     pub axis_words: &'static [&'static str],
 }
@@ -125,7 +125,7 @@ impl Value {
     }
 }
 
-/// A [`ValueType`] with its Rust type erased.
+/// A type of scenario values, independent of the Rust type: a [`ValueType`] with its Rust type erased.
 pub trait AnyType: Send + Sync {
     /// Return the description of the type, as [`ValueType::describe`] does.
     fn info(&self) -> TypeInfo;

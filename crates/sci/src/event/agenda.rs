@@ -17,7 +17,7 @@ use isthmus_kernel::Cycles;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Number of slots with a bitmap: the number of bits of one word.
+/// Number of slots of the agenda. A bitmap of one word has a bit for each slot.
 const SLOTS: u64 = 64;
 
 /// Number of time windows after which the agenda chooses its form (entries, or a scan of all
@@ -35,8 +35,8 @@ const WINDOW_COST: u64 = 16;
 pub(super) struct Agenda {
     /// Whether the agenda has the form without entries, which scans all numbers.
     scans: bool,
-    /// Number of time windows since the agenda chose its form, and number of due numbers found in
-    /// them.
+    /// Number of time windows since the agenda last chose its form. `found` is the number of due
+    /// numbers that it found in these windows.
     windows: u32,
     found: u64,
     /// Binary logarithm of the length of a time slot in cycles.
@@ -46,7 +46,8 @@ pub(super) struct Agenda {
     base: u64,
     /// Bitmap of the time slots that may have an entry.
     slots: u64,
-    /// For each time slot, a bitmap of the words of its bitmap in `words` that may have an entry.
+    /// For each time slot, a bitmap with a bit for each word of the slot in `words`. The bit is set
+    /// if the word may have an entry.
     used: Vec<u64>,
     /// Bitmaps of the time slots, one after another: a bit for each number that is due in the slot.
     words: Vec<u64>,
@@ -56,13 +57,14 @@ pub(super) struct Agenda {
     words_each: usize,
     /// Entries that are due later than all time slots with a bitmap.
     far: BinaryHeap<Reverse<(Cycles, u32)>>,
-    /// For each number, the time of its last entry in the heap, if this entry is still there.
+    /// For each number, the time of its last entry in the heap `far`, if this entry is still there.
     in_heap: Vec<Cycles>,
 }
 
 impl Agenda {
-    /// Return an empty agenda for the numbers below `count`. Slots are at least half as long as
-    /// windows of `hop` cycles and no longer, so that a window covers three slots at most.
+    /// Return an empty agenda for the numbers below `count`, for an engine with time windows of
+    /// `hop` cycles. Slots are at least half as long as windows and no longer, so that a window
+    /// covers three slots at most.
     pub fn new(count: usize, hop: Cycles) -> Self {
         let words_each = count.div_ceil(64);
         let used_each = words_each.div_ceil(64);
@@ -110,7 +112,7 @@ impl Agenda {
         }
     }
 
-    /// Insert an entry into the agenda for `number` at `time`, unless `before` is the same time.
+    /// Insert an entry for `number` at `time`, unless its time was the same before (`before`).
     #[inline(never)]
     fn insert_change(&mut self, number: u32, before: Cycles, time: Cycles) {
         if time != before {
@@ -139,8 +141,8 @@ impl Agenda {
         self.slots |= 1 << slot;
     }
 
-    /// Return the earliest time in `due`, at which any number is due; `Cycles::MAX` means never. No
-    /// time in `due` is before `now`.
+    /// Return the earliest time in `due`, which holds the time at which each number is due;
+    /// `Cycles::MAX` means never. No time in `due` is before `now`.
     #[inline]
     pub fn first(&mut self, due: &[Cycles], now: Cycles) -> Cycles {
         if self.scans {
@@ -345,8 +347,8 @@ mod tests {
                 }
                 let first = *due.iter().min().unwrap();
                 prop_assert_eq!(agenda.first(&due, now), first);
-                // End the run at `limit`, possibly before any number is due. Later changes may then
-                // be due sooner.
+                // End a run of the engine at `limit`, possibly before any number is due. Changes
+                // after the run may then be due sooner.
                 let limit = now + u64::from(seed % 7) * hop;
                 if first >= limit {
                     now = limit;
@@ -379,7 +381,8 @@ mod tests {
         let mut agenda = Agenda::new(count, hop);
         let mut busy = vec![0; count + 1];
         let mut now = 0;
-        // In each time window, one of `one_in` numbers is due; the others are due much later.
+        // In each time window, one of `one_in` entries of `due` is due; the others are due much
+        // later.
         for one_in in [1, 100, 1, 150, 2] {
             for number in 0..count as u32 {
                 due[number as usize] = now;

@@ -23,15 +23,15 @@ pub(super) struct Queues {
 pub(super) struct Slots {
     pub head: PacketId,
     tail: PacketId,
-    /// Number of slots in use: those of packets that wait, and of sent packets whose good echo has
-    /// not come yet.
+    /// Number of slots in use: those of packets that wait, and of sent packets that the receiver
+    /// has not confirmed with a good echo yet.
     pub held: u32,
     /// Number of slots of the output queue.
     pub limit: u32,
 }
 
 impl Slots {
-    /// Return whether all slots of the queue are in use.
+    /// Return whether all slots of the output queue are in use.
     #[inline]
     pub fn is_full(&self) -> bool {
         self.held == self.limit
@@ -39,7 +39,7 @@ impl Slots {
 }
 
 impl Queues {
-    /// Return a store without output queues.
+    /// Return an empty set of output queues.
     pub fn new() -> Self {
         Self {
             ready: Table::from(Vec::new()),

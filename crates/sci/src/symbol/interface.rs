@@ -1,4 +1,5 @@
-//! The ring side of an interface: decoders and outputs.
+//! The side of an SCI interface that faces its ring: the decoders of incoming symbols, and the
+//! outputs.
 
 use super::Engine;
 use super::parts::{ActionId, InputSlot, Kind, Subaction, Symbol};
@@ -7,8 +8,8 @@ use crate::{FlowControl, Handler, InterfaceId};
 use isthmus_kernel::Id;
 
 impl<T: Copy> Engine<T> {
-    /// Decode a symbol at which a packet or its echo starts or ends. This needs more than the state
-    /// of the decoder: see `Decoder::is_special`. Return the symbol that replaces it.
+    /// Decode a symbol at which a packet or its echo starts or ends, and return the symbol that
+    /// replaces it. This needs more than the state of the decoder: see `Decoder::is_special`.
     pub(super) fn decode<H: Handler<Tag = T>>(
         &mut self,
         port: usize,
@@ -24,7 +25,7 @@ impl<T: Copy> Engine<T> {
         self.decoders[port].replace(incoming)
     }
 
-    /// Handle the first symbol of a send or an echo. Return the symbol that replaces it.
+    /// Handle the first symbol of a send packet or an echo. Return the symbol that replaces it.
     fn decode_header<H: Handler<Tag = T>>(&mut self, port: usize, header: Symbol, handler: &mut H) {
         let action = &self.actions[header.action()];
         let (destination, symbols) = match header.kind() {
@@ -41,7 +42,8 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// Handle the last symbol of a packet at its destination. Return the idle that replaces it.
+    /// Handle the last symbol of a packet at its destination. Return the idle symbol that replaces
+    /// it.
     fn finish_packet(&mut self, port: usize, idle: Symbol) -> Symbol {
         if idle.kind() == Kind::SendIdle {
             // The client has received the whole packet, so free the packet's input slot.
@@ -54,7 +56,7 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// Accept or refuse a send whose header has come to its target.
+    /// Accept or refuse a send packet whose header has arrived at its target.
     fn accept_or_refuse<H: Handler<Tag = T>>(
         &mut self,
         port: usize,
@@ -145,8 +147,8 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// Return the queue and the position in it of the next own packet: the oldest ready packet of
-    /// the next queue, in round-robin order, that has a ready packet.
+    /// Return the queue and the position in it of the next packet that this node sends: the oldest
+    /// ready packet of the next queue that has one, in round-robin order.
     fn choose_packet(&self, port: usize) -> Option<(usize, usize)> {
         let out = &self.outputs[port];
         let may_send = self.rules.flow_control == FlowControl::None || out.emitted_go;
@@ -165,7 +167,7 @@ impl<T: Copy> Engine<T> {
             })
     }
 
-    /// Start to send an own packet. Return its header.
+    /// Start to send the packet in slot `place` of the output queue `queue`. Return its header.
     fn start_send(&mut self, port: usize, queue: usize, place: usize) -> Symbol {
         let out = &mut self.outputs[port];
         out.turn = (queue + 1) % out.queues.len();

@@ -80,10 +80,10 @@ pub struct Shuffle {
 }
 
 impl Shuffle {
-    /// Create the exchange for the transfer units of `work`.
+    /// Create the exchange of blocks among the cells, for each transfer unit of `work`.
     ///
     /// # Errors
-    /// Sizes for which no layout exists.
+    /// No layout exists for the sizes in `work`.
     pub fn new(machine: &Machine, work: &Work) -> Result<Self, Error> {
         let layout = |block: u64| {
             let grid = Grid::new(&[machine.columns], &[Dim::cyclic(0, block)]);
@@ -98,11 +98,8 @@ impl Shuffle {
         Ok(Self { plan })
     }
 
-    /// Exchange the blocks of all transfer units of an application data unit. The result in `large`
-    /// has the cells one after another, and so the bytes in the order of the application data unit.
-    ///
-    /// # Errors
-    /// The size of `large` is not that of an application data unit.
+    /// Exchange the blocks of all transfer units of an application data unit (ADU) among the cells. In the result,
+    /// `large`, the cells follow one another, so that its bytes are in the order of the ADU.
     pub fn run(&self, cells: &Cells, large: &mut [u8]) -> Result<(), Error> {
         let rows = cells.held.chunks(cells.tu).zip(large.chunks_mut(cells.tu));
         for (from, to) in rows {

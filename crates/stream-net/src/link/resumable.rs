@@ -7,10 +7,10 @@ use isthmus_wire::{Moved, Socket};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The state that makes a link resumable.
+/// State of a resumable link, which reconnects when its socket is cut.
 #[derive(Debug)]
 pub(crate) struct Resumable {
-    /// Maximum time for which the link may be without a socket.
+    /// Maximum time for which the link may be without a socket. After that it is lost.
     pub grace: Duration,
     /// The number of the link's current or last socket, from 1.
     pub nth: u32,
@@ -58,7 +58,7 @@ impl ResumableSource {
     }
 }
 
-/// The writing half of a resumable link.
+/// The writing half of a resumable link, which reconnects when its socket is cut.
 #[derive(Debug)]
 pub(crate) struct ResumableDrain {
     pub socket: Option<Arc<Socket>>,
@@ -76,14 +76,14 @@ impl Default for ResumableDrain {
 }
 
 impl ResumableDrain {
-    /// Returns whether this half has bytes to write and waits for its socket. `more` says whether
-    /// the caller has further bytes.
+    /// Returns whether this half waits for room in its socket, because it has bytes to write.
+    /// `more` says whether the caller has further bytes.
     pub fn waits_for_room(&self, more: bool) -> bool {
         let kept = &self.unconfirmed;
         self.socket.is_some() && (kept.is_pending() || more && kept.room() > 0)
     }
 
-    /// Writes as many pending bytes as the socket accepts.
+    /// Writes as many pending (unwritten) bytes as the socket accepts.
     pub fn flush(&mut self) -> Result<Moved, String> {
         let Some(socket) = &self.socket else {
             return Ok(Moved::None);

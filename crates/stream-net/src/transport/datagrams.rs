@@ -1,6 +1,6 @@
-//! Packets as UDP datagrams, to the peer's manager. Headers carry their sequence numbers and this
-//! module paces them. The manager repairs losses or reports them, according to the connection's
-//! protocol.
+//! Packets as UDP datagrams, to the peer's manager. This module paces the datagrams. The headers of
+//! packets carry sequence numbers, with which the manager repairs losses or reports them, according
+//! to the connection's protocol.
 
 use super::Incoming;
 use crate::error::Error;
@@ -18,7 +18,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// Maximum number of queued headers without data.
+/// Maximum number of queued headers without data, such as acknowledgements.
 const CONTROLS_MAX: usize = 64;
 /// Maximum size of a packet's data in bytes: that of a datagram less the header.
 pub(crate) const DATA_MAX: u64 = 65_507 - Header::BYTES as u64;
@@ -69,14 +69,14 @@ pub(crate) struct Datagrams {
 }
 
 impl Datagrams {
-    /// Connects a socket to an address.
+    /// Connects a UDP socket to an address.
     pub fn connect(to: SocketAddr, rate: Option<u64>, checksum: Checksum) -> Result<Self, Error> {
         let refused = |error| Error::system(format!("a socket to {to}"), error);
         let socket = connect_udp(to).map_err(refused)?;
         Ok(Self::new(socket, rate, checksum))
     }
 
-    /// Uses a socket that is connected already.
+    /// Creates the transport over a UDP socket that is already connected.
     pub fn from_socket(socket: UdpSocket, checksum: Checksum) -> Self {
         Self::new(socket.into(), None, checksum)
     }
@@ -163,7 +163,7 @@ impl Datagrams {
     /// Sends the queued datagrams that pacing allows now. Returns whether anything was sent.
     ///
     /// # Errors
-    /// The reason for which the connection is lost.
+    /// The connection is lost; the text says why.
     pub fn write(&mut self, memory: &Memory, over: &mut Vec<OrderId>) -> Result<bool, String> {
         if let First::Repeated(head, at) = self.first
             && at <= Instant::now()
@@ -212,7 +212,7 @@ impl Datagrams {
     /// Reads datagrams and passes them to the manager. Returns whether there were any.
     ///
     /// # Errors
-    /// The reason for which the connection is lost.
+    /// The connection is lost; the text says why.
     pub fn read(&mut self, incoming: &mut Incoming<'_>) -> Result<bool, String> {
         for turn in 0..TURN {
             let len = match rustix::net::recv(&self.socket, &mut self.room, RecvFlags::DONTWAIT) {

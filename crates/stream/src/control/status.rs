@@ -25,27 +25,29 @@ pub struct Status {
     pub ordinal: u32,
     /// The state of the stream.
     pub state: State,
-    /// The outcome of the stream (done, failed or cancelled), once it is decided.
+    /// The outcome of the stream (done, failed or cancelled); `None` while it is undecided.
     pub end: Option<End>,
     /// Whether none of the stream's operations are under way, and `Ended` was reported.
     pub over: bool,
     /// The stream's number of application data units (ADUs), if known.
     pub adus: Option<u64>,
-    /// Number of application data units (ADUs) of the stream that were started.
+    /// Number of application data units (ADUs) of the stream whose transfer has started.
     pub started: u64,
     /// Number of application data units (ADUs) of the stream in network memory (transmit) or
     /// received by the ranks (receive).
     pub moved: u64,
-    /// Number of application data units (ADUs) of the stream that are done, according to the
-    /// protocol.
+    /// Number of application data units (ADUs) of the stream whose transfer is complete by the
+    /// rules of its protocol.
     pub done: u64,
-    /// Number of data bytes of the stream that were moved.
+    /// Number of data bytes of the stream that were moved so far: to network memory (transmit), or
+    /// to the ranks (receive).
     pub bytes: u64,
     /// Number of packets of the stream that were sent for the first time.
     pub packets: u64,
     /// Number of packets of the stream that were sent again.
     pub retransmissions: u64,
-    /// Staging memory in bytes, and number of engines, that the stream holds.
+    /// Staging memory in bytes, and number of link engines (which move data between ranks and
+    /// staging memory), that the stream holds.
     pub holds: (u64, u32),
     /// Nanoseconds that the stream has spent in each state, in the order of [`State`].
     pub times_ns: [u64; State::COUNT],
@@ -58,17 +60,17 @@ pub struct ConnectionStatus {
     pub app: AppId,
     /// Whether the connection is open.
     pub open: bool,
-    /// The reason for the loss of the connection, if it is lost.
+    /// The reason for the loss of the connection; `None` if it is not lost.
     pub gone: Option<String>,
     /// Number of the connection's streams that have not ended.
     pub streams: u32,
     /// Data bytes of the connection in network memory: in transmit, then in receive direction.
     pub network_bytes: [u64; 2],
-    /// Numbers of packets of the connection that were sent, acknowledged by the peer, and delivered
-    /// by the peer.
+    /// Three numbers of packets of the connection: sent, acknowledged by the peer, and delivered by
+    /// the peer.
     pub sent: [u64; 3],
-    /// Number of packets that the connection received in order, and number of those that were
-    /// delivered.
+    /// Two numbers of packets: those that the connection received in order, and the delivered ones
+    /// among them.
     pub received: [u64; 2],
     /// Credit in bytes, headers included, that the peer granted and that has not been spent.
     pub granted: u64,
@@ -164,8 +166,8 @@ impl Manager {
         }
     }
 
-    /// Returns the reasons for which a stream waits now. None if the stream has ended or makes
-    /// progress.
+    /// Returns the reasons for which a stream waits now. The list is empty if the stream has ended
+    /// or makes progress.
     ///
     /// # Errors
     /// The stream is unknown.
@@ -219,7 +221,7 @@ impl Manager {
         }
     }
 
-    /// Adds the reasons for which an active stream waits to `waits`.
+    /// Adds to `waits` the reasons for which an active stream waits.
     fn waits_in_execution(&self, id: StreamId, stream: &Stream, waits: &mut Vec<Wait>) {
         self.waits_for_orders(id, waits);
         let buffers = stream.buffers.iter().flatten();
@@ -231,7 +233,8 @@ impl Manager {
             let has = self
                 .memory
                 .used_by_connection(Direction::Transmit, stream.connection);
-            // The last transfer unit (TU) of an application data unit (ADU) may be shorter.
+            // Use the size of the transfer unit (TU) that waits, because the last TU of an
+            // application data unit (ADU) may be shorter.
             let waits_with = stream
                 .buffers
                 .as_ref()
@@ -258,7 +261,7 @@ impl Manager {
         }
     }
 
-    /// Adds the orders for which a stream waits to `waits`: those under way on its buffers, and
+    /// Adds to `waits` the orders for which a stream waits: those under way on its buffers, and
     /// those that wait for a link.
     fn waits_for_orders(&self, id: StreamId, waits: &mut Vec<Wait>) {
         let (mut fetch, mut deliver) = (BTreeSet::<LinkId>::new(), BTreeSet::<LinkId>::new());
@@ -283,7 +286,8 @@ impl Manager {
         }
     }
 
-    /// Adds the reasons for which the transmit half of a connection waits to `waits`.
+    /// Adds to `waits` the reasons for which the data of a connection waits for the connection or
+    /// its peer.
     fn waits_for_peer(&self, id: ConnectionId, waits: &mut Vec<Wait>) {
         let Some(connection) = self.connections.get(&id) else {
             return;

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Number of packets, from the first missing one on, whose arrival a header reports.
 const REPORTED_PACKETS: u64 = 65;
-/// Maximum timeout in nanoseconds while the peer has all packets and replies (the persist timer of
-/// TCP).
+/// Maximum timeout in nanoseconds while the peer has all packets and still replies, for example if
+/// it has no room for more data (as the persist timer of TCP).
 const PERSIST_MAX_NS: u64 = 100_000_000;
 
 /// A packet that the peer has not delivered yet, with its stream.
@@ -16,7 +16,8 @@ pub(crate) struct Awaited {
     pub stream: StreamId,
     /// The number of the packet's stream in packet headers.
     pub ordinal: u32,
-    /// The number of the packet's application data unit (ADU). None for an end mark.
+    /// The number of the packet's application data unit (ADU). None for an end mark, which ends the
+    /// stream.
     pub adu: Option<u64>,
     /// Whether the packet is confirmed. It is then awaited only because the receiver may still
     /// discard it.
@@ -38,28 +39,30 @@ pub(crate) struct Transmit {
     pub resend: BTreeSet<u64>,
     /// All packets that the peer has not delivered, by sequence number.
     pub awaited: BTreeMap<u64, Awaited>,
-    /// Number of orders to send packets that are under way.
+    /// Number of orders to send a packet that are not completed yet.
     pub sending: u64,
-    /// All packets below `acknowledged` were acknowledged by the peer, and all packets below
-    /// `delivered` were delivered by it, according to its last header.
+    /// Sequence numbers from the last header of the peer: it has acknowledged all packets below
+    /// `acknowledged`, and delivered all packets below `delivered`.
     pub acknowledged: u64,
     pub granted: u64,
     pub delivered: u64,
     /// Cost in bytes, in terms of the peer's receive window, of the packets sent.
     pub spent: u64,
-    /// Number of transmissions so far. A packet that is sent again gets a new transmission number.
+    /// Number of transmissions of packets so far on this connection. Each transmission, also a
+    /// repeated one, gets the next number.
     pub transmissions: u64,
-    /// Number of the newest transmission that is known to have arrived.
+    /// Number of the newest transmission (see `transmissions`) that is known to have arrived.
     pub newest: u64,
-    /// Number of timeouts since the last header from the peer. `backoff` is the number since the
-    /// last progress.
+    /// Number of timeouts since the last header arrived from the peer. `backoff` counts the
+    /// timeouts since the last progress.
     pub silent: u32,
     pub backoff: u32,
     pub deadline: Option<Instant>,
     /// Number of probes that are still to be sent after the last packet of an unconfirmed
     /// connection.
     pub tails: u32,
-    /// Mean and mean deviation of the measured round trip times, in nanoseconds.
+    /// Mean and mean deviation of the measured round trip times, in nanoseconds; `None` before the
+    /// first measurement.
     round_trip: Option<(u64, u64)>,
     /// The shortest round trip time in nanoseconds; 0 before one was measured.
     pub round_trip_min_ns: u64,
@@ -80,14 +83,15 @@ impl Transmit {
         first.map_or(self.sent, |sequence| sequence.min(self.sent))
     }
 
-    /// Returns the sequence number below which the peer has reported all packets as arrived or
-    /// lost.
+    /// Returns the sequence number after the last packet whose arrival a header of the peer can
+    /// report now.
     pub fn reach(&self) -> u64 {
         self.acknowledged.saturating_add(REPORTED_PACKETS)
     }
 
-    /// Returns the first packet in flight, and the last packet in flight that one header can
-    /// acknowledge.
+    /// Returns the first packet in flight (sent, not acknowledged), and the last one that the
+    /// acknowledgements in one header can report. Each has its sequence number. `None` if no packet
+    /// is in flight.
     pub fn reported_ends(&self) -> Option<[(u64, PacketId); 2]> {
         let first = self.flight.first_key_value()?;
         let last = self.flight.range(..self.reach()).next_back();
@@ -95,8 +99,8 @@ impl Transmit {
         Some([own(first), own(last.unwrap_or(first))])
     }
 
-    /// Returns the timeout without back-off, in nanoseconds (RFC 6298, 2, with integers: an eighth
-    /// and a quarter of each new sample).
+    /// Returns the timeout without back-off, in nanoseconds (RFC 6298, section 2, in integers: each
+    /// new sample has a weight of an eighth in the mean and a quarter in the deviation).
     pub fn base_timeout_ns(&self, times: &Timeouts) -> u64 {
         let timeout_ns = match self.round_trip {
             None => times.first_ns.max(times.least_ns),
@@ -107,9 +111,9 @@ impl Transmit {
         timeout_ns.min(times.most_ns)
     }
 
-    /// Returns the timeout with back-off, in nanoseconds (RFC 6298, 5.5). If the peer has all
-    /// packets and replies, the path works, and the loss of one credit must not cause a long
-    /// back-off.
+    /// Returns the timeout until packets are sent again, with back-off, in nanoseconds (RFC 6298,
+    /// 5.5). Its maximum is lower while the peer has all packets and replies: then the path works,
+    /// and the loss of one credit must not cause a long wait.
     pub fn timeout_ns(&self, times: &Timeouts) -> u64 {
         let base_ns = self.base_timeout_ns(times);
         let factor = 1u64.checked_shl(self.backoff).unwrap_or(u64::MAX);
@@ -120,7 +124,8 @@ impl Transmit {
         base_ns.saturating_mul(factor).min(max_ns)
     }
 
-    /// Adds a measured round trip time, of a packet that was sent once (Karn's rule).
+    /// Updates the estimate of the round trip time with a sample. The sample must come from a
+    /// packet that was sent only once (Karn's rule).
     pub fn measured(&mut self, sample_ns: u64) {
         self.round_trip_min_ns = match self.round_trip {
             None => sample_ns,
@@ -143,7 +148,7 @@ impl Transmit {
         cost == 0 || self.spent.saturating_add(cost) <= self.granted
     }
 
-    /// Returns the number of end marks that the peer has not delivered.
+    /// Returns the number of end marks (last packets of streams) that the peer has not delivered.
     pub fn marks(&self) -> usize {
         let awaited = self.awaited.values();
         awaited.filter(|packet| packet.adu.is_none()).count()

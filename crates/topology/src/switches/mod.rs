@@ -36,28 +36,28 @@ pub enum Form {
         /// Number of switches.
         switches: u32,
     },
-    /// A grid of switches that is closed in every dimension.
+    /// A grid of switches that wraps around in every dimension.
     Torus {
         /// Number of switches in each dimension; dimension 0 varies fastest in switch numbers.
         sizes: Vec<u32>,
     },
-    /// A grid of switches that is open in every dimension.
+    /// A grid of switches that does not wrap around in any dimension.
     Mesh {
         /// Number of switches in each dimension; dimension 0 varies fastest in switch numbers.
         sizes: Vec<u32>,
     },
-    /// Listed cables, one for each pair of switches. A repeated pair stands for parallel cables.
+    /// Listed cables, each between two switches. A repeated pair of switches stands for parallel cables.
     Cables {
         /// Number of switches.
         switches: u32,
-        /// The two switches that each cable joins.
+        /// For each cable, the two switches that it joins.
         cables: Vec<(u32, u32)>,
         /// Names of the switches; empty if their names are their numbers.
         names: Vec<String>,
     },
 }
 
-/// The switches that the nodes of a network are joined to.
+/// The nodes of a network, by the switches that they are joined to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Nodes {
     /// The same number of nodes at each switch; the nodes of a switch have consecutive numbers.
@@ -149,7 +149,7 @@ impl Form {
         self.name(switch).chars().take(NAME_MAX).collect()
     }
 
-    /// Return switch 0 and a switch that no path joins to it; `None` if all switches are connected.
+    /// Return switch 0 and a switch that no path joins to it; `None` if paths join all switches.
     pub fn apart(&self) -> Option<Apart> {
         Neighbors::new(&self.wiring(0)).apart()
     }
@@ -213,7 +213,7 @@ impl Form {
     }
 }
 
-/// A grid of switches, on which routes go dimension by dimension.
+/// A grid of switches (ring, torus or mesh), on which routes go dimension by dimension.
 #[derive(Debug, Clone)]
 struct Grid {
     sizes: Vec<u32>,
@@ -227,7 +227,7 @@ struct Leg {
     size: u32,
     from: u32,
     to: u32,
-    /// Whether the path leads to higher positions.
+    /// Whether the path leads to higher coordinates.
     up: bool,
 }
 
@@ -243,7 +243,7 @@ impl Grid {
         Some(Self { sizes, closed })
     }
 
-    /// Return the position of each switch in each dimension, switch by switch.
+    /// Return the coordinates of each switch in the grid, one for each dimension, switch by switch.
     fn places(&self) -> Vec<u32> {
         let place = |mut switch: u32| {
             self.sizes.iter().map(move |size| {
@@ -260,8 +260,8 @@ impl Grid {
         self.sizes.iter().product()
     }
 
-    /// Return the path between two switches along the first dimension in which their positions `here` and `there`
-    /// differ, in the direction of [`Form::choice`]; `None` if the positions are equal.
+    /// Return the part of a path between two switches that lies along the first dimension in which their coordinates
+    /// `here` and `there` differ, in the direction of [`Form::choice`]. Return `None` if the coordinates are equal.
     fn leg(&self, here: &[u32], there: &[u32]) -> Option<Leg> {
         let mut step = 1;
         for (&size, (&from, &to)) in self.sizes.iter().zip(here.iter().zip(there)) {
@@ -290,7 +290,8 @@ impl Grid {
         None
     }
 
-    /// Return the next switch on the route from switch `at`, at position `here`, to the switch at position `there`.
+    /// Return the next switch on the route from switch `at`, at the grid coordinates `here`, to the switch at the
+    /// coordinates `there`.
     fn next(&self, at: u32, here: &[u32], there: &[u32]) -> u32 {
         let Some(leg) = self.leg(here, there) else {
             return at;
@@ -303,7 +304,8 @@ impl Grid {
         }
     }
 
-    /// Call `each` with every pair of a destination switch and a current switch, and with their positions.
+    /// Call `each` with every pair of a destination switch and a current switch, and with their coordinates in the
+    /// grid.
     fn pairs(&self, mut each: impl FnMut(u32, &[u32], &[u32])) {
         let places = self.places();
         let dimensions = self.sizes.len();

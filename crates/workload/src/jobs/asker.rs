@@ -106,8 +106,8 @@ pub(super) struct ClientState {
 }
 
 impl ClientState {
-    /// Return the client process on node `node`. It sends all messages to `partner`, or without a partner to random
-    /// `targets`. `stream` returns the random stream for a named use, such as "arrival".
+    /// Return the state of the client process on node `node`. It sends all messages to node `partner`, or without a
+    /// partner to random nodes of `targets`. `stream` returns the random stream for a named use, such as "arrival".
     pub(super) fn new(
         node: u32,
         partner: Option<u32>,
@@ -257,7 +257,7 @@ impl ClientState {
 #[derive(Debug, Clone)]
 enum Destination {
     One(u32),
-    /// A random target except the one with index `own`, which is the client itself.
+    /// A random one of the targets, except the one with index `own`, which is the client itself.
     Any {
         draw: Uniform,
         own: Option<u32>,
@@ -266,7 +266,8 @@ enum Destination {
 }
 
 impl Destination {
-    /// Return the receiver of the messages of the client on `node`: `partner`, or without a partner random `targets`.
+    /// Return the destination of the messages of the client on `node`: always `partner`, or without a partner a random
+    /// one of `targets`.
     fn new(node: u32, partner: Option<u32>, targets: &[u32], stream: Stream) -> Self {
         if let Some(partner) = partner {
             return Self::One(partner);

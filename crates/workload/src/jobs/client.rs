@@ -48,11 +48,11 @@ pub(super) struct GeneratedMessage {
     pub(super) asked: Cycles,
     /// Earliest time at which the client may hand the message to the network interface.
     pub(super) time: Cycles,
-    /// Index of the message in its burst, from 0.
+    /// Index of the message in its burst (the messages that arrive together), from 0.
     pub(super) place: u64,
 }
 
-/// Generator of the messages of one process: times and sizes.
+/// Generator of the messages of one process: their times and their sizes.
 #[derive(Debug, Clone)]
 pub(super) struct Client {
     arrival: Stream,
@@ -62,7 +62,7 @@ pub(super) struct Client {
     /// Arrivals with messages that have not been handed over: time, number of remaining messages, number of all
     /// messages.
     waiting: VecDeque<(Cycles, u64, u64)>,
-    /// Number of generated messages, including those of the last arrival drawn.
+    /// Number of messages generated so far, including those of the last arrival whose time is already drawn at random.
     drawn: u64,
     /// Time and number of messages of the last arrival that was drawn.
     last: Option<(Cycles, u64)>,
@@ -142,7 +142,7 @@ impl Client {
         self.last = Some((time, messages));
     }
 
-    /// Draw the next arrival and append its messages to the waiting ones.
+    /// Draw the next arrival at random, and append its messages to the waiting ones.
     fn draw_arrival(&mut self, asking: &ArrivalProcess) {
         let (time, messages) = match *asking {
             ArrivalProcess::Open { mean, gaps } => {
@@ -163,7 +163,7 @@ impl Client {
         self.waiting.push_back((time, messages, messages));
     }
 
-    /// Record that the message of a closed loop that was generated at time `asked` is complete.
+    /// Record that a message of a closed loop is complete. The message was generated at time `asked`.
     #[inline]
     pub(super) fn completed(&mut self, asked: Cycles) {
         if let Ok(at) = self.open.binary_search(&asked) {

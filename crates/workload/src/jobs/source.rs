@@ -32,7 +32,7 @@ pub struct Demand {
     pub process: u32,
     /// Index of the job of the process in the list of all jobs.
     pub job: u32,
-    /// Number of the node of the process.
+    /// Number of the node on which the process runs.
     pub from: u32,
     /// The node that the process writes to or reads from, never its own.
     pub to: u32,
@@ -134,7 +134,7 @@ struct ActiveJob {
     first: u32,
     /// For jobs whose processes wait for messages, the process on each node.
     process_on: Vec<u32>,
-    /// Progress of the phases of the job, if it has any.
+    /// Progress of the phases of the job, if the job has phases.
     phases: Phases,
 }
 
@@ -160,7 +160,7 @@ impl Behaviour {
 /// State of one process of a job.
 #[derive(Debug, Clone)]
 struct State {
-    /// Index of the job of the process among the active jobs.
+    /// Index of the process's job among the active jobs.
     active: u32,
     kind: Kind,
 }
@@ -272,8 +272,8 @@ impl JobsSource {
         }
     }
 
-    /// Return whether [`handed`](Self::handed) must be called for every demand of `process`, since the process may have
-    /// several demands under way.
+    /// Return whether `process` may have several demands under way. If so, [`handed`](Self::handed) must be called for
+    /// each of them.
     #[inline]
     pub fn several(&self, process: u32) -> bool {
         match self.behaviour(process) {
@@ -298,7 +298,8 @@ impl JobsSource {
         &self.jobs[self.states[process as usize].active as usize].behaviour
     }
 
-    /// Record that a process has handed a demand to its network interface, at the time of the demand.
+    /// Record that a process has handed a demand (message or I/O operation) to its network interface. Append the next
+    /// demand of the process to `demands` if this one does not delay it.
     #[inline]
     pub fn handed(&mut self, now: Cycles, handed: &Demand, demands: &mut Vec<Demand>) {
         let process = handed.process;
@@ -352,7 +353,7 @@ impl JobsSource {
     #[inline]
     pub fn arrived(&mut self, now: Cycles, demand: &Demand, demands: &mut Vec<Demand>) {
         let active = &self.jobs[self.states[demand.process as usize].active as usize];
-        // No rank waits for messages to servers, even if a server runs on a node of the job.
+        // No rank waits for messages to I/O servers, so their arrival changes nothing, even at a node of the job.
         if active.behaviour.to_servers() {
             return;
         }
@@ -493,7 +494,7 @@ impl JobsSource {
     }
 }
 
-/// Return the demand for the message `next` of a client process.
+/// Convert the message `next` of a client process to a demand (request to transfer data).
 fn demand(process: u32, Process { job, node }: Process, next: Next) -> Demand {
     Demand {
         time: next.asked.time,

@@ -18,7 +18,7 @@ pub struct Start {
 }
 
 impl Layout {
-    /// Return the initial messages of job number `number` of this layout.
+    /// Return the messages with which job number `number` of this layout starts.
     ///
     /// # Panics
     /// If there is no such job.
@@ -31,7 +31,7 @@ impl Layout {
                 sizes: Sizes::fixed(Bytes::new(plan.bytes())),
             };
         }
-        // The result does not depend on times, so any length of the tick is suitable.
+        // The result does not depend on times, so the length of a tick (here 1 ps) does not matter.
         let clients = clients(&job.traffic, nodes, &self.servers, Time::from_ps(1));
         let each = match clients.asking {
             ArrivalProcess::Open { .. } => 1,

@@ -35,24 +35,24 @@ class Buffers(ABC):
     """Two buffers for each aggregator, a rank that reads or writes a range of the file."""
 
     def __init__(self, array: Described, aggregators: list[int], rank: int) -> None:
-        """Set the array, the ranks that are aggregators, and the rank of this process."""
+        """Store the described array, the aggregators (ranks that access the file) and this rank."""
         self.array = array
         self.aggregators = aggregators
         self.rank = rank
         self.mine = aggregators.index(rank) if rank in aggregators else None
-        """Index of this rank among the aggregators, or None."""
+        """Index of this rank among the aggregators (ranks that access the file), or None."""
 
     @abstractmethod
     def of(self, aggregator: int, turn: int) -> NDArray[np.uint8]:
-        """Return buffer number `turn` of an aggregator; each rank can access its own buffers."""
+        """Return buffer number `turn` of an aggregator. A rank can access its own buffers."""
 
     @abstractmethod
     def fill(self, layout: Layout, held: Any, turn: int, boxes: list[list[Box]]) -> None:
-        """Copy this rank's elements of all boxes (array regions) to the aggregators' buffers."""
+        """Fill the aggregators' buffers: copy this rank's elements of all boxes (regions)."""
 
     @abstractmethod
     def empty(self, layout: Layout, out: Any, turn: int, boxes: list[list[Box]]) -> None:
-        """Copy this rank's elements of all boxes (array regions) from the aggregators' buffers."""
+        """Empty the aggregators' buffers: copy this rank's elements of all boxes (regions)."""
 
     def data(self, turn: int, boxes: list[list[Box]]) -> NDArray[np.uint8]:
         """Return the part of this rank's buffer that the boxes (array regions) of a round use."""
@@ -62,7 +62,7 @@ class Buffers(ABC):
         return self.of(self.mine, turn)[: size * self.array.dtype.itemsize]
 
     def views(self, turn: int, boxes: list[list[Box]], aggregator: int | None) -> list[Part]:
-        """Return numpy views of the array regions that lie in an aggregator's buffer."""
+        """Return numpy views of the array regions in an aggregator's buffer, if there is one."""
         if aggregator is None:
             return []
         buffer, dtype, at = self.of(aggregator, turn), self.array.dtype, 0
@@ -90,7 +90,7 @@ class _OwnBuffers(Buffers):
         self._buffers = [empty("buffer", (size,), np.dtype(np.uint8)) for _ in range(BUFFERS)]
 
     def of(self, aggregator: int, turn: int) -> NDArray[np.uint8]:
-        """Return buffer number `turn` of this rank, the only one that it can access."""
+        """Return buffer number `turn` of this rank. The rank cannot access those of others."""
         return self._buffers[turn]
 
 
@@ -98,12 +98,12 @@ class InOneProcess(_OwnBuffers):
     """Buffers of a single process that holds the data of all ranks; threads move the data."""
 
     def fill(self, layout: Layout, held: Any, turn: int, boxes: list[list[Box]]) -> None:
-        """Copy the elements of all ranks to the buffer, with threads."""
+        """Fill the buffer: copy the elements of all ranks to it, with threads."""
         plan = Plan(layout, self.aggregated(boxes))
         plan.redistribute(held, [self.views(turn, boxes, 0)])
 
     def empty(self, layout: Layout, out: Any, turn: int, boxes: list[list[Box]]) -> None:
-        """Copy the elements of all ranks from the buffer, with threads."""
+        """Empty the buffer: copy its elements to all ranks, with threads."""
         plan = Plan(self.aggregated(boxes), layout)
         plan.redistribute([self.views(turn, boxes, 0)], out)
 
@@ -112,20 +112,20 @@ class ByMessages(_OwnBuffers):
     """Buffers of ranks on several nodes, which exchange messages."""
 
     def __init__(self, array: Described, aggregators: list[int], ranks: Ranks, room: int) -> None:
-        """Allocate the buffers of this rank, as in `_OwnBuffers`."""
+        """Allocate two buffers of `room` bytes, if this rank is an aggregator."""
         super().__init__(array, aggregators, ranks.comm.rank, room)
         self._ranks = ranks
 
     def fill(self, layout: Layout, held: Any, turn: int, boxes: list[list[Box]]) -> None:
-        """Send this rank's elements to the aggregators by messages."""
+        """Fill the aggregators' buffers: send this rank's elements to them as messages."""
         self._move(Plan(layout, self.aggregated(boxes)), held, self.views(turn, boxes, self.mine))
 
     def empty(self, layout: Layout, out: Any, turn: int, boxes: list[list[Box]]) -> None:
-        """Receive this rank's elements from the aggregators by messages."""
+        """Empty the aggregators' buffers: receive this rank's elements from them as messages."""
         self._move(Plan(self.aggregated(boxes), layout), self.views(turn, boxes, self.mine), out)
 
     def _move(self, plan: Plan, held: Any, out: Any) -> None:
-        """Move elements between the arrays of ranks and the buffers by messages."""
+        """Move elements between the arrays of ranks and the buffers, as messages."""
         from isthmus.arrays.mpi import Exchange
 
         order: Any = self.array.order
@@ -144,12 +144,12 @@ class InSharedMemory(Buffers):
         self._shared, self._room = shared, room
 
     def of(self, aggregator: int, turn: int) -> NDArray[np.uint8]:
-        """Return the shared buffer of any aggregator."""
+        """Return shared buffer number `turn` (0 or 1) of aggregator number `aggregator`."""
         own = self._shared.of[self.aggregators[aggregator]]
         return own[turn * self._room : (turn + 1) * self._room]
 
     def fill(self, layout: Layout, held: Any, turn: int, boxes: list[list[Box]]) -> None:
-        """Copy this rank's elements directly to the shared buffers of the aggregators."""
+        """Fill the aggregators' shared buffers: copy this rank's elements directly to them."""
         if self.rank not in layout.ranks:
             return
         plan = Plan(layout, self.aggregated(boxes))
@@ -164,7 +164,7 @@ class InSharedMemory(Buffers):
             _call(share.unpack, [(piece, read)], [memory.given(view) for view in views])
 
     def empty(self, layout: Layout, out: Any, turn: int, boxes: list[list[Box]]) -> None:
-        """Copy this rank's elements directly from the shared buffers of the aggregators."""
+        """Empty the aggregators' shared buffers: copy this rank's elements directly from them."""
         if self.rank not in layout.ranks:
             return
         plan = Plan(self.aggregated(boxes), layout)
@@ -179,5 +179,5 @@ class InSharedMemory(Buffers):
 
     @property
     def _elements(self) -> tuple[int, bool]:
-        """Return the bytes of an element, and whether the order in the file is column-major."""
+        """Return the bytes of one element, and whether the file is column-major."""
         return self.array.dtype.itemsize, self.array.order == "F"

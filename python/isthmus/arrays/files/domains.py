@@ -50,13 +50,13 @@ class Rules:
     stripe: int
     """Alignment of domains and rounds in the file, in bytes."""
     buffer: int
-    """Approximate bytes that an aggregator moves in a round."""
+    """Approximate number of bytes that an aggregator moves in a round, the size of its buffer."""
 
 
 class Stretches(Domains):
-    """File domains of a file with contiguous elements.
+    """File domains of a file with contiguous elements: one contiguous range for each aggregator.
 
-    They start at multiples of the stripe, or at the next element or block.
+    A range starts at a multiple of the stripe size, or at the first element or block after it.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Stretches(Domains):
         rules: Rules,
         block: int = 1,
     ) -> None:
-        """Divide a file into domains.
+        """Divide a file into file domains, one for each aggregator (rank that accesses the file).
 
         Args:
             shape: shape of the array.
@@ -101,7 +101,7 @@ class Stretches(Domains):
         self.room = min(size, self._step + (block + 1) * element)
 
     def span(self, aggregator: int, number: int) -> tuple[int, int]:
-        """Return the first element and the end (exclusive) that an aggregator moves in a round."""
+        """Return the range of elements, its end excluded, that an aggregator moves in a round."""
         begin, end = self._begins[aggregator], self._ends[aggregator]
         at = begin + number * self._step
         return self._edge(min(at, end)), self._edge(min(at + self._step, end))
@@ -120,7 +120,7 @@ class Stretches(Domains):
 
 
 class Chunks(Domains):
-    """File domains of whole chunks, row by row of the chunk grid."""
+    """File domains of an array in chunks: each aggregator moves whole chunks, in row order."""
 
     def __init__(
         self, shape: Sequence[int], chunk: Sequence[int], element: int, rules: Rules
@@ -139,7 +139,9 @@ class Chunks(Domains):
         self.room = size * min(self._step, most)
 
     def boxes(self, aggregator: int, number: int) -> list[Box]:
-        """Return the array regions of the chunks that an aggregator moves in a round."""
+        """Return the array regions that an aggregator, a rank that accesses the file, moves in a
+        round.
+        """
         first = self._cuts[aggregator] + number * self._step
         end = min(first + self._step, self._cuts[aggregator + 1])
         return [self._box(chunk) for chunk in range(first, end)]
@@ -157,7 +159,7 @@ class Chunks(Domains):
 
 
 def slab(shape: Sequence[int], element: int, room: int) -> tuple[int, ...]:
-    """Return the largest chunk of whole rows within `room` bytes, or of one element."""
+    """Return the shape of the largest chunk of whole rows within `room` bytes, or of an element."""
     chunk: list[int] = []
     for extent in reversed(shape):
         fits = max(1, min(extent, room // max(1, element)))

@@ -89,7 +89,7 @@ class Format(ABC):
     takes: frozenset[str] = frozenset()
     """Names of the properties besides shape, type and order that the format supports."""
     module = ""
-    """Name of the required library, or an empty text."""
+    """Name of the Python library that the format requires; empty if it requires none."""
 
     def ready(self) -> None:
         """Refuse a format whose library is missing.
@@ -162,19 +162,19 @@ class Format(ABC):
 
 
 class LibraryFormat(Format):
-    """A format whose elements may not be contiguous; a library reads them."""
+    """A format that a library reads, because its elements may not be contiguous in the file."""
 
     @abstractmethod
     def pieces(self, path: Path, given: Given, rank: int) -> Pieces:
-        """Open an existing array for reading."""
+        """Open an existing array, and return an object that reads pieces of it."""
 
 
 class ChunkedFormat(LibraryFormat):
-    """A format whose elements are never contiguous; a library writes them as well."""
+    """A format that a library also writes, because its elements are never contiguous."""
 
     @abstractmethod
     def chunks(self, place: Path) -> Chunks:
-        """Open a created array for writing."""
+        """Open a created array, and return an object that writes its chunks."""
 
 
 @contextmanager
@@ -232,7 +232,7 @@ def format_of(path: Path, name: str | None) -> Format:
 
 
 def refuse_order(name: str, order: str) -> None:
-    """Refuse Fortran order where a format has none.
+    """Refuse Fortran order for the format `name`, which has no such order.
 
     Raises:
         IsthmusError: `order` is not ``"C"``.

@@ -29,8 +29,10 @@ PIECE = 4 << 20
 FAULT_AROUND = 1 << 16
 """Bytes that Linux maps around a page for one page fault."""
 SPARSE = 64
-"""A rank that owns less than one in this many bytes of its span would spend its time on page
-faults of other ranks' data."""
+"""Minimum ratio of a rank's span of the file to the bytes that the rank owns in it, to be sparse.
+
+A sparse rank would spend its time on page faults for data of other ranks.
+"""
 POPULATE_READ = 22
 """MADV_POPULATE_READ of Linux 5.14. It maps many pages with one fault, and pages of a file in
 memory are then writable. MADV_POPULATE_WRITE takes one fault for each page.
@@ -80,7 +82,7 @@ class Mapped:
     @property
     def is_sparse(self) -> bool:
         """Whether the rank owns only a small fraction of the bytes between its first and last."""
-        # Count the memory of the mapped ranges: each occupies at least one page.
+        # Count the memory of the mapped ranges of the file: each range occupies at least one page.
         spans = self._spans(0, self._elements)
         among = sum(max(end - begin, mmap.PAGESIZE) for begin, end in spans)
         return among > SPARSE * max(PIECE, self._elements * self._array.dtype.itemsize)
@@ -131,7 +133,7 @@ class Mapped:
                 os.fsync(self._file.fileno())
 
     def _part(self, layout: Layout, rank: int) -> tuple[Any, int]:
-        """Return the rank's elements as a single message, and their number."""
+        """Return the message between the rank and the file, and the number of its elements."""
         from isthmus import _core
 
         array = self._array
@@ -139,7 +141,7 @@ class Mapped:
         plan = Plan(layout, whole) if self._writes else Plan(whole, layout)
         pair = (rank, 0) if self._writes else (0, rank)
         columns = array.order == "F"
-        # Compute only the message of this rank, not those of all others.
+        # Compute only the message between this rank and the whole file, not those of other ranks.
         share = _call(_core.Share.between, plan._core, pair, array.dtype.itemsize, columns)
         return share, sum(elements for _, elements in share.receives())
 

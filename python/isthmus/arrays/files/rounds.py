@@ -45,8 +45,9 @@ class Rounds:
     def __init__(
         self, team: Team, domains: Domains, buffers: Buffers, progress: Progress | None
     ) -> None:
-        """Set the processes, the parts of the file, the buffers, and the function that reports
-        progress.
+        """Create the rounds that move data between these processes and the file.
+
+        `domains` divides the file among the aggregators; `progress` reports how much is moved.
         """
         self._team, self._domains, self._buffers = team, domains, buffers
         self._progress = progress
@@ -98,7 +99,7 @@ class Rounds:
             if now is not None:
                 self._start(thread, now, get)
             while now is not None:
-                # This round has now been read, and all ranks have emptied the previous one.
+                # Wait until this round is read, and until all ranks have emptied the previous one.
                 self._synchronise(thread, now.turn)
                 after = next(coming, None)
                 if after is not None:
@@ -164,9 +165,11 @@ class _Thread:
         self._under_way: dict[int, Future[None]] = {}
 
     def __enter__(self) -> _Thread:
+        """Return the thread itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
+        """Wait for the thread, and cancel the work that it has not started."""
         # Wait for the thread, so that no buffer is used after it is freed.
         self._pool.shutdown(wait=True, cancel_futures=True)
 

@@ -33,17 +33,17 @@ FORMAT = 1
 
 
 def path_of(path: Path) -> Path:
-    """Return the path of the checksums of a file."""
+    """Return the path of the file that stores the checksums of the file `path`."""
     return path.with_name(path.name + SUFFIX)
 
 
 def has_valid_name(path: Path) -> bool:
-    """Return whether the name of the checksum file is short enough."""
+    """Return whether the name of the checksum file is short enough for a file system."""
     return len(os.fsencode(path.name + SUFFIX)) <= BYTES_MAX
 
 
 def crc32c(data: NDArray[np.uint8]) -> int:
-    """Return the checksum of a block."""
+    """Return the CRC-32C checksum of a block of a file."""
     from isthmus import _core
 
     return _core.crc32c(data)
@@ -61,7 +61,7 @@ class Sums:
     """Bytes of a block; the last may be shorter."""
     sums: tuple[int, ...]
     writers: tuple[tuple[int, int], ...]
-    """Pairs of a block and the rank that wrote from this block on."""
+    """Pairs of a first block and the rank that wrote it and the blocks up to the next pair."""
 
     def writer(self, block: int) -> int:
         """Return the rank that has written a block."""
@@ -101,7 +101,10 @@ class Sums:
 
 
 def merge(offset: int, size: int, block: int, by_rank: Sequence[Mapping[int, int]]) -> Sums:
-    """Merge the checksums that each rank has computed."""
+    """Merge the checksums of blocks that each rank has computed.
+
+    `by_rank` maps, for each rank, the number of a block to its checksum.
+    """
     count = -(-size // block)
     sums: list[int] = [0] * count
     writers = [0] * count
@@ -166,7 +169,7 @@ def _refuse_impossible(found: Sums) -> None:
 
 
 def read_consistent(path: Path, opened: Callable[[], os.stat_result]) -> Sums | None:
-    """Read the checksums of exactly the file that `opened` finds under this name.
+    """Read the checksums that belong to the present file, whose status `opened` returns.
 
     A writer removes the checksums, replaces the file, then writes new checksums. Checksums that are
     unchanged before and after belong to the file in between.

@@ -20,9 +20,10 @@ T = TypeVar("T")
 
 
 class Team:
-    """All processes that open a file; each calls the methods in the same order.
+    """The processes that open a file together. Each calls the methods in the same order.
 
-    This class is a single process that holds the data of all ranks; threads move them.
+    This base class is for a single process, which holds the data of all ranks; its threads move
+    them.
     """
 
     alone = True
@@ -30,7 +31,7 @@ class Team:
     rank = 0
     size = 1
     is_one_node = False
-    """Whether several ranks can share memory."""
+    """Whether all ranks are on one node, so that they share memory; False for a single process."""
 
     def on_all(self, function: Callable[[], T]) -> T:
         """Call a function on each rank.
@@ -67,7 +68,7 @@ class Team:
         return InOneProcess(array, aggregators, self.rank, room)
 
     def nodes(self) -> list[tuple[list[int], int]]:
-        """Return the ranks of each node and the number of usable processors."""
+        """Return the ranks of each node, with the number of processors that they may use."""
         return [([0], processors())]
 
     def close(self) -> None:
@@ -148,7 +149,7 @@ class RankTeam(Team):
         return InSharedMemory(array, aggregators, self.rank, self._shared, self._room)
 
     def nodes(self) -> list[tuple[list[int], int]]:
-        """Return the ranks of each node and the number of usable processors."""
+        """Return the ranks of each node, with the number of processors that they may use."""
         return self._ranks.nodes()
 
     def close(self) -> None:
@@ -158,15 +159,17 @@ class RankTeam(Team):
             self._ranks.close()
 
     def _agree(self, problem: str) -> None:
-        """Raise an error on all ranks if any rank has a problem. On a single node, what ranks wrote
-        to shared buffers before is visible to all ranks afterwards.
+        """Raise an error on all ranks if any rank has a problem (a text that is not empty).
+
+        On a single node, data that ranks wrote to shared buffers before the call is visible to all
+        ranks afterwards.
         """
         with self._ranks.watch:
             self._ranks.agree(0, problem)
 
 
 def team_of(comm: Any) -> Team:
-    """Return the team of a communicator, or of this process alone.
+    """Return the team of the ranks of a communicator; that of this process alone if it is None.
 
     Raises:
         IsthmusError: the communicator is unusable.

@@ -332,7 +332,7 @@ class Slurm:
         return found
 
     def largest_array(self) -> int | None:
-        """Return the maximum number of tasks in an array; None if Slurm does not report it."""
+        """Return the maximum number of tasks of a job array; None if Slurm does not report it."""
         try:
             done = self._run(["scontrol", "show", "config"])
         except SlurmError:
@@ -375,10 +375,10 @@ class Slurm:
     def _run_changing(
         self, words: Sequence[str], text: str, tick: Callable[[], None], *, kill: bool = True
     ) -> subprocess.CompletedProcess[str]:
-        """Run a Slurm command that may change state; an exception of `tick` leaves it running.
+        """Run a Slurm command that may change Slurm's state, and call `tick` while it runs.
 
-        The command may outlive this process. If `kill` is false, it also keeps running after the
-        timeout.
+        If `tick` raises an exception, the command keeps running, even after this process ends. If
+        `kill` is false, it also keeps running after the timeout.
         """
         program = self._found(words[0])
         with ExitStack() as stack:
@@ -462,7 +462,7 @@ def _line(text: str) -> str:
 
 
 def _ended(line: str) -> Ended | None:
-    """Parse a line of ``scontrol --oneliner show job``; None if the task has not ended."""
+    """Return the ended task that a line of ``scontrol --oneliner show job`` shows, or None."""
     fields = dict(word.split("=", 1) for word in line.split() if "=" in word)
     # Slurm lists tasks that never started as one range: take the first number.
     task, state = _FIRST.match(fields.get("ArrayTaskId", "")), fields.get("JobState", "")

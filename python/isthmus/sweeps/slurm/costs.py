@@ -41,7 +41,7 @@ _ENTRY = re.compile(r"(point|search)-([0-9]{1,18})")
 
 
 class _SampleComplete(Exception):  # noqa: N818 - nothing went wrong
-    """Exception that stops the sample run when enough durations are known."""
+    """Exception that ends the sample run because it has measured enough durations."""
 
 
 def predicted(
@@ -132,7 +132,7 @@ def _sample(job: Job, folder: Path, units: Sequence[Unit], expiry_s: float, *, q
     began = None
 
     def watch(progress: Progress) -> None:
-        """Show the progress, and end the sample when it is large enough."""
+        """Show the progress of the sample run, and end the run when it has measured enough."""
         nonlocal began
         now, done = time.monotonic(), progress.points_done
         if began is None and progress.phase == "simulating":
@@ -158,10 +158,10 @@ def _sample(job: Job, folder: Path, units: Sequence[Unit], expiry_s: float, *, q
 
 
 def _scaled(quick: Mapping[Unit, float], known: Mapping[Unit, float]) -> dict[Unit, float]:
-    """Scale the durations of short runs to full runs.
+    """Scale the measured durations of short runs to those of full runs.
 
-    The shortest of the units that did not finish within the limit is assumed to take just the
-    limit.
+    The shortest of the points and searches whose full run exceeded the time limit is assumed to
+    take just the limit.
     """
     longer = [seconds for unit, seconds in quick.items() if unit not in known]
     if not longer:
@@ -215,8 +215,9 @@ def _nearest(
 
 
 def _coordinates(positions: Sequence[int], axes: tuple[int, ...]) -> np.ndarray:
-    """Return coordinates of points and searches in the sweep, each axis from 0 to 1; one axis by
-    default.
+    """Return the coordinates of points or searches in the sweep, from 0 to 1 on each axis.
+
+    Without `axes`, the only coordinate is the position itself.
     """
     if not axes:
         return np.asarray(positions, dtype=float)[:, None]

@@ -60,7 +60,7 @@ RESUBMITTED = 5
 LATE_S = 60.0
 """Seconds within which points that other nodes have completed must appear in the folder."""
 BUSY_S = 60.0
-"""Seconds to wait for another process, or for an ending task, that holds the folder."""
+"""Seconds to wait for the folder while another process or an ending task uses it."""
 
 
 @dataclass
@@ -71,7 +71,7 @@ class Sweep:
     folder: Path
     wanted: Wanted
     note: Callable[[str], None] = print
-    """Function that is called with each note for the user."""
+    """Function that shows a text to the user; ``print`` by default."""
     slurm: Slurm = field(default_factory=Slurm)
 
     def __post_init__(self) -> None:
@@ -81,7 +81,7 @@ class Sweep:
         self.monitor = Monitor(self.job, self.folder)
         self.counts = self.monitor.counts
         self.name = name_of(self.job.name, self.folder, self.job.identity)
-        """Name of the jobs: the same for the same run in the same folder."""
+        """Name of the Slurm jobs. The same run gets the same name again in the same folder."""
         self.clusters = self.wanted.clusters or self.slurm.clusters
         self._largest: int | None = None
 
@@ -162,7 +162,7 @@ class Sweep:
         return self._submit(todo)
 
     def finished(self, array: Array | None, plots: tuple[str, ...] = ()) -> Results:
-        """Wait for an array, submit lost tasks again, and write the results.
+        """Wait for a Slurm job array, submit lost tasks again, and write the results.
 
         Raises:
             Detached: Ctrl-C; the array continues.
@@ -193,8 +193,9 @@ class Sweep:
         return self.folder.is_dir() and read_mark(self.folder) is not None
 
     def _packed(self, todo: Selection, *, keep: bool = True, known: bool = True) -> Script | None:
-        """Return the script for missing points and searches; None if the sample has done all of
-        them.
+        """Return the job script for missing points and searches.
+
+        Return None if the sample run, which measures durations, has done all of them.
         """
         largest = answer_of(
             self.slurm.largest_array, self.monitor, "Slurm: asked how many tasks it takes"
@@ -254,8 +255,10 @@ class Sweep:
         )
 
     def _under_way(self) -> Array | None:
-        """Return the array that works on this run or waits in the queue, whichever user submitted
-        it.
+        """Return the Slurm job array that works on this run or waits in the queue; None if none
+        does.
+
+        Any user may have submitted it.
         """
         return answer_of(
             lambda: under_way(self.folder, self.slurm, self.name, self.clusters),
@@ -264,8 +267,9 @@ class Sweep:
         )
 
     def _found(self) -> Array | None:
-        """Return the array of this run as `_under_way`; while Slurm does not answer, repeat the
-        query if a job was submitted before.
+        """Return the Slurm job array that works on this run or waits in the queue, if any.
+
+        While Slurm does not answer, repeat the query if a job was submitted before.
         """
         began, look_s, said = time.monotonic(), LOOK_S, False
         while True:
@@ -297,7 +301,7 @@ class Sweep:
                 keep_jobs(own, [*jobs, Submission(self.name, None, self.clusters, array=array)])
 
     def _refuse_under_way(self) -> None:
-        """Refuse to clear a folder in which an array is at work."""
+        """Refuse to clear a folder while a Slurm job array still works in it."""
         if found := self._under_way():
             raise IsthmusError(
                 f"--fresh: Slurm job {found} is at work in {self.folder}; end it first, by "
@@ -310,7 +314,10 @@ class Sweep:
         return self._submit_script(script) if script else None
 
     def _submit_script(self, script: Script) -> Array | None:
-        """Submit a script, unless an array is at work by now; return the array."""
+        """Submit a job script, and return its Slurm array.
+
+        If an array is already at work, return that one. Return None if nothing is missing any more.
+        """
         with self._submitting():
             # Another process may have submitted an array meanwhile.
             if found := self._under_way():
@@ -365,7 +372,7 @@ class Sweep:
         except IsthmusError as error:
             if array is None:
                 raise
-            # Another run has taken the folder meanwhile.
+            # Another run has taken the folder since the job was submitted.
             raise IsthmusError(
                 f"{error}; Slurm job {array} was submitted all the same: `{array.cancel}` ends it"
             ) from error
@@ -426,7 +433,8 @@ class Sweep:
                 try:
                     return self._submit(todo)
                 except BusyError as error:
-                    # The process that holds the folder runs the missing points, or ends.
+                    # Wait for the process that uses the folder: it does the missing points, or
+                    # ends.
                     began, state = time.monotonic(), _waiting_text(error)
                 except SlurmError as error:
                     state = no_answer(str(error))
@@ -448,7 +456,7 @@ class Sweep:
         return None
 
     def _ended_array(self, array: Array) -> EndedArray:
-        """Return the outcome of an array that has ended.
+        """Return the outcome of a Slurm job array that has ended.
 
         If its tasks completed, wait for a while until their points appear in the folder.
         """
@@ -480,7 +488,8 @@ class Sweep:
         jobs = jobs_of(self.folder)
         own = next((job for job in jobs if job.array == array), None)
         last = own or (jobs[-1] if jobs else None)
-        # Points and searches that failed in an earlier job are tried once more.
+        # Points and searches that failed in an earlier job are tried once more, so only failures
+        # since the last submission count as new.
         failed = state_of(self.folder).failed if todo else []
         since_s = last.submitted_s if last else 0.0
         new = {each.entry for each in failed if each.at_s >= since_s}
@@ -514,14 +523,14 @@ class Sweep:
         return RunFailedError(f"{why}; {missing_error(self.folder, end.missing)}")
 
     def _collected(self, plots: tuple[str, ...]) -> Results:
-        """Collect the results; wait a while for tasks that are about to end."""
+        """Collect the results from the folder; wait a while for tasks that are about to end."""
         give_up = time.monotonic() + BUSY_S
         while True:
             try:
                 return collect(self.folder, self.job, plots)
             except BusyError as error:
-                # The last tasks are about to end, but a process that does the whole run may take
-                # long.
+                # Wait for tasks that are about to end only until `give_up`, but wait without limit
+                # for a process that does the whole run.
                 whole = error.holder is not None and error.holder.work
                 if not whole and time.monotonic() > give_up:
                     raise

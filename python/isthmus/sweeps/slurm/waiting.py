@@ -18,8 +18,9 @@ LOOK_S, LOOK_MAX_S = 1.0, 15.0
 SLOWER = 1.1
 """Factor by which the time between two queries of Slurm's queue grows."""
 SLOW_S = 2.0
-"""Seconds after which the user is shown that Slurm has not answered; Slurm's commands take about
-twenty to report that a controller is silent.
+"""Seconds after which the user is shown that Slurm has not answered.
+
+Slurm's commands take about 20 s to report that a controller is silent.
 """
 ANSWER_S = 0.05
 """Seconds between two checks whether Slurm has answered."""
@@ -42,7 +43,7 @@ T = TypeVar("T")
 
 
 class _Question(Generic[T]):
-    """A query to Slurm that runs in the background."""
+    """A query to Slurm that runs on a thread of its own, and its answer."""
 
     def __init__(self, ask: Callable[[], T]) -> None:
         """Start the query on a thread."""
@@ -80,12 +81,12 @@ class _Question(Generic[T]):
 
 
 def answer_of(ask: Callable[[], T], monitor: Monitor, state: str) -> T:
-    """Return Slurm's answer to a question; meanwhile show the progress of the run and handle
+    """Return Slurm's answer to a query; meanwhile show the progress of the run and handle
     Ctrl-C.
 
     Args:
-        ask: the question.
-        monitor: the run.
+        ask: function that runs the query.
+        monitor: the monitor of the run, which shows its progress.
         state: text shown until the answer is late.
 
     Raises:
@@ -106,13 +107,13 @@ def wait_until_ended(
     note: Callable[[str], None] = lambda _: None,
     name: str = "",
 ) -> None:
-    """Wait until the queue has no task of an array.
+    """Wait until Slurm's queue has no task of a job array.
 
     Args:
         array: the array.
         name: name of the job.
         slurm: the Slurm to ask.
-        monitor: the run.
+        monitor: the monitor of the run, which shows its progress.
         note: called once for each period in which the controller does not answer.
 
     Raises:
@@ -160,8 +161,9 @@ def wait_until_ended(
 
 
 def queue_text(array: Array, queue: Queue) -> str:
-    """Return a text on the state of an array; the most important part comes first, as narrow
-    terminals cut the rest.
+    """Return a text on the state of a job array in Slurm's queue.
+
+    The most important part comes first, because narrow terminals cut the rest.
     """
     words = [f"{queue.running} running"] if queue.running else []
     if queue.waiting:
@@ -171,7 +173,10 @@ def queue_text(array: Array, queue: Queue) -> str:
 
 
 def no_answer(trouble: str) -> str:
-    """Return the text to show for an array's state if Slurm does not answer or reports an error."""
+    """Return the text that stands for the state of a job array if Slurm does not answer.
+
+    `trouble` is the error that Slurm reported, or empty.
+    """
     return "Slurm: no answer" + (f" ({trouble})" if trouble else " yet")
 
 

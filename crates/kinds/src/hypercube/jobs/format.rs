@@ -10,17 +10,20 @@ use isthmus_machine::hypercube::spec::{HypercubeSpec, JobsOnCube};
 use isthmus_scenario::format::{Asked, Failures, Format, Problem, Rows, Settings, Tables, Watch};
 
 impl Format for HypercubeJobs {
+    /// Value of `machine.kind` in scenario files of this kind, as for the kind without jobs.
     const NAME: &'static str = Hypercube::NAME;
+    /// Name of this form of scenario files: those with jobs.
     const FORM: &'static str = "hypercube-jobs";
+    /// Description of the tables of a scenario file of this kind with jobs.
     const TABLES: Tables = jobs::tables(
         || Rows::of::<MachineTable>("machine"),
         jobs::workload::<JobsTable>,
         None,
         Some(&failures::FAULTS),
     );
-    /// Description of a hypercube in a scenario.
+    /// Type that describes a machine of this kind, a hypercube, in a scenario.
     type Machine = HypercubeSpec;
-    /// Description of the workload: the jobs that run on the machine.
+    /// Type that describes the workload: the jobs that run on the machine.
     type Work = JobsOnCube;
 
     /// Read the description of a hypercube from `[machine]` of a scenario file and check it.

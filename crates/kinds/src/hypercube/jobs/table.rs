@@ -4,7 +4,8 @@ use crate::jobs::CommonTable;
 use isthmus_scenario::format::{Data, Describe, Whole};
 use isthmus_units::Bytes;
 
-/// Maximum number of transfer units of a message in flight.
+/// Maximum number of worms of a message in flight. A worm is the part of a message that is sent at a time, one transfer
+/// unit.
 const WORMS_MAX: u64 = 1024;
 
 /// Table `[workload]` of a hypercube with jobs; the servers are the I/O nodes.

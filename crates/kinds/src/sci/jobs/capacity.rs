@@ -17,7 +17,7 @@ use isthmus_machine::sci::Machine;
 use isthmus_machine::sci::spec::{BLOCK, Transfer};
 use isthmus_workload::jobs::Pair;
 
-/// Return the demand of the jobs on each part and the supply of the part.
+/// Return the demand of the jobs on each part of the machine, and the maximum rate of the part.
 pub(super) fn capacity(
     machine: &Machine,
     transfer: Transfer,
@@ -84,8 +84,8 @@ pub(super) fn capacity(
     capacity
 }
 
-/// Return a lower bound of the mean time of a message on an idle fabric, in ns. It is the time of the message's
-/// transactions in rounds of `transfer.transactions`, plus the time of the device.
+/// Return a lower bound, in ns, of the mean time of a message that is alone on the fabric. It is the time of the
+/// message's transactions in rounds of `transfer.transactions`, plus the time of the device.
 pub(super) fn alone_ns(
     machine: &Machine,
     transfer: Transfer,
@@ -105,7 +105,8 @@ pub(super) fn alone_ns(
     network + device
 }
 
-/// Return the mean number of links that a request and its response cross together; on large fabrics the minimum, 2.
+/// Return the mean number of links on the route of a request and on the route of its response together; on large
+/// fabrics, return the minimum, 2.
 fn hops(machine: &Machine, jobs: &Measured, asks: &PredictableJob<'_>) -> f64 {
     if machine.fabric().node_count() > NODES_MAX {
         return 2.0;
@@ -122,17 +123,18 @@ fn hops(machine: &Machine, jobs: &Measured, asks: &PredictableJob<'_>) -> f64 {
 /// Data that jobs send from each node, and packets that they send between each pair of nodes.
 struct PairDemand {
     nodes: usize,
-    /// Data that each node sends, in GB/s.
+    /// Rate at which each node sends data, in GB/s.
     sent: Vec<f64>,
-    /// Packets with their idle symbols for each pair, in bytes per ns; the index is sender * nodes + receiver.
+    /// Rate of packets, with their idle symbols, for each pair of nodes, in bytes per ns. The index is sender * nodes +
+    /// receiver.
     packets: Vec<f64>,
     /// Echoes of the packets of each pair with their idle symbols, in bytes per ns.
     echoes: Vec<f64>,
 }
 
 impl PairDemand {
-    /// Return the demand of all jobs with predictable demand. A client of a closed loop demands at most
-    /// `alone` GB/s.
+    /// Return the data that jobs send between nodes, for jobs with a predictable demand. A client of a closed loop
+    /// sends at most `alone` GB/s.
     fn new(machine: &Machine, transfer: Transfer, jobs: &Measured, alone: f64) -> Self {
         let spec = machine.spec();
         let nodes = machine.fabric().node_count() as usize;
@@ -173,7 +175,7 @@ impl PairDemand {
         pair_demand
     }
 
-    /// Return the link with the highest demand, and its demand in GB/s.
+    /// Return the link with the highest demand, and its demand in GB/s; `None` if no link has a demand.
     fn busiest(&self, machine: &Machine) -> Option<(usize, f64)> {
         let averages = |rates: &[f64]| {
             let total: f64 = rates.iter().sum();
@@ -183,7 +185,8 @@ impl PairDemand {
         let ((packets, sends), (echoes, answers)) =
             (averages(&self.packets), averages(&self.echoes));
         let loads = sends.iter().zip(&answers).map(|(send, answer)| {
-            // The shares are per packet of a pair, and each packet has one echo.
+            // Add up the load of a link by packets and by echoes. The shares are per packet of a pair of nodes, and
+            // each packet has one echo.
             packets * send.sends + echoes * answer.echoes
         });
         // The first of several equally busy links is chosen.

@@ -10,17 +10,20 @@ use isthmus_machine::sci::spec::{JobsOnRings, SciSpec};
 use isthmus_scenario::format::{Asked, Failures, Format, Problem, Rows, Settings, Tables, Watch};
 
 impl Format for SciJobs {
+    /// Value of `machine.kind` in scenario files of this kind, as for the kind without jobs.
     const NAME: &'static str = Sci::NAME;
+    /// Name of this form of scenario files: those with jobs.
     const FORM: &'static str = "sci-jobs";
+    /// Description of the tables of a scenario file of this kind with jobs.
     const TABLES: Tables = jobs::tables(
         || Rows::of::<MachineTable>("machine"),
         jobs::workload::<JobsTable>,
         None,
         Some(&failures::FAULTS),
     );
-    /// Description of an SCI fabric in a scenario.
+    /// Type that describes a machine of this kind, an SCI fabric, in a scenario.
     type Machine = SciSpec;
-    /// Description of the workload: the jobs that run on the machine.
+    /// Type that describes the workload: the jobs that run on the machine.
     type Work = JobsOnRings;
 
     /// Read the description of an SCI fabric from `[machine]` of a scenario file and check it.

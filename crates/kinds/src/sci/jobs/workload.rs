@@ -77,7 +77,8 @@ fn check_listed(settings: &Settings, traffic: &JobsTraffic) -> Result<(), Proble
     ))
 }
 
-/// Return the data rate of one link with full packets, each followed by an idle symbol.
+/// Return the rate at which a node can send: the payload rate of one link with full packets, each followed by an idle
+/// symbol.
 pub(super) fn can_send(machine: &SciSpec, payload: Bytes) -> Bandwidth {
     let slot = payload.get() + machine.overhead.get() + machine.symbol.get();
     let share = payload.get() as f64 / slot as f64;

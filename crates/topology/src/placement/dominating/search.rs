@@ -89,7 +89,7 @@ struct Search<'a> {
     chosen: Vec<u32>,
     /// Index of each node in `chosen`, or `u32::MAX` if it is not chosen.
     place: Vec<u32>,
-    /// For each node the number of chosen nodes that cover it.
+    /// For each node the number of chosen nodes that cover it. A node covers itself and its neighbours.
     covers: Vec<u32>,
     weight: Vec<u64>,
     /// For a chosen node, the weight of the nodes that only this node covers; for other nodes, the
@@ -110,7 +110,7 @@ struct Search<'a> {
 const ABSENT: u32 = u32::MAX;
 
 impl<'a> Search<'a> {
-    /// Return the state in which exactly `pes` are chosen.
+    /// Return the state of a search in which exactly the PEs (processing elements) `pes` are chosen.
     fn new(neighborhoods: &'a Neighborhoods, pes: &[u32]) -> Self {
         let count = neighborhoods.node_count() as usize;
         let mut search = Self {
@@ -184,7 +184,8 @@ impl<'a> Search<'a> {
         self.may_return[pe as usize] = false;
     }
 
-    /// Change the scores of all nodes that could cover `node`, except `except`.
+    /// Apply `change` to the scores of all nodes that could cover `node` (itself and its neighbours), except the node
+    /// `except`.
     fn shift_scores(&mut self, node: u32, except: u32, change: impl Fn(u64) -> u64) {
         let around = self.neighborhoods.closed(node);
         self.steps += around.len() as u64;
@@ -220,7 +221,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Add the best node that covers some uncovered node, and return the added node.
+    /// Choose the best node that covers an uncovered node, which is selected at random. Return the chosen node.
     fn cover_one(&mut self) -> u32 {
         // The uncovered node is selected pseudo-randomly from the number of moves.
         let turn = splitmix(self.moves) % self.uncovered.len() as u64;
