@@ -48,7 +48,7 @@ impl Observer for Record {
         let ready = match started.cause {
             None => Ready::At(started.time),
             Some(of) => Ready::After {
-                of: of as usize,
+                message: of as usize,
                 delay: started.time - self.tails[of as usize],
             },
         };
@@ -75,7 +75,7 @@ impl<'a> Replay<'a> {
     fn new(messages: &'a [Message]) -> Self {
         let mut followers = vec![Vec::new(); messages.len()];
         for (index, message) in messages.iter().enumerate() {
-            if let Ready::After { of, delay } = message.ready {
+            if let Ready::After { message: of, delay } = message.ready {
                 followers[of].push((index as u32, delay));
             }
         }

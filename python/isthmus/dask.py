@@ -296,12 +296,12 @@ class Workers:
         call = pickle.dumps(_Call(function, words))
         # A unique key, so that cancelling one run does not affect another run of the same scenario.
         key = f"isthmus-{function.__name__}-{uuid.uuid4().hex}"
-        with self._open():
+        with self._converting_lost_connection():
             return self.client.submit(pickle.loads, call, key=key, pure=False)
 
     def cancel(self, futures: Iterable[Any]) -> None:
         """Cancel tasks that have not started."""
-        with suppress(RunFailedError), self._open():
+        with suppress(RunFailedError), self._converting_lost_connection():
             self.client.cancel(list(futures))
 
     def answers(self, futures: Mapping[int, Any]) -> Mapping[int, Any]:
@@ -402,7 +402,7 @@ class Workers:
         return bool(self.client.status != "running")
 
     @contextmanager
-    def _open(self) -> Iterator[None]:
+    def _converting_lost_connection(self) -> Iterator[None]:
         """Run a block that uses the Dask client. If the client lost its connection meanwhile, raise
         `RunFailedError` in place of the error of Dask.
         """

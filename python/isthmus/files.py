@@ -33,7 +33,7 @@ def ready_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise unwritable(folder, error) from error
-    _refuse_closed(folder, folder)
+    _refuse_unwritable(folder, folder)
 
 
 def refuse_unready(folder: Path) -> None:
@@ -50,10 +50,10 @@ def refuse_unready(folder: Path) -> None:
             raise unwritable(folder, OSError(number, os.strerror(number)))
     except OSError as error:
         raise unwritable(folder, error) from error
-    _refuse_closed(folder, there)
+    _refuse_unwritable(folder, there)
 
 
-def _refuse_closed(folder: Path, there: Path) -> None:
+def _refuse_unwritable(folder: Path, there: Path) -> None:
     """Refuse to create `folder` if `there`, the part of its path that exists, is not writable."""
     if os.access(there, os.W_OK | os.X_OK):
         return
@@ -108,7 +108,7 @@ def write_bytes(path: Path, data: Bytes) -> None:
     with telling_of(path, "cannot be written"):
         path.parent.mkdir(parents=True, exist_ok=True)
         refuse_unless_file(path)
-        with _whole_beside(path, data) as temporary:
+        with _temporary_copy(path, data) as temporary:
             temporary.replace(path)
 
 
@@ -124,13 +124,13 @@ def write_new(path: Path, data: bytes) -> None:
         if os.path.lexists(path):
             taken = True
         else:
-            with _whole_beside(path, data) as temporary:
-                taken = not _named(temporary, path)
+            with _temporary_copy(path, data) as temporary:
+                taken = not _rename_unless_taken(temporary, path)
     if taken:
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
 
 
-def _named(temporary: Path, path: Path) -> bool:
+def _rename_unless_taken(temporary: Path, path: Path) -> bool:
     """Rename a temporary file to `path`, unless a file has this name; return whether the name was
     free.
     """
@@ -147,7 +147,7 @@ def _named(temporary: Path, path: Path) -> bool:
 
 
 @contextmanager
-def _whole_beside(path: Path, data: Bytes) -> Iterator[Path]:
+def _temporary_copy(path: Path, data: Bytes) -> Iterator[Path]:
     """Write a file under a temporary name beside `path`, and yield the temporary path; the file is
     removed afterwards.
     """

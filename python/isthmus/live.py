@@ -35,7 +35,7 @@ from isthmus.errors import IsthmusError
 if TYPE_CHECKING:
     from pathlib import Path
 
-MEASURE, UNIT, BYTES = "accepted", "MB/s", 1e6
+MEASURE, UNIT, BYTES_PER_UNIT = "accepted", "MB/s", 1e6
 """Name of the measured quantity (accepted data), its unit, and the bytes per second of one unit."""
 GROWTH = 16
 """Maximum factor by which a trial has more data than the previous trial, which was too short."""
@@ -150,7 +150,7 @@ def measure(
         for index in possible:
             tell(done, total)
             took = once(index, least[index])
-            each[index].append(took["bytes"] / took["ns"] * 1e9 / BYTES)
+            each[index].append(took["bytes"] / took["ns"] * 1e9 / BYTES_PER_UNIT)
             done += 1
     tell(done, total)
     found = [

@@ -33,7 +33,7 @@ thread_local! {
 
 /// Messages and source locations of panics that [`catch`] has not returned yet. All threads share them, because a panic
 /// of a pool's thread is rethrown on another thread.
-static PLACES: Mutex<Vec<Panicked>> = Mutex::new(Vec::new());
+static RECORDED: Mutex<Vec<Panicked>> = Mutex::new(Vec::new());
 
 /// Run `work` and catch a panic on this thread or on a pool's thread for which `work` waits. The panic is not
 /// printed; the caller must report it.
@@ -74,8 +74,8 @@ fn record_panic(info: &PanicHookInfo<'_>) {
     let place = info.location().map_or_else(String::new, |location| {
         format!("{}:{}", location.file(), location.line())
     });
-    let mut places = PLACES.lock().unwrap_or_else(PoisonError::into_inner);
-    places.push(Panicked {
+    let mut recorded = RECORDED.lock().unwrap_or_else(PoisonError::into_inner);
+    recorded.push(Panicked {
         message: payload_message(info.payload()),
         place,
     });
@@ -85,14 +85,14 @@ fn record_panic(info: &PanicHookInfo<'_>) {
 /// an empty location.
 fn panicked(payload: &(dyn Any + Send)) -> Panicked {
     let message = payload_message(payload);
-    let mut places = PLACES.lock().unwrap_or_else(PoisonError::into_inner);
-    let known = places.iter().rposition(|place| place.message == message);
+    let mut recorded = RECORDED.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = recorded.iter().rposition(|place| place.message == message);
     known.map_or_else(
         || Panicked {
             message,
             place: String::new(),
         },
-        |at| places.swap_remove(at),
+        |at| recorded.swap_remove(at),
     )
 }
 

@@ -203,7 +203,7 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Return a journal that writes no files. If `keeps_in_memory`, entries stay in memory until [`Self::give_away`].
+    /// Return a journal that writes no files. If `keeps_in_memory`, entries stay in memory until [`Self::take`].
     pub fn nowhere(run: Run, keeps_in_memory: bool) -> Self {
         Self {
             run,
@@ -359,7 +359,7 @@ impl Journal {
     }
 
     /// Remove an entry from memory and return the bytes of its file; `None` if it is not in memory.
-    pub fn give_away(&self, entry: &Entry) -> Option<Vec<u8>> {
+    pub fn take(&self, entry: &Entry) -> Option<Vec<u8>> {
         self.memory().remove(&entry.name)
     }
 

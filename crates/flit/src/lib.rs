@@ -24,10 +24,10 @@ use std::collections::VecDeque;
 pub enum Ready {
     /// The message becomes ready in this cycle.
     At(u64),
-    /// The message becomes ready `delay` cycles after the tail of message number `of` has arrived.
+    /// The message becomes ready `delay` cycles after the tail of the message `message` has arrived.
     After {
         /// Number of the message whose tail must arrive before this message becomes ready.
-        of: usize,
+        message: usize,
         /// Number of cycles from the arrival of that tail until this message is ready.
         delay: u64,
     },
@@ -339,8 +339,8 @@ impl Network {
     /// Schedule the messages that become ready after a message that has arrived.
     fn ready_followers(&mut self) {
         for m in 0..self.worms.len() {
-            if let Ready::After { of, delay } = self.messages[m].ready
-                && self.worms[of].tail == Some(self.cycle + 1)
+            if let Ready::After { message, delay } = self.messages[m].ready
+                && self.worms[message].tail == Some(self.cycle + 1)
             {
                 self.worms[m].next_request = Some(self.cycle + 1 + delay);
             }

@@ -332,9 +332,9 @@ impl Screens {
         self.state().viewers.remove(&viewer);
     }
 
-    /// Record that a viewer has confirmed (taken) a frame. Returns false if the viewer had no
+    /// Record that a viewer has confirmed a frame. Returns false if the viewer had no
     /// unconfirmed frame, so that its message was wrong.
-    pub(crate) fn taken(&self, viewer: u64) -> bool {
+    pub(crate) fn confirm_frame(&self, viewer: u64) -> bool {
         self.update_viewer(viewer, |it| match it.unanswered.checked_sub(1) {
             Some(rest) => {
                 it.unanswered = rest;

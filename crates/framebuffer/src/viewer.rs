@@ -117,7 +117,7 @@ fn send_messages<'s>(
 fn receive(mut socket: WebSocket<ReadHalf>, screens: &Screens, viewer: u64) {
     loop {
         match socket.read() {
-            Ok(Message::Text(said)) if said.as_str() == "+" && screens.taken(viewer) => {}
+            Ok(Message::Text(said)) if said.as_str() == "+" && screens.confirm_frame(viewer) => {}
             Ok(Message::Ping(what)) => screens.pinged(viewer, what),
             Ok(Message::Pong(_)) => {}
             _ => {

@@ -148,7 +148,7 @@ impl World {
 
     /// Sends the driver a random request to reconnect the link of rank number `at`, which is wrong in some respect.
     /// Checks that it is accepted only if its numbers are possible.
-    fn odd(&mut self, at: usize, draw: &mut Draw) {
+    fn send_wrong_request(&mut self, at: usize, draw: &mut Draw) {
         let rank = &self.ranks[at];
         let (nth, received) = (draw.number() as u32 >> 8, draw.number());
         // Do nothing if the random number is the correct one, as the request must be wrong. (With a lower number bytes
@@ -225,7 +225,7 @@ impl World {
             8..11 => self.renew(at, true),
             11 => self.renew(at, false),
             12 => self.ranks[at].socket = None,
-            13 => self.odd(at, draw),
+            13 => self.send_wrong_request(at, draw),
             14 => {
                 let bytes = draw.bytes();
                 for old in &mut self.old {

@@ -7,7 +7,7 @@ use isthmus_scenario::format::{AnyType, Field, Measures};
 /// Return the field `row` of `[stop]` or `[search]` with the default that hypercubes and SCI fabrics share. The other
 /// arguments differ between the two: `of` and `measures` are the default and the type of `stop.of`; `load` is the type
 /// of `search.from` and `search.to`, for which `from` and `to` are examples.
-pub(crate) fn own(
+pub(crate) fn adapt_run_field(
     row: Field,
     of: &'static str,
     measures: &'static Measures,

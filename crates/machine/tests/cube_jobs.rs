@@ -183,7 +183,7 @@ fn alone(spec: &HypercubeSpec, pe: u32, other: u32, read: bool, units: &[u64]) -
                 false => worm(apart(pe, other), bytes),
             };
         }
-        let (holder, asked) = (other - pes, machine.asks(pe));
+        let (holder, asked) = (other - pes, machine.io_node_of_pe(pe));
         let (holder_pe, asked_pe) = (machine.pe_of(holder), machine.pe_of(asked));
         let written = if read { 0 } else { bytes };
         let mut cycles = worm(apart(pe, asked_pe), REQUEST + written) + ACCESS;
@@ -246,7 +246,7 @@ fn messages_alone_take_what_arithmetic_says() {
         assert_eq!((data, log.packets.len()), (bytes, units.len()));
         let stored: u64 = log.stored.iter().map(|&(.., bytes)| bytes).sum();
         assert_eq!(stored, if io_node && !read { bytes } else { 0 });
-        let far = io_node && machine.asks(pe) != other - pes;
+        let far = io_node && machine.io_node_of_pe(pe) != other - pes;
         seen[usize::from(io_node) * 4 + usize::from(read) * 2 + usize::from(far)] += 1;
     }
     let [w, _, r, _, near_w, far_w, near_r, far_r] = seen;
@@ -262,11 +262,11 @@ fn writes_to_a_failed_io_node_are_passed_on() {
     let mut spec = HypercubeSpec::paper(5, 2);
     let whole = Machine::new(&spec).unwrap();
     let pe = (whole.cube().nodes())
-        .find(|&pe| whole.asks(pe) == 1 && pe != whole.pe_of(1))
+        .find(|&pe| whole.io_node_of_pe(pe) == 1 && pe != whole.pe_of(1))
         .unwrap();
     spec.faults.io_nodes = vec![1];
     let machine = Machine::new(&spec).unwrap();
-    let (pes, by) = (machine.cube().node_count(), machine.attends(1));
+    let (pes, by) = (machine.cube().node_count(), machine.serving_io_node(1));
     assert_ne!(by, 1);
     let to = Targets::Servers(Destinations::Random);
     let log = first(&spec, transfer(1_000, 1), pe, pes + 1, io(to, 500, 0.0));

@@ -209,7 +209,7 @@ fn messages(trace: &Trace) -> Vec<Message> {
                 Some(of) => {
                     let (_, tail) = trace.arrivals[*of as usize].expect("causes have arrived");
                     Ready::After {
-                        of: *of as usize,
+                        message: *of as usize,
                         delay: time - tail,
                     }
                 }

@@ -1,7 +1,7 @@
 //! The links between this process and the daemon, with the state of frames that were moved in part.
 
 use crate::lasting::Lasting;
-use crate::pipe::{Into, Out};
+use crate::pipe::{ReceivingEnd, SendingEnd};
 use crate::timed_mutex::TimedMutex;
 use isthmus_ring::{Consumer, Producer};
 use isthmus_stream_net::frame::{Frame, Kind};
@@ -30,7 +30,7 @@ pub(crate) struct Link {
 /// The half of a link to the daemon into which this process writes.
 #[derive(Debug)]
 pub(crate) struct Sending {
-    pipe: Out,
+    pipe: SendingEnd,
     /// The unwritten rest of a frame, if the call that wrote it timed out.
     rest: Vec<u8>,
     broken: Option<String>,
@@ -39,7 +39,7 @@ pub(crate) struct Sending {
 /// The half of a link that this process reads.
 #[derive(Debug)]
 pub(crate) struct Reading {
-    pipe: Into,
+    pipe: ReceivingEnd,
     head: [u8; Frame::BYTES],
     head_bytes: usize,
     /// The frame whose data is being read, and the number of its data bytes that were read.
@@ -73,8 +73,8 @@ impl Link {
     ) -> Self {
         Self {
             number,
-            out: out.map(|ring| TimedMutex::new(Sending::new(Out::Ring(ring)))),
-            into: into.map(|ring| TimedMutex::new(Reading::new(Into::Ring(ring)))),
+            out: out.map(|ring| TimedMutex::new(Sending::new(SendingEnd::Ring(ring)))),
+            into: into.map(|ring| TimedMutex::new(Reading::new(ReceivingEnd::Ring(ring)))),
             lasting: None,
             _liveness: Some(liveness),
         }
@@ -83,7 +83,10 @@ impl Link {
     /// Create a link over the socket itself. With TLS a thread relays the bytes.
     pub fn socket(number: u16, socket: Transport) -> std::io::Result<Self> {
         let socket = Arc::new(socket.into_socket()?);
-        let (out, into) = (Out::Socket(Arc::clone(&socket)), Into::Socket(socket));
+        let (out, into) = (
+            SendingEnd::Socket(Arc::clone(&socket)),
+            ReceivingEnd::Socket(socket),
+        );
         Ok(Self {
             number,
             out: Some(TimedMutex::new(Sending::new(out))),
@@ -97,12 +100,12 @@ impl Link {
     pub fn lasting(link: Arc<Lasting>) -> Self {
         Self {
             number: link.number,
-            out: Some(TimedMutex::new(Sending::new(Out::Lasting(Arc::clone(
-                &link,
-            ))))),
-            into: Some(TimedMutex::new(Reading::new(Into::Lasting(Arc::clone(
-                &link,
-            ))))),
+            out: Some(TimedMutex::new(Sending::new(SendingEnd::Lasting(
+                Arc::clone(&link),
+            )))),
+            into: Some(TimedMutex::new(Reading::new(ReceivingEnd::Lasting(
+                Arc::clone(&link),
+            )))),
             lasting: Some(link),
             _liveness: None,
         }
@@ -135,7 +138,7 @@ impl Link {
 
 impl Sending {
     /// Create the half of a link that this process writes.
-    fn new(pipe: Out) -> Self {
+    fn new(pipe: SendingEnd) -> Self {
         Self {
             pipe,
             rest: Vec::new(),
@@ -200,7 +203,7 @@ impl Sending {
 
 impl Reading {
     /// Create the half of a link that this process reads.
-    fn new(pipe: Into) -> Self {
+    fn new(pipe: ReceivingEnd) -> Self {
         Self {
             pipe,
             head: [0; Frame::BYTES],

@@ -14,7 +14,7 @@ const FIRST_PIECE_BYTES: usize = 32 << 10;
 
 /// The sending end of a link, to which this process writes.
 #[derive(Debug)]
-pub(crate) enum Out {
+pub(crate) enum SendingEnd {
     Ring(Producer),
     Socket(Arc<Socket>),
     Lasting(Arc<Lasting>),
@@ -22,7 +22,7 @@ pub(crate) enum Out {
 
 /// The receiving end of a link, from which this process reads.
 #[derive(Debug)]
-pub(crate) enum Into {
+pub(crate) enum ReceivingEnd {
     Ring(Consumer),
     Socket(Arc<Socket>),
     Lasting(Arc<Lasting>),
@@ -34,7 +34,7 @@ pub(crate) const CLOSED: &str = "the daemon has closed its other end";
 /// The number of moved bytes, or the reason why the link is broken.
 pub(crate) type Progress = Result<usize, String>;
 
-impl Out {
+impl SendingEnd {
     /// Write a frame (header `head`, then `data`), of which the first `at` bytes are already
     /// written. Stop at the time `until`.
     ///
@@ -85,7 +85,7 @@ impl Out {
     }
 }
 
-impl Into {
+impl ReceivingEnd {
     /// Read into `bytes` until it is full, or until `until`.
     ///
     /// # Returns

@@ -37,7 +37,7 @@ impl File {
 impl State {
     /// Check that no open connection writes the file `destination`. Otherwise return a refusal: of
     /// two connections, the one that is closed last would overwrite the other's file.
-    pub fn is_free(&self, destination: &str) -> Result<(), Refusal> {
+    pub fn check_free(&self, destination: &str) -> Result<(), Refusal> {
         let mut all = self.connections.iter();
         let Some((id, entry)) = all.find(|(_, entry)| {
             entry.file == Some(File::Written) && entry.destination == destination

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 const KINDS: &str = "raw:tcp:, raw:accept:, raw:unix: with a path, tcp:, tcp:accept:, file:, framebuffer:, udp: or \
      udp:accept:";
 /// Prefixes of the destinations, such as `tcp:HOST:PORT`, of connections that do not wait for a peer.
-const BEGINS: [&str; 7] = [
+const PREFIXES_WITHOUT_ACCEPT: [&str; 7] = [
     "raw:tcp:",
     "raw:unix:",
     "raw:given:",
@@ -110,7 +110,10 @@ impl Policy {
             return Ok(Allowed::Accept(kind, address));
         }
         let words = self.looked_up(words)?;
-        if !BEGINS.into_iter().any(|begin| words.starts_with(begin)) {
+        if !PREFIXES_WITHOUT_ACCEPT
+            .into_iter()
+            .any(|begin| words.starts_with(begin))
+        {
             let text = format!("destination `{words}`: it begins with {KINDS}");
             return Err(refusal(RefusalKind::Garbled, text));
         }
@@ -130,12 +133,12 @@ impl Policy {
                 Ok(Allowed::To(words))
             }
             Destination::File(path) => {
-                let (path, directory) = below(roots, &words, &path)?;
+                let (path, directory) = resolve_below_root(roots, &words, &path)?;
                 place(&words, &path, &directory)?;
                 Ok(Allowed::Found(format!("file:{path}"), directory))
             }
             Destination::RawUnix(path) if !path.starts_with('@') => {
-                let (path, directory) = below(roots, &words, Path::new(&path))?;
+                let (path, directory) = resolve_below_root(roots, &words, Path::new(&path))?;
                 let socket = socket(&words, &path, &directory)?;
                 Ok(Allowed::Found(format!("raw:unix:{path}"), socket))
             }
@@ -191,7 +194,7 @@ impl Policy {
 
 /// Check that a path lies below an allowed directory, after symbolic links to the directory are resolved.
 /// Returns the resolved path and the directory, opened.
-fn below(
+fn resolve_below_root(
     roots: &Roots,
     words: &str,
     path: &Path,

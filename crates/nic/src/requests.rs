@@ -373,7 +373,7 @@ impl<'a> Context<'a> {
         let to = Destination::parse(&words).map_err(convert::refused)?;
         let (protocol, receives) = convert::protocol(&to, protocol)?;
         if let Destination::File(_) = &to {
-            self.state.is_free(&destination)?;
+            self.state.check_free(&destination)?;
         }
         if let Destination::Framebuffer(name) = &to {
             self.screens_for(name)?;

@@ -1,6 +1,6 @@
 //! Executes points of a scenario on this machine, instead of simulating them.
 
-use crate::question::{Given, Quantity, Refusal, answer};
+use crate::question::{Quantity, Refusal, ScenarioText, answer};
 use isthmus_scenario::Point;
 use isthmus_stream_apps::live::{Pace, missing, run};
 use isthmus_stream_sim::spec::{Machine, Work};
@@ -26,7 +26,7 @@ fn described<'a>(point: &'a Point, file: &str) -> Result<(&'a Machine, &'a Work)
 /// the reason.
 #[pyfunction]
 pub(crate) fn live_points(py: Python<'_>, spec_json: &str) -> PyResult<String> {
-    answer(py, spec_json, |given: Given, _| {
+    answer(py, spec_json, |given: ScenarioText, _| {
         let scenario = given.read()?;
         let points = scenario.points();
         let points = points.iter().map(|point| {
@@ -56,7 +56,7 @@ enum Pacing {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Order {
-    question: Given,
+    question: ScenarioText,
     point: usize,
     pace: Pacing,
     least: Quantity<Bytes>,

@@ -1,7 +1,7 @@
 //! The queueing model of section 6 of the hypercube paper, under several readings (interpretations)
 //! of the paper.
 
-use crate::question::{Given, Refusal, answer};
+use crate::question::{Refusal, ScenarioText, answer};
 use isthmus_analytic::Error;
 use isthmus_analytic::hypercube_io::{ChannelKind, Reading, Saturation, Solution};
 use isthmus_analytic::path::MessageClass;
@@ -100,7 +100,7 @@ struct Channel {
 /// Evaluate the queueing model at the points of a scenario, and return the results as JSON.
 #[pyfunction]
 pub(crate) fn model(py: Python<'_>, spec_json: &str) -> PyResult<String> {
-    answer(py, spec_json, |given: Given, progress| {
+    answer(py, spec_json, |given: ScenarioText, progress| {
         let points = given
             .build(progress)?
             .cases::<Hypercube>()

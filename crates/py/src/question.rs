@@ -77,7 +77,7 @@ pub(crate) fn read<Q: DeserializeOwned>(text: &str) -> Result<Q, Refusal> {
 /// The part of a question (a JSON request from Python) that contains the text of a scenario.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Given {
+pub(crate) struct ScenarioText {
     scenario: String,
     /// Name of the scenario file, for messages.
     pub file: String,
@@ -85,7 +85,7 @@ pub(crate) struct Given {
     overrides: Vec<String>,
 }
 
-impl Given {
+impl ScenarioText {
     /// Parse the scenario of the question.
     pub(crate) fn read(&self) -> Result<Scenario, Refusal> {
         let read = KINDS.parse(&self.scenario, &self.file, &self.overrides);

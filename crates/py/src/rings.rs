@@ -1,6 +1,6 @@
 //! Describes the ring fabrics of SCI machines in a scenario.
 
-use crate::question::{Given, answer};
+use crate::question::{ScenarioText, answer};
 use isthmus_experiment::Kind;
 use isthmus_kinds::sci::{Sci, SciSummary};
 use isthmus_machine::sci::Machine;
@@ -38,7 +38,7 @@ struct Deadlock {
 /// Describe the SCI fabrics of a scenario, as JSON.
 #[pyfunction]
 pub(crate) fn rings(py: Python<'_>, spec_json: &str) -> PyResult<String> {
-    answer(py, spec_json, |given: Given, progress| {
+    answer(py, spec_json, |given: ScenarioText, progress| {
         let experiment = given.build(progress)?;
         let fabrics = experiment
             .built::<Sci>()

@@ -108,7 +108,7 @@ impl PySinkSession {
     /// Wait up to `seconds` until the session with the sender is over; return whether it is.
     fn over(&self, py: Python<'_>, seconds: f64) -> PyResult<bool> {
         let time = Duration::try_from_secs_f64(seconds).map_err(wrong)?;
-        py.detach(|| self.look(|taking| taking.over(time)))
+        py.detach(|| self.look(|taking| taking.wait_for_end(time)))
     }
 
     /// End the session. Returns the counters as JSON.

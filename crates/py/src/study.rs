@@ -1,6 +1,6 @@
 //! A study of how failures affect fabrics of rings.
 
-use crate::question::{Given, Refusal, answer};
+use crate::question::{Refusal, ScenarioText, answer};
 use isthmus_kinds::sci;
 use pyo3::prelude::*;
 use serde::Deserialize;
@@ -9,7 +9,7 @@ use serde::Deserialize;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Question {
-    scenarios: Vec<Given>,
+    scenarios: Vec<ScenarioText>,
     /// Number of pairs of simultaneous failures to sample in each fabric.
     double: u64,
     /// Seed of the sampled pairs and of the simulations; by default that of the first scenario.
@@ -21,7 +21,7 @@ struct Question {
 #[pyfunction]
 pub(crate) fn study(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     answer(py, spec_json, |question: Question, _| {
-        let scenarios = question.scenarios.iter().map(Given::read);
+        let scenarios = question.scenarios.iter().map(ScenarioText::read);
         let scenarios: Vec<_> = scenarios.collect::<Result<_, _>>()?;
         sci::study(&scenarios, question.double, question.seed).map_err(Refusal::of)
     })

@@ -15,7 +15,7 @@ pub(crate) struct DroppedClaims(Mutex<BTreeMap<u64, u64>>);
 
 impl DroppedClaims {
     /// Locks the list of pieces whose claims were dropped, and returns it.
-    fn stretches(&self) -> MutexGuard<'_, BTreeMap<u64, u64>> {
+    fn dropped(&self) -> MutexGuard<'_, BTreeMap<u64, u64>> {
         // Ignore poisoning: no thread can panic while it holds the lock.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -23,16 +23,16 @@ impl DroppedClaims {
     /// Records that the claim on a piece of the ring was dropped: `len` bytes from `position` on.
     pub(crate) fn put(&self, position: u64, len: u64) {
         if len > 0 {
-            self.stretches().insert(position, len);
+            self.dropped().insert(position, len);
         }
     }
 
     /// Removes the recorded pieces that follow each other without a gap from `position` on. Returns
     /// their total length in bytes.
     pub(crate) fn take(&self, position: u64) -> u64 {
-        let mut stretches = self.stretches();
+        let mut dropped = self.dropped();
         let mut len = 0;
-        while let Some(next) = stretches.remove(&(position + len)) {
+        while let Some(next) = dropped.remove(&(position + len)) {
             len += next;
         }
         len

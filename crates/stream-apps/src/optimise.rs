@@ -8,7 +8,7 @@
 
 use crate::error::Error;
 use crate::interface::Interface;
-use crate::ranks::{IN_CHANNEL, PATIENCE, RankResult, Ranks, give, take};
+use crate::ranks::{IN_CHANNEL, PATIENCE, RankResult, Ranks, send, take};
 use crate::shares::{Numbers, Shares};
 use crate::sink::{Taker, Verifier};
 use isthmus_stream::wire::Header;
@@ -291,7 +291,7 @@ fn compute(
             }
             made
         });
-        shared.nodes.time(1, || give(to, made))?;
+        shared.nodes.time(1, || send(to, made))?;
         tu += step;
     }
     Ok(())

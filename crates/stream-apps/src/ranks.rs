@@ -83,7 +83,7 @@ impl Ranks {
 }
 
 /// Send a message to another rank.
-pub(crate) fn give<T>(to: &SyncSender<T>, what: T) -> RankResult {
+pub(crate) fn send<T>(to: &SyncSender<T>, what: T) -> RankResult {
     to.send(what).map_err(|_| Ended::Left)
 }
 

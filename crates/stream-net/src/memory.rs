@@ -133,7 +133,7 @@ impl Memory {
 
     /// Returns the whole memory block of a buffer, of which only the first bytes may be data.
     /// Returns no bytes if the buffer does not exist.
-    pub fn filled(&self, id: BufferId) -> &[u8] {
+    pub fn block_bytes(&self, id: BufferId) -> &[u8] {
         self.buffers.get(&id).map_or(&[], |it| &it.block.bytes)
     }
 

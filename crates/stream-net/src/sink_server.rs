@@ -247,7 +247,7 @@ impl SinkSession {
 
     /// Waits at most `time` for the end of the session. Returns whether it has ended.
     #[must_use]
-    pub fn over(&self, time: Duration) -> bool {
+    pub fn wait_for_end(&self, time: Duration) -> bool {
         let until = Instant::now() + time;
         while !self.thread.is_finished() && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(5));

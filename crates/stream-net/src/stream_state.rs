@@ -6,7 +6,7 @@ use isthmus_stream::{Adu, ConnectionId, Direction, Format, LinkId, StreamSpec, T
 
 /// Size in bytes from which packets are sent straight from the ring (shared memory) of the link: a
 /// copy costs more than the additional system call.
-const WORTH_STAYING: u64 = 32 << 10;
+const SEND_FROM_RING_MIN: u64 = 32 << 10;
 
 /// State that the driver keeps for a stream that has not ended.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ impl StreamState {
     /// straight from rings.
     pub fn new(spec: &StreamSpec, checksum: Checksum, from_rings: bool) -> Self {
         let links = spec.format.links();
-        let large = spec.format.packet_bytes >= WORTH_STAYING;
+        let large = spec.format.packet_bytes >= SEND_FROM_RING_MIN;
         let in_rings = (from_rings && large).then(|| ring_needs(spec, &links));
         Self {
             connection: spec.connection,

@@ -21,7 +21,7 @@ pub const CONFIRM_BYTES: u64 = UNCONFIRMED_BYTES as u64 / 8;
 
 /// Maximum number of bytes that one call queues before they are written to the socket. They still
 /// fit into the processor's cache when they are written.
-const AHEAD: usize = 128 << 10;
+const QUEUE_AHEAD_MAX: usize = 128 << 10;
 
 /// The unconfirmed bytes of one direction of a link, as a queue.
 #[derive(Debug, Default)]
@@ -95,7 +95,7 @@ impl Unconfirmed {
         if took < head.len() {
             return took;
         }
-        took + self.put(&data[..data.len().min(AHEAD)])
+        took + self.put(&data[..data.len().min(QUEUE_AHEAD_MAX)])
     }
 
     /// Discards the bytes that were never written to a socket.

@@ -213,7 +213,7 @@ mod tests {
     }
 
     /// Return the kinds of the links of a path, in the order of the path.
-    fn ends(torus: &Torus, path: &[u32]) -> Vec<LinkKind> {
+    fn kinds_of_path(torus: &Torus, path: &[u32]) -> Vec<LinkKind> {
         let kinds = torus.kinds();
         path.iter().map(|&link| kinds[link as usize]).collect()
     }
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn routes_follow_the_order_of_dimensions() {
         let first = torus(Routing::ColumnFirst);
-        let way = ends(&first, &first.to_interface(3, 2, 1));
+        let way = kinds_of_path(&first, &first.to_interface(3, 2, 1));
         let expected = [
             LinkKind::Torus(19, 11),
             LinkKind::Torus(11, 3),
@@ -233,7 +233,7 @@ mod tests {
         ];
         assert_eq!(way, expected);
         let other = torus(Routing::RowFirst);
-        let way = ends(&other, &other.to_interface(3, 2, 1));
+        let way = kinds_of_path(&other, &other.to_interface(3, 2, 1));
         assert_eq!(way[0], LinkKind::Torus(19, 18));
         assert_eq!(way[1], LinkKind::Torus(18, 10));
     }
@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn routes_take_the_shorter_direction() {
         let torus = torus(Routing::ColumnFirst);
-        let way = ends(&torus, &torus.to_interface(0, 7, 0));
+        let way = kinds_of_path(&torus, &torus.to_interface(0, 7, 0));
         assert_eq!(way[0], LinkKind::Torus(56, 0));
         assert_eq!(way.len(), 3);
         assert_eq!(torus.in_row(3, 1, 7, false).len(), 2);
@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn routes_include_the_processor_of_every_cell() {
         let torus = torus(Routing::ColumnFirst);
-        let way = ends(&torus, &torus.in_row(1, 0, 2, true));
+        let way = kinds_of_path(&torus, &torus.in_row(1, 0, 2, true));
         let cells = [8, 9, 10].map(LinkKind::Processor);
         assert_eq!(way[..2], [LinkKind::Torus(8, 9), LinkKind::Torus(9, 10)]);
         assert_eq!(way[2..], cells);

@@ -106,7 +106,7 @@ pub(crate) struct World {
     /// Reserved rate for the data that one cell sends to the interface; `None` without reservation.
     reserved: Option<Rate>,
     /// Number of application data units that the application has produced.
-    made: u64,
+    produced: u64,
     /// Number of application data units that have reached their destination, and time at which the
     /// last of them did.
     pub adus: u64,
@@ -190,7 +190,7 @@ impl World {
             due: BTreeMap::new(),
             next_due: 0,
             reserved,
-            made: if work.load_bytes_per_s.is_some() {
+            produced: if work.load_bytes_per_s.is_some() {
                 0
             } else {
                 work.adus
@@ -421,7 +421,7 @@ impl World {
     }
 
     /// Handle the arrival of a part of a striping unit at the interface.
-    fn su_part_came(&mut self, engine: &mut Engine<Tag>, id: u32) {
+    fn su_part_arrived(&mut self, engine: &mut Engine<Tag>, id: u32) {
         let Some(su) = self.sus.get_mut(&id) else {
             return;
         };
@@ -460,9 +460,12 @@ impl World {
 
     /// Handle an application data unit (ADU) that the application has produced, and schedule the
     /// next one.
-    fn made(&mut self, engine: &mut Engine<Tag>) {
-        self.made += 1;
-        let gap = self.work.gap_ns().filter(|_| self.made < self.work.adus);
+    fn produced(&mut self, engine: &mut Engine<Tag>) {
+        self.produced += 1;
+        let gap = self
+            .work
+            .gap_ns()
+            .filter(|_| self.produced < self.work.adus);
         if let Some(gap) = gap {
             let next = isthmus_kernel::Engine::now(engine).saturating_add(gap);
             self.set_timer(engine, next, Due::Made);
@@ -479,7 +482,7 @@ impl World {
         let now = isthmus_kernel::Engine::now(engine);
         let at = row as usize;
         loop {
-            if self.rows[at].begin(now, self.made, &self.messages) {
+            if self.rows[at].begin(now, self.produced, &self.messages) {
                 for column in 0..self.machine.columns {
                     self.send_next(engine, row, column);
                 }
@@ -563,7 +566,7 @@ impl Handler for World {
                 self.set_timer(engine, sent, Due::Done(order));
             }
             Some(Due::Done(order)) => self.complete(engine, order),
-            Some(Due::Made) => self.made(engine),
+            Some(Due::Made) => self.produced(engine),
             None => (),
         }
     }
@@ -572,7 +575,7 @@ impl Handler for World {
     /// arrived.
     fn delivered(&mut self, engine: &mut Engine<Tag>, delivered: &Delivered<Tag>) {
         match delivered.tag {
-            Tag::Su(su) => self.su_part_came(engine, su),
+            Tag::Su(su) => self.su_part_arrived(engine, su),
             Tag::Shuffle(row, column) => {
                 self.rows[row as usize].arrived();
                 self.send_next(engine, row, column);

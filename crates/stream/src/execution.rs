@@ -313,7 +313,7 @@ impl Manager {
         };
         let sus: Vec<_> = stream.format.sus(tu.bytes).collect();
         let packets: Vec<_> = stream.format.packets(tu.bytes).collect();
-        buffers[slot].left = sus.len() as u64;
+        buffers[slot].pending_orders = sus.len() as u64;
         let buffer = buffers[slot].id;
         for su in &sus {
             if let Some(link) = stream.links.iter_mut().find(|link| link.id == su.link) {
@@ -381,7 +381,7 @@ impl Manager {
         } = buffers[slot];
         let sus: Vec<_> = stream.format.sus(tu.bytes).collect();
         buffers[slot].stage = Stage::Emptying;
-        buffers[slot].left = sus.len() as u64;
+        buffers[slot].pending_orders = sus.len() as u64;
         stream.empty ^= 1;
         for su in sus {
             let work = Work::Deliver {
@@ -508,7 +508,7 @@ impl Manager {
         } = buffers[slot];
         let packets: Vec<_> = stream.format.packets(tu.bytes).skip(early).collect();
         buffers[slot].stage = Stage::Emptying;
-        buffers[slot].left = packets.len() as u64 + storing;
+        buffers[slot].pending_orders = packets.len() as u64 + storing;
         buffers[slot].storing = 0;
         stream.empty ^= 1;
         let repairs = self.connections.get(&stream.connection);

@@ -144,7 +144,7 @@ impl Manager {
         if let Some(buffers) = stream.and_then(|stream| stream.buffers.as_mut()) {
             buffers[slot].covered += bytes;
             buffers[slot].void |= void;
-            buffers[slot].left += u64::from(!void);
+            buffers[slot].pending_orders += u64::from(!void);
         }
     }
 
@@ -179,8 +179,9 @@ impl Manager {
         let Some(buffer) = buffer.map(|buffers| &mut buffers[slot]) else {
             return false;
         };
-        let full =
-            buffer.stage == Stage::Filling && buffer.left == 0 && buffer.covered == buffer.tu.bytes;
+        let full = buffer.stage == Stage::Filling
+            && buffer.pending_orders == 0
+            && buffer.covered == buffer.tu.bytes;
         if full {
             buffer.stage = Stage::Full;
         }

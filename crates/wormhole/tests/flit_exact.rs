@@ -105,7 +105,7 @@ impl Handler for Replay<'_> {
         arrival.tail = delivered.tail;
         self.left -= 1;
         for (index, message) in self.messages.iter().enumerate() {
-            if let Ready::After { of, delay } = message.ready
+            if let Ready::After { message: of, delay } = message.ready
                 && of == delivered.tag
             {
                 engine.schedule(delivered.tail + delay, index as u32);
@@ -145,7 +145,7 @@ fn scenario() -> impl Strategy<Value = (Vec<u32>, Vec<Message>)> {
                 .map(|(index, (cycle, length, path, parent))| Message {
                     ready: match parent {
                         Some((of, delay)) if index > 0 => Ready::After {
-                            of: of.index(index),
+                            message: of.index(index),
                             delay,
                         },
                         _ => Ready::At(cycle),

@@ -153,13 +153,13 @@ def reasons_sentence(found: list[tuple[str, Reason]]) -> str:
         # Name no variants: all of them share one bottleneck.
         return f"in every variant {next(iter(busiest.values())).words}"
     rest = groups.pop("", [])
-    parts = [f"{_with(of)} {busiest[part].words}" for part, of in groups.items()]
+    parts = [f"{_names_of_variants(of)} {busiest[part].words}" for part, of in groups.items()]
     if rest:
         shares = [
             share(each.limit.busy) for _, each in sorted(rest, key=lambda one: one[1].limit.busy)
         ]
         span = shares[0] if shares[0] == shares[-1] else f"{shares[0]} to {shares[-1]}"
-        where = _with(rest) if groups else "in no variant"
+        where = _names_of_variants(rest) if groups else "in no variant"
         full = "no part is full" if groups else "a part is full"
         parts.append(
             f"{where} {full} (the busiest {'is' if len(rest) == 1 else 'are'} {span} busy)"
@@ -167,7 +167,7 @@ def reasons_sentence(found: list[tuple[str, Reason]]) -> str:
     return "; ".join(parts)
 
 
-def _with(found: list[tuple[str, Reason]]) -> str:
+def _names_of_variants(found: list[tuple[str, Reason]]) -> str:
     """Return the words ``with a and b``: the names of the variants in `found`, which share a
     bottleneck.
     """

@@ -6,7 +6,7 @@ import click
 
 from isthmus.cli.group import Group
 
-_LATER = {
+_LAZY_COMMANDS = {
     "measure": "nic_measure",
     "mri": "nic_mri",
     "optimise": "nic_optimise",
@@ -21,7 +21,7 @@ _LATER = {
 @click.group(
     name="nic",
     cls=Group,
-    later=_LATER,
+    later=_LAZY_COMMANDS,
     help="""Run streams for real, and what is built on them.
 
 \b

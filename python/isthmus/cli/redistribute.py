@@ -14,7 +14,7 @@ from isthmus.cli.voice import Voiced
 if TYPE_CHECKING:
     from isthmus.arrays.descriptions import Description
 
-_LATER = {"run": "redistribute_run", "predict": "redistribute_predict"}
+_LAZY_COMMANDS = {"run": "redistribute_run", "predict": "redistribute_predict"}
 """Subcommands, with the names of their modules. A module is imported only when its subcommand
 is called.
 """
@@ -23,7 +23,7 @@ is called.
 @click.group(
     name="redistribute",
     cls=Group,
-    later=_LATER,
+    later=_LAZY_COMMANDS,
     help="""Move a distributed array from one layout to another.
 
 A file says what the array is, who holds what now, and who will then:

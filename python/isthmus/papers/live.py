@@ -36,7 +36,7 @@ def live(run: RunResult, file: Path) -> RunResult:
     record = _record(file, run.name)
     try:
         measure, unit, listed = record["measure"], record["unit"], record["points"]
-        measured = [(dict(one["at"]), _turns(one["each"])) for one in listed]
+        measured = [(dict(one["at"]), _checked_repetitions(one["each"])) for one in listed]
     except (KeyError, TypeError, ValueError) as error:
         raise IsthmusError(f"{file}: {run.name}: not points that were measured: {error}") from error
     found = []
@@ -59,8 +59,8 @@ def _record(file: Path, name: str) -> Any:
     return found[name]
 
 
-def _turns(each: list[float]) -> list[float]:
-    """Return the values of all repetitions (turns) of a measurement as floats.
+def _checked_repetitions(each: list[float]) -> list[float]:
+    """Return the values of all repetitions of a measurement as floats.
 
     Raises:
         ValueError: there is none, or one is not a finite number above 0.

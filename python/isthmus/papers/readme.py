@@ -40,7 +40,7 @@ def keep(paper: Paper, outcomes: Sequence[Outcome]) -> None:
         IsthmusError: the folder is not writable.
 
     """
-    listed = [{**o.as_json(), "judged_by": judged_by(paper, o.row)} for o in outcomes]
+    listed = [{**o.as_json(), "judged_by": inputs_digest(paper, o.row)} for o in outcomes]
     write_text(paper.kept, json.dumps(listed, indent=1, ensure_ascii=False) + "\n")
 
 
@@ -72,7 +72,7 @@ def kept(paper: Paper) -> dict[str, Kept]:
         raise IsthmusError(f"{paper.kept}: not a list of verdicts: {error}") from error
 
 
-def judged_by(paper: Paper, row: Row) -> str:
+def inputs_digest(paper: Paper, row: Row) -> str:
     """Return a digest of all inputs by which a row of a paper is judged, except isthmus itself.
 
     The inputs are the row's expected values and rules, its scenario and the paper's checks.
@@ -96,7 +96,7 @@ def written(paper: Paper) -> str:
     for row in rows:
         if row.id not in found:
             raise IsthmusError(f"{paper.kept}: no verdict for row {row.id!r}; {again}")
-        if found[row.id].get("judged_by") != judged_by(paper, row):
+        if found[row.id].get("judged_by") != inputs_digest(paper, row):
             raise IsthmusError(
                 f"{paper.kept}: row {row.id!r} or its scenario has changed since; {again}"
             )

@@ -132,7 +132,7 @@ def write_results(
     tell("writing", 0, 0)
     keep_result(folder, results)
     write_tables(folder, results)
-    _write_page(folder, results, REPORT, "report", tell)
+    _write_report_file(folder, results, REPORT, "report", tell)
     key = output_key(results, *plots)
     if plots and not folder.has("plots", key):
         from isthmus.plots import pictures
@@ -168,10 +168,10 @@ def write_report(path: Path, results: Results) -> None:
         there = folder.mark.files.get(name)
         if there is not None and there.part != part:
             raise IsthmusError(f"{path}: there isthmus keeps something else; give another name")
-        _write_page(folder, results, name, part)
+        _write_report_file(folder, results, name, part)
 
 
-def _write_page(
+def _write_report_file(
     folder: OwnedFolder, results: Results, name: str, part: str, tell: StepCallback = ignore_steps
 ) -> None:
     """Write the report, an HTML page, as the file `name` in a folder of results, unless the file is

@@ -190,12 +190,12 @@ class Worker:
                     break
                 handle, call = self._jobs.popleft()
                 self._busy = True
-            self._one(handle, call)
+            self._call_one(handle, call)
         while self._jobs:
             handle, _ = self._jobs.popleft()
             handle.finish(None, SessionOverError(f"{self._name}: the session was closed"))
 
-    def _one(self, handle: Handle[Any], call: Callable[[], Any]) -> None:
+    def _call_one(self, handle: Handle[Any], call: Callable[[], Any]) -> None:
         """Call a queued function, and store its result or its exception in `handle`."""
         value: Any = None
         error: BaseException | None = None

@@ -86,7 +86,7 @@ def collect(folder: Path, job: Job, plots: tuple[str, ...] = ()) -> Results:
     if (lacks := job.lacks(folder)) and not job.is_final(folder, go_on=False):
         raise RunFailedError(words.missing(with_job(state_of(folder), folder), folder, lacks))
 
-    def all_there(experiment: Any) -> None:
+    def require_all(experiment: Any) -> None:
         """Check that all points and searches of the run have results; raise an error that names
         the missing ones.
         """
@@ -95,7 +95,7 @@ def collect(folder: Path, job: Job, plots: tuple[str, ...] = ()) -> Results:
             raise missing_error(folder, Selection(tuple(points), tuple(searches)))
 
     try:
-        return job.run_into(folder, plots=plots, only_collect=all_there)
+        return job.run_into(folder, plots=plots, only_collect=require_all)
     except IsthmusError as error:
         from isthmus import _core
 

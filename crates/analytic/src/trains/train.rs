@@ -152,7 +152,7 @@ mod tests {
 
     /// Return messages for the tests: `full` packets that take 2 ns each, then one that takes 1 ns, with `pace` ns
     /// between the starts of packets.
-    fn of(full: f64, pace: f64) -> Packets {
+    fn packets_of(full: f64, pace: f64) -> Packets {
         Packets {
             probability: 1.0,
             full,
@@ -169,7 +169,7 @@ mod tests {
     fn a_train_by_hand() {
         let packets = Packets {
             last_pace_ns: 1.0,
-            ..of(3.0, 2.0)
+            ..packets_of(3.0, 2.0)
         };
         let train = Train::new([packets]).unwrap();
         assert_eq!((train.packets, train.work, train.pace), (4.0, 7.0, 7.0));
@@ -190,10 +190,10 @@ mod tests {
     /// themselves do not meet as trains.
     #[test]
     fn trains_with_gaps_meet_packet_by_packet() {
-        let train = Train::new([of(3.0, 4.0)]).unwrap();
+        let train = Train::new([packets_of(3.0, 4.0)]).unwrap();
         assert_eq!(train.on_link(1.0).residual, train.packet_residual);
         assert_eq!(train.on_link(1.0).before_last, 0.0);
         assert!((train_share(3.0, 4.0) - 0.5 * 1.25 / (2.0 * 0.421_875)).abs() < 1e-12);
-        assert!(Train::new([of(3.0, 1.0)]).is_err());
+        assert!(Train::new([packets_of(3.0, 1.0)]).is_err());
     }
 }

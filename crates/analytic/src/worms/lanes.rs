@@ -14,7 +14,7 @@ pub(super) const HELD_MAX: f64 = 0.999;
 
 /// Number of entries in the distribution of the number of lanes that have a worm for a channel. Higher numbers of lanes
 /// have no entry and count as impossible.
-const LONGEST: usize = 4 * LANES_MAX as usize + 8;
+const COUNTS_MAX: usize = 4 * LANES_MAX as usize + 8;
 
 /// Return the share of the worms in service that still hold their lanes after `time`. `kinds` are the loads and mean
 /// remaining times of kinds of worms. A remaining time is uniform between 0 and twice its mean.
@@ -131,7 +131,7 @@ pub(super) fn load_behind(leads: &[InputLanes], lanes: u32) -> f64 {
 /// Distribution of the number of lanes that have a worm for a channel, among the lanes that lead to it.
 struct LaneDistribution {
     /// Entry q is the probability that q lanes have a worm for the channel.
-    shares: [f64; LONGEST],
+    shares: [f64; COUNTS_MAX],
     used: usize,
     lanes: usize,
 }
@@ -141,7 +141,7 @@ impl LaneDistribution {
     /// probability that a worm of it does.
     fn of(leads: &[InputLanes], lanes: u32, on: impl Fn(&InputLanes) -> f64) -> Self {
         let kept = 4 * lanes as usize + 8;
-        let mut shares = [0.0; LONGEST];
+        let mut shares = [0.0; COUNTS_MAX];
         shares[0] = 1.0;
         let mut used = 1;
         for lead in leads.iter().filter(|lead| lead.load > 0.0) {

@@ -141,7 +141,7 @@ impl Experiment {
         let points = part.points.iter().map(|&at| &self.points[at].entry);
         let searches = part.searches.iter().map(|&at| &self.searches[at].entry);
         let given = points.chain(searches).filter_map(|entry| {
-            let bytes = self.journal.give_away(entry)?;
+            let bytes = self.journal.take(entry)?;
             Some((entry.name.clone(), bytes))
         });
         given.collect()

@@ -23,7 +23,7 @@ const IGNORED_MAX: usize = 10_000;
 const SWITCHES: Size = Size {
     least: 1,
     nodes: SWITCHES_MAX,
-    by: "a table of routes",
+    limited_by: "a table of routes",
 };
 
 /// Valid range of the number of nodes at one switch.

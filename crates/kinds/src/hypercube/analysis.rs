@@ -120,7 +120,7 @@ fn solve(built: &Built, queueing: &Queueing) -> Result<Overlay, Error> {
     let solution = queueing.model.solve(rate, &reading)?;
     let routes = Routes::new(machine, &queueing.model)?;
     let headers: Vec<Header> = match &routes {
-        Some(routes) => walked(routes, rate),
+        Some(routes) => header_latencies(routes, rate),
         None => (solution.latencies.iter())
             .map(|found| Header {
                 rate: found.rate,
@@ -178,7 +178,7 @@ fn solve(built: &Built, queueing: &Queueing) -> Result<Overlay, Error> {
                 rate: (1.0 + domain::STEP) * rate,
                 ..queueing.clone()
             };
-            let more = measures(machine, spec, &more, &walked(routes, more.rate));
+            let more = measures(machine, spec, &more, &header_latencies(routes, more.rate));
             for (name, &value) in &overlay.measures {
                 let more = more.get(name).copied();
                 if let Some(reason) = domain::reason_outside(name, value, more) {
@@ -192,7 +192,7 @@ fn solve(built: &Built, queueing: &Queueing) -> Result<Overlay, Error> {
 
 /// Walk along the routes of a machine, and return the mean header latencies of each message class, if a PE sends `rate`
 /// messages per cycle.
-fn walked(routes: &Routes, rate: f64) -> Vec<Header> {
+fn header_latencies(routes: &Routes, rate: f64) -> Vec<Header> {
     let each = routes.headers(rate).into_iter();
     each.map(|found| Header {
         rate: found.rate,

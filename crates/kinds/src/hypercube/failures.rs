@@ -57,7 +57,7 @@ pub(super) fn of_cube(spec: &HypercubeSpec, asked: &Asked) -> Option<Failures> {
     if wanted("io-nodes") {
         let works = io_cube
             .nodes()
-            .filter(|&node| machine.attends(node) == node);
+            .filter(|&node| machine.serving_io_node(node) == node);
         single.extend(works.map(|node| Single::new(IO_NODES, Which::Node(node), "I/O node")));
     }
     if wanted("links") {

@@ -101,12 +101,12 @@ fn deadlock(machine: &Machine) -> String {
 fn faults(faults: &FaultSpec, machine: &Machine) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     words.extend(faults.pes.iter().map(|pe| format!("PE {pe}")));
-    words.extend(
-        faults
-            .io_nodes
-            .iter()
-            .map(|&node| format!("I/O node {node}, served by {}", machine.attends(node))),
-    );
+    words.extend(faults.io_nodes.iter().map(|&node| {
+        format!(
+            "I/O node {node}, served by {}",
+            machine.serving_io_node(node)
+        )
+    }));
     words.extend(faults.links.iter().map(|(a, b)| format!("link {a}-{b}")));
     words.extend(
         faults

@@ -74,7 +74,7 @@ const MEASURES: Measures = Measures {
 /// Return a field of `[stop]` or `[search]`, adapted to hypercubes.
 fn adapt_field(row: Field) -> Field {
     let measures = "[\"pe_pe.header\", \"read.network\"]";
-    runs::own(
+    runs::adapt_run_field(
         row,
         measures,
         &MEASURES,

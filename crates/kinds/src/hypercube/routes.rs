@@ -243,7 +243,7 @@ impl RouteTable {
         };
         let mut path = Vec::new();
         for pe in machine.cube().nodes() {
-            let own = machine.asks(pe);
+            let own = machine.io_node_of_pe(pe);
             machine.path_ask(pe, own, &mut path);
             self.walk((MessageClass::Request, Role::Alone), reads, REQUEST, &path);
             self.walk((MessageClass::Write, Role::Alone), writes, WRITE, &path);

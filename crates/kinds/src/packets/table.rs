@@ -17,10 +17,10 @@ const SPAN: Span = Span::or_zero("ns");
 const PERIOD: Span = Span::above_zero("ns");
 
 /// Valid range of a length within a packet, such as its payload.
-const PART: Data = Data::new(1, 1 << 20);
+const LENGTH_IN_PACKET: Data = Data::new(1, 1 << 20);
 
 /// Valid range of a length within a packet, including 0.
-const PART_OR_NONE: Data = Data::new(0, 1 << 20);
+const LENGTH_IN_PACKET_OR_NONE: Data = Data::new(0, 1 << 20);
 
 /// Where messages are stored: in the memory of the Elan network interface, or in the main memory of the node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
@@ -135,16 +135,16 @@ pub(crate) enum LateTable {
 #[derive(Describe)]
 pub(crate) struct NicTable {
     /// Most data of one packet (section 2.2.1).
-    #[describe(holds = PART, default = "320 B")]
+    #[describe(holds = LENGTH_IN_PACKET, default = "320 B")]
     pub(crate) payload: Bytes,
     /// What a packet has beside its data (section 4.1); one without data has nothing else.
-    #[describe(label = "packet overhead", holds = PART, default = "58 B")]
+    #[describe(label = "packet overhead", holds = LENGTH_IN_PACKET, default = "58 B")]
     pub(crate) overhead: Bytes,
     /// Data of a packet is padded to a multiple of this (section 2.2.1); by default no more than the payload.
-    #[describe(holds = PART, default = "64 B")]
+    #[describe(holds = LENGTH_IN_PACKET, default = "64 B")]
     pub(crate) padding: Bytes,
     /// Data of the packet that asks for a read; by default no more than the payload.
-    #[describe(label = "read request", holds = PART_OR_NONE, default = "64 B")]
+    #[describe(label = "read request", holds = LENGTH_IN_PACKET_OR_NONE, default = "64 B")]
     pub(crate) request: Bytes,
     /// Packets of a node that may wait for their acknowledgement; each holds a virtual channel of the
     /// node's link.

@@ -63,7 +63,7 @@ const LOAD: Throughput = Throughput::offered("GB/s");
 /// Return a field of the tables `[stop]` or `[search]`, with the default and the examples that it has for SCI fabrics.
 fn adapt_field(row: Field) -> Field {
     let measures = "[\"latency\"]";
-    runs::own(
+    runs::adapt_run_field(
         row,
         measures,
         &MEASURES,

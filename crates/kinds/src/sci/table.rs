@@ -90,7 +90,7 @@ pub(super) enum FabricTable {
     Rings {
         /// The rings, each a list of its nodes in the order in which packets pass them; nodes on
         /// several rings are agents.
-        #[describe(holds = Rings { nodes: MAX_NODES, by: "SCI" })]
+        #[describe(holds = Rings { nodes: MAX_NODES, limited_by: "SCI" })]
         rings: Vec<Vec<u32>>,
     },
 }
@@ -100,7 +100,7 @@ pub(super) enum FabricTable {
 pub(super) struct Size {
     /// Nodes in each dimension, x first: one number for a single or counter-rotating ring, two for a
     /// uniform-ring torus (3 or more) and a Manhattan network (even).
-    #[describe(holds = SizeValue { least: 2, nodes: MAX_NODES, by: "SCI" })]
+    #[describe(holds = SizeValue { least: 2, nodes: MAX_NODES, limited_by: "SCI" })]
     pub(super) size: Vec<u32>,
 }
 

@@ -13,7 +13,7 @@ pub(crate) struct Size {
     /// Maximum number of nodes of the fabric.
     pub(crate) nodes: u32,
     /// What limits the number of nodes, as words of an error message, such as `SCI`.
-    pub(crate) by: &'static str,
+    pub(crate) limited_by: &'static str,
 }
 
 impl ValueType for Size {
@@ -34,7 +34,7 @@ impl ValueType for Size {
         if let Some(&size) = sizes.iter().find(|&&size| size < self.least.into()) {
             return Err(match self.least {
                 1 => without_nodes(node),
-                _ => ring_of(node, size as usize),
+                _ => ring_too_short(node, size as usize),
             });
         }
         let mut sizes_left = sizes.iter();
@@ -42,11 +42,13 @@ impl ValueType for Size {
         if nodes.is_none_or(|nodes| nodes > self.nodes.into()) {
             let nodes = nodes.map_or("2^64 or more".to_owned(), |nodes| nodes.to_string());
             let Self {
-                nodes: most, by, ..
+                nodes: most,
+                limited_by,
+                ..
             } = self;
             return Err(node.problem(
                 format!("a fabric of {nodes} nodes"),
-                format!("give at most {most}, the nodes that {by} addresses"),
+                format!("give at most {most}, the nodes that {limited_by} addresses"),
             ));
         }
         let small = |&size: &u64| u32::try_from(size).unwrap_or(self.nodes);
@@ -128,7 +130,7 @@ pub(crate) struct Rings {
     /// Maximum number of nodes on all rings together.
     pub(crate) nodes: u32,
     /// What limits the number of nodes, as words of an error message, such as `SCI`.
-    pub(crate) by: &'static str,
+    pub(crate) limited_by: &'static str,
 }
 
 impl Rings {
@@ -141,7 +143,7 @@ impl Rings {
         for place in nodes {
             let node = node_number(place)?;
             if node >= self.nodes {
-                let problem = format!("node {node} is beyond what {} addresses", self.by);
+                let problem = format!("node {node} is beyond what {} addresses", self.limited_by);
                 return Err(place.problem(problem, format!("give 0 to {}", self.nodes - 1)));
             }
             if ring.contains(&node) {
@@ -151,7 +153,7 @@ impl Rings {
             ring.push(node);
         }
         match ring.len() {
-            few @ 0..2 => Err(ring_of(item, few)),
+            few @ 0..2 => Err(ring_too_short(item, few)),
             _ => Ok(ring),
         }
     }
@@ -192,7 +194,7 @@ fn without_nodes(node: &Node) -> Problem {
 }
 
 /// Return the problem that a ring has fewer than two nodes.
-fn ring_of(place: &Node, nodes: usize) -> Problem {
+fn ring_too_short(place: &Node, nodes: usize) -> Problem {
     let nodes = if nodes == 0 { "no node" } else { "one node" };
     place.problem(format!("a ring of {nodes}"), "give 2 nodes or more")
 }

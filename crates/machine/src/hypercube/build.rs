@@ -92,9 +92,9 @@ pub struct Machine {
     alive: Vec<bool>,
     /// For each PE, the I/O node to which it sends requests: its server, or the nearest one if the server's
     /// PE has failed. `None` for failed PEs.
-    asks: Vec<Option<u32>>,
+    io_node_of_pe: Vec<Option<u32>>,
     /// For each I/O node, the I/O node that serves its requests: itself, or a substitute if it has failed.
-    attends: Vec<u32>,
+    serving_io_node: Vec<u32>,
     /// Working PEs that each I/O node serves: the PEs assigned to it, and those of failed I/O nodes that it
     /// replaces.
     clients: Vec<Vec<u32>>,
@@ -151,8 +151,8 @@ impl Machine {
             } else {
                 Vec::new()
             },
-            asks: faults.asks,
-            attends: faults.attends,
+            io_node_of_pe: faults.io_node_of_pe,
+            serving_io_node: faults.serving_io_node,
         })
     }
 
@@ -213,12 +213,12 @@ impl Machine {
 
     /// Return the number of PEs that work.
     pub fn working_pes(&self) -> u32 {
-        self.asks.iter().flatten().count() as u32
+        self.io_node_of_pe.iter().flatten().count() as u32
     }
 
     /// Return the number of I/O nodes that work.
     pub fn working_io_nodes(&self) -> u32 {
-        let attended = (0u32..).zip(&self.attends);
+        let attended = (0u32..).zip(&self.serving_io_node);
         attended.filter(|&(node, &by)| node == by).count() as u32
     }
 
@@ -227,26 +227,28 @@ impl Machine {
     /// # Panics
     /// If the PE has failed.
     #[inline]
-    pub fn asks(&self, pe: u32) -> u32 {
-        self.asks[pe as usize].expect("a working PE")
+    pub fn io_node_of_pe(&self, pe: u32) -> u32 {
+        self.io_node_of_pe[pe as usize].expect("a working PE")
     }
 
     /// Return the working I/O node that serves the requests of a PE, or `None` if the PE has failed.
     pub fn serves(&self, pe: u32) -> Option<u32> {
-        self.asks[pe as usize].map(|asked| self.attends(asked))
+        self.io_node_of_pe[pe as usize].map(|asked| self.serving_io_node(asked))
     }
 
     /// Return the I/O node that serves the requests to `io_node`: `io_node` itself, or its substitute if it has
     /// failed.
     #[inline]
-    pub fn attends(&self, io_node: u32) -> u32 {
-        self.attends[io_node as usize]
+    pub fn serving_io_node(&self, io_node: u32) -> u32 {
+        self.serving_io_node[io_node as usize]
     }
 
     /// Return whether the PEs of failed I/O nodes forward requests to other I/O nodes.
     pub fn redirects(&self) -> bool {
-        let asked = self.asks.iter().flatten();
-        asked.into_iter().any(|&node| self.attends(node) != node)
+        let asked = self.io_node_of_pe.iter().flatten();
+        asked
+            .into_iter()
+            .any(|&node| self.serving_io_node(node) != node)
     }
 
     /// Return the working PEs that an I/O node serves.

@@ -11,9 +11,9 @@ pub(crate) struct Faulted {
     pub io_faults: CubeFaults,
     pub alive: Vec<bool>,
     /// For each PE, the I/O node to which it sends requests; `None` for a failed PE.
-    pub asks: Vec<Option<u32>>,
+    pub io_node_of_pe: Vec<Option<u32>>,
     /// For each I/O node, the I/O node that serves its requests: itself, or a substitute if it has failed.
-    pub attends: Vec<u32>,
+    pub serving_io_node: Vec<u32>,
 }
 
 /// The PEs and I/O nodes of a faulty machine that still work.
@@ -78,25 +78,25 @@ impl Faulted {
         let routed = |faults: CubeFaults| (!faults.is_none()).then(|| FaultyCube::new(faults));
         let (routes, io_routes) = (routed(pe_faults.clone()), routed(io_link_faults));
         let io_faults = CubeFaults::new(io_cube, &failed_io_nodes, &faults.io_links)?;
-        let attends =
+        let serving_io_node =
             placement.forwarding(&cube, &failed_io_nodes, &placement.clients(&pe_faults))?;
-        let asks = placement.server_of_each(cube, &pe_faults, &attends);
+        let io_node_of_pe = placement.server_of_each(cube, &pe_faults, &serving_io_node);
         Ok(Self {
             routes,
             io_routes,
             io_faults,
             alive,
-            asks,
-            attends,
+            io_node_of_pe,
+            serving_io_node,
         })
     }
 
     /// Return the working PEs that each I/O node serves.
     pub fn clients(&self) -> Vec<Vec<u32>> {
-        let mut clients = vec![Vec::new(); self.attends.len()];
-        for (pe, asked) in (0u32..).zip(&self.asks) {
+        let mut clients = vec![Vec::new(); self.serving_io_node.len()];
+        for (pe, asked) in (0u32..).zip(&self.io_node_of_pe) {
             if let Some(asked) = *asked {
-                clients[self.attends[asked as usize] as usize].push(pe);
+                clients[self.serving_io_node[asked as usize] as usize].push(pe);
             }
         }
         clients

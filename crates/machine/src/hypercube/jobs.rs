@@ -427,8 +427,8 @@ impl<O: Observer> Driver<'_, O> {
                 self.ended(engine, &unit);
             }
             Leg::Io(Step::Ask { pe }) => {
-                let asked = machine.asks(pe);
-                let to = machine.attends(asked);
+                let asked = machine.io_node_of_pe(pe);
+                let to = machine.serving_io_node(asked);
                 if to == asked {
                     self.at_server(engine, unit, asked);
                 } else {
@@ -560,6 +560,6 @@ impl State {
     /// has failed.
     fn holder(&self, unit: &TransferUnit) -> u32 {
         let server = self.demand(unit).to - self.machine.cube().node_count();
-        self.machine.attends(server)
+        self.machine.serving_io_node(server)
     }
 }

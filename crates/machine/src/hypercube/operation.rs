@@ -47,7 +47,7 @@ impl Step {
     /// Append to `path` the network channels that a message with this purpose crosses.
     pub fn path(self, machine: &Machine, path: &mut Vec<ChannelId>) {
         match self {
-            Self::Ask { pe } => machine.path_ask(pe, machine.asks(pe), path),
+            Self::Ask { pe } => machine.path_ask(pe, machine.io_node_of_pe(pe), path),
             Self::Redirect { failed, to } => machine.path_ask(machine.pe_of(failed), to, path),
             Self::Forward { from, to } | Self::Spread { from, to, .. } => {
                 machine.path_forward(from, to, path);

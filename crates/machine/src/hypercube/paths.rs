@@ -22,7 +22,7 @@ impl Machine {
         let at = self.pe_of(io_node);
         path.push(self.layout.channel(ChannelKind::PeInject, pe));
         self.push_links(pe, at, path);
-        path.push(if self.attends(io_node) == io_node {
+        path.push(if self.serving_io_node(io_node) == io_node {
             self.layout.channel(ChannelKind::IoNodeIn, io_node)
         } else {
             self.layout.channel(ChannelKind::PeEject, at)

@@ -153,8 +153,8 @@ impl<O: Observer> Driver<'_, O> {
         let machine = &self.state.machine;
         match message.step {
             Step::Ask { pe } => {
-                let asked = machine.asks(pe);
-                let attends = machine.attends(asked);
+                let asked = machine.io_node_of_pe(pe);
+                let attends = machine.serving_io_node(asked);
                 if attends == asked {
                     self.at_io_node(engine, message, asked);
                 } else {
@@ -200,7 +200,9 @@ impl<O: Observer> Driver<'_, O> {
             Operation::Gather => {
                 // Collect the blocks at the I/O node that serves the PE of the demand.
                 let pe = state.open[message.open].pe;
-                let to = state.machine.attends(state.machine.asks(pe));
+                let to = state
+                    .machine
+                    .serving_io_node(state.machine.io_node_of_pe(pe));
                 if to == node {
                     self.store(engine, message, node);
                 } else {
@@ -227,7 +229,7 @@ impl<O: Observer> Driver<'_, O> {
         let holder = match state.traffic.locate(node, count, stream) {
             Location::Local => node,
             // A failed I/O node has a substitute, which accesses the devices of the failed one.
-            Location::Remote(other) => state.machine.attends(other),
+            Location::Remote(other) => state.machine.serving_io_node(other),
         };
         if holder == node {
             self.provide(engine, message, node, node);
@@ -280,7 +282,7 @@ impl<O: Observer> Driver<'_, O> {
         for member in members {
             let step = Step::Reply {
                 from: node,
-                asked: machine.attends(machine.asks(member)),
+                asked: machine.serving_io_node(machine.io_node_of_pe(member)),
                 pe: member,
             };
             self.reply(engine, message, step, ready);
@@ -328,7 +330,9 @@ impl<O: Observer> Driver<'_, O> {
             // Add the working I/O nodes outside of the tree, to which the root sends directly.
             next.extend(
                 (0..machine.placement().io_node_count())
-                    .filter(|&other| machine.attends(other) == other && tree.step(other).is_none())
+                    .filter(|&other| {
+                        machine.serving_io_node(other) == other && tree.step(other).is_none()
+                    })
                     .map(|to| Step::Spread {
                         root,
                         from: root,

@@ -251,7 +251,7 @@ trait MessageSink {
     /// Offer a message that is handed to its interface at `time`.
     fn offer(&mut self, time: Cycles, message: Message<Demand>);
     /// Set a timer at `node` for `time`, with the job's message `demand` as its tag.
-    fn remind(&mut self, time: Cycles, node: u32, demand: Demand);
+    fn set_timer(&mut self, time: Cycles, node: u32, demand: Demand);
 }
 
 impl MessageSink for Offers<Demand> {
@@ -263,7 +263,7 @@ impl MessageSink for Offers<Demand> {
 
     /// Set a timer of the engine for `node` at `time`. Called by a handler of the engine's events.
     #[inline]
-    fn remind(&mut self, time: Cycles, node: u32, demand: Demand) {
+    fn set_timer(&mut self, time: Cycles, node: u32, demand: Demand) {
         self.remind(time, node, demand);
     }
 }
@@ -275,7 +275,7 @@ impl<W: Routes> MessageSink for Engine<Demand, W> {
     }
 
     /// Set a timer of the engine from outside of its handlers.
-    fn remind(&mut self, time: Cycles, node: u32, demand: Demand) {
+    fn set_timer(&mut self, time: Cycles, node: u32, demand: Demand) {
         self.remind(time, node, demand);
     }
 }
@@ -311,7 +311,7 @@ impl State {
                 }
                 self.outside_engine += 1;
                 if demand.time > now {
-                    sink.remind(demand.time, demand.from, demand);
+                    sink.set_timer(demand.time, demand.from, demand);
                 } else {
                     self.ask(now, demand, sink);
                 }

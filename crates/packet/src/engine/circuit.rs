@@ -39,7 +39,7 @@ enum Choice {
 struct Merit {
     held: u32,
     /// Time at which the link's transmitter becomes free, so that the packet can start.
-    start: Cycles,
+    free_at: Cycles,
 }
 
 /// Queries that circuit switching makes on the state of links.
@@ -85,7 +85,7 @@ impl Links {
                 LinkLoad::Idle if held < self.busy_lanes_max(class) => 0,
                 _ => held,
             },
-            start: self.get(link).transmitter.max(now),
+            free_at: self.get(link).transmitter.max(now),
         }
     }
 

@@ -62,7 +62,7 @@ pub(super) fn describe(question: Question) -> Result<Answer, Refusal> {
     let (_, unreachable) = distance::largest_part(&pe_faults, pe_faults.working_nodes());
     let faults_text = faulted(&question.faults, &placement, serving.as_ref());
     let serving = serving.and_then(|serving| serving.by_pe);
-    let shared = shared(cube, &placement, serving.as_deref(), &pe_faults);
+    let loads = io_node_loads(cube, &placement, serving.as_deref(), &pe_faults);
     Ok(Answer {
         kind: Kind::Hypercube,
         nodes: cube.node_count(),
@@ -78,8 +78,8 @@ pub(super) fn describe(question: Question) -> Result<Answer, Refusal> {
             _ => super::servers(&placement),
         },
         io_edges: io.edges,
-        coverage: shared.0,
-        pes_per_io_node: shared.1,
+        coverage: loads.0,
+        pes_per_io_node: loads.1,
         deadlock: deadlock::of_cubes(&networks),
         distances,
         io_distances: io.distances,
@@ -116,7 +116,9 @@ impl Serving {
                 let io_nodes = 0..machine.placement().io_node_count();
                 Ok(Self {
                     by_pe: Some(cube.nodes().map(|pe| machine.serves(pe)).collect()),
-                    by_io_node: io_nodes.map(|io_node| machine.attends(io_node)).collect(),
+                    by_io_node: io_nodes
+                        .map(|io_node| machine.serving_io_node(io_node))
+                        .collect(),
                     problem: None,
                 })
             }
@@ -132,7 +134,7 @@ impl Serving {
 
 /// Return the number of working PEs by distance from the PE of their I/O node, and the smallest and
 /// largest number of PEs that a working I/O node serves.
-fn shared(
+fn io_node_loads(
     cube: Hypercube,
     placement: &Placement,
     serving: Option<&[Option<u32>]>,

@@ -144,7 +144,7 @@ impl<T: Copy> Engine<T> {
         };
         self.inputs_due[port] = input.due();
         match header.kind {
-            Kind::Send => self.strip(port, &header, now, handler),
+            Kind::Send => self.accept_or_refuse(port, &header, now, handler),
             Kind::Good => self.release(port, &header, now),
             Kind::Busy => self.retry(port, header.packet(), now),
         }
@@ -210,7 +210,7 @@ impl<T: Copy> Engine<T> {
     /// Handle a send packet that reaches its target node: accept or refuse it, and set the kind of
     /// the echo packet that replaces it on the ring: good (accepted) or busy (refused).
     #[inline]
-    fn strip<H: Handler<Tag = T>>(
+    fn accept_or_refuse<H: Handler<Tag = T>>(
         &mut self,
         port: InterfaceId,
         send: &Header,

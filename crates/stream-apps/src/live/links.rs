@@ -33,7 +33,7 @@ pub struct Writer {
     /// Number of bytes written so far; with `began` it determines when the next may be written.
     written: u64,
     /// Number of bytes of all previous application data units on this link.
-    before: u64,
+    bytes_of_previous_adus: u64,
 }
 
 impl Writer {
@@ -54,7 +54,7 @@ impl Writer {
             deadline,
             began: None,
             written: 0,
-            before: 0,
+            bytes_of_previous_adus: 0,
         }
     }
 
@@ -66,12 +66,12 @@ impl Writer {
         let (Adu::Large(data), None) = (adu, self.bytes_per_s) else {
             return self.write_sus(number, adu);
         };
-        let counted = (self.before, 0);
+        let counted = (self.bytes_of_previous_adus, 0);
         let (stream, format) = (self.stream, &self.format);
         let adu = (number, data.as_slice());
-        self.before = self
-            .sender
-            .send_adu(stream, format, adu, counted, self.deadline)?;
+        self.bytes_of_previous_adus =
+            self.sender
+                .send_adu(stream, format, adu, counted, self.deadline)?;
         Ok(())
     }
 

@@ -12,7 +12,7 @@ mod surface;
 
 use crate::error::Error;
 use crate::interface::Interface;
-use crate::ranks::{PATIENCE, RankResult, Ranks, give, take};
+use crate::ranks::{PATIENCE, RankResult, Ranks, send, take};
 use crate::shares::{Numbers, Shares};
 use crate::sink::{Taker, Verifier};
 use isthmus_stream::wire::Header;
@@ -22,7 +22,7 @@ use isthmus_stream_net::{Client, Driver};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use surface::{TRIANGLE_BYTES, VOLUME, print, read, triangles};
+use surface::{TRIANGLE_BYTES, VOLUME, fingerprint, read, triangles};
 
 /// Number of ranks. The lines of the images are divided among them.
 pub const RANKS: u32 = 32;
@@ -71,7 +71,7 @@ struct Shared {
     sums: Mutex<Sums>,
     /// The senders of both routes, and the number of application data units sent over them. `None`
     /// until the last image has been sent. The routes stay open until the stream has ended.
-    through: Mutex<Option<(Vec<Sender>, u64)>>,
+    finished_senders: Mutex<Option<(Vec<Sender>, u64)>>,
 }
 
 /// Totals of all ranks for the triangles that they have sent.
@@ -130,7 +130,7 @@ impl Verifier for ReceivedTriangles {
                     ));
                 }
             }
-            self.print = self.print.wrapping_add(print(bytes));
+            self.print = self.print.wrapping_add(fingerprint(bytes));
             self.last = Some((rank, number));
         }
         self.triangles += all.len() as u64;
@@ -162,20 +162,20 @@ pub fn run(images: u64, over: &dyn Fn() -> bool) -> Result<Report, Error> {
     let mut ranks = Ranks::default();
     let begin = Instant::now();
     start(&mut ranks, &interface, stream, images, &shared)?;
-    let through = || {
+    let finished_senders = || {
         shared
-            .through
+            .finished_senders
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     };
     let mut stopped = false;
-    while through().is_none() && ranks.failure().is_none() {
+    while finished_senders().is_none() && ranks.failure().is_none() {
         if over() && !std::mem::replace(&mut stopped, true) {
             shared.images.stop();
         }
         std::thread::sleep(LOOK);
     }
-    let adus = through().as_ref().map_or(0, |(_, adus)| *adus);
+    let adus = finished_senders().as_ref().map_or(0, |(_, adus)| *adus);
     let ended = interface
         .with(move |driver| driver.finish(stream, adus))
         .and_then(|()| {
@@ -306,16 +306,16 @@ impl Rank {
                 self.end(control);
                 return Ok(());
             }
-            give(&self.to, control)?;
+            send(&self.to, control)?;
         }
         Ok(())
     }
 
     /// End the run with this rank. The other ranks detect the end by their closed channels.
     fn end(&self, control: Control) {
-        let through = self.shared.through.lock();
-        let mut through = through.unwrap_or_else(PoisonError::into_inner);
-        *through = Some((control.routes, control.adu));
+        let finished_senders = self.shared.finished_senders.lock();
+        let mut finished_senders = finished_senders.unwrap_or_else(PoisonError::into_inner);
+        *finished_senders = Some((control.routes, control.adu));
     }
 
     /// Send the triangles of this rank, block by block, half of each block by either route.
@@ -338,7 +338,7 @@ impl Rank {
     fn count(&self, made: &[u8], begin: Instant) {
         let ns = u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let (all, _) = made.as_chunks::<TRIANGLE_BYTES>();
-        let prints = all.iter().map(|one| print(one));
+        let prints = all.iter().map(|one| fingerprint(one));
         let sum = prints.fold(0, u64::wrapping_add);
         let count = all.len() as u64;
         let sums = self.shared.sums.lock();

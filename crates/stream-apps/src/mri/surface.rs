@@ -125,7 +125,7 @@ pub(crate) fn read(bytes: &[u8; TRIANGLE_BYTES]) -> ([f32; 9], u8, u32) {
 }
 
 /// Return a fingerprint (hash) of a triangle, which changes if any byte of the triangle changes.
-pub(crate) fn print(bytes: &[u8]) -> u64 {
+pub(crate) fn fingerprint(bytes: &[u8]) -> u64 {
     let mix = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, mix)
 }

@@ -129,7 +129,7 @@ pub struct Vcr {
     geometry: Geometry,
     streams: Vec<StreamId>,
     /// Links over which everything has been sent.
-    through: work::Sending,
+    finished_links: work::Sending,
 }
 
 impl Vcr {
@@ -162,7 +162,7 @@ impl Vcr {
             page,
             geometry,
             streams,
-            through: work::Sending::default(),
+            finished_links: work::Sending::default(),
         };
         for camera in 0..CAMERAS {
             let mut of = films.iter().cycle().skip(camera as usize);
@@ -181,7 +181,7 @@ impl Vcr {
             sender,
             stream,
             format: format(&self.geometry, link),
-            through: Arc::clone(&self.through),
+            finished_links: Arc::clone(&self.finished_links),
         };
         let clock = Arc::clone(&self.clock);
         work::camera(

@@ -3,7 +3,7 @@
 use super::picture::Picture;
 use super::{REBUILDERS, STORES, until};
 use crate::error::Error;
-use crate::ranks::{Ended, IN_CHANNEL, PATIENCE, RankResult, Ranks, give, take};
+use crate::ranks::{Ended, IN_CHANNEL, PATIENCE, RankResult, Ranks, send, take};
 use isthmus_framebuffer::Geometry;
 use isthmus_redistribute::transfer::{Array, ArrayMut, Order, Packing, Source, strides};
 use isthmus_redistribute::{Dim, Grid, Layout, Plan, Section};
@@ -89,7 +89,7 @@ pub(crate) struct Forwarding {
     pub format: Format,
     /// List of links that the forwarder adds its link to when everything is sent. The link stays
     /// open until its stream has ended; otherwise the interface would treat this rank as lost.
-    pub through: Sending,
+    pub finished_links: Sending,
 }
 
 /// Links over which all data have been sent. The list keeps them open until their streams have
@@ -240,7 +240,7 @@ impl Store {
                 let mut message = vec![0; out.bytes];
                 let packed = self.packing.pack(&out.sections, &part, &mut message);
                 packed.map_err(|error| Error::Ended(error.to_string()))?;
-                give(&out.to, message)?;
+                send(&out.to, message)?;
             }
         }
         Ok(())
@@ -281,7 +281,7 @@ fn rebuild(
         }];
         let woven = packing.unpack(&held, &sources, &mut parts);
         woven.map_err(|error| Error::Ended(error.to_string()))?;
-        give(to, band)?;
+        send(to, band)?;
     }
 }
 
@@ -295,8 +295,11 @@ fn forward(mut to: Forwarding, bytes: usize, bands: &[Receiver<Vec<u8>>]) -> Ran
             match take(band, format_args!("rebuilder {place}"))? {
                 Some(band) => frame.extend_from_slice(&band),
                 None => {
-                    let mut through = to.through.lock().unwrap_or_else(PoisonError::into_inner);
-                    through.push(to.sender);
+                    let mut finished_links = to
+                        .finished_links
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner);
+                    finished_links.push(to.sender);
                     return Ok(());
                 }
             }

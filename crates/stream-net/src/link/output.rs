@@ -213,7 +213,7 @@ impl Output {
             let data: &[u8] = match out.order {
                 Some(_) if out.is_void() => &self.nothing[..out.bytes()],
                 Some((_, buffer)) => {
-                    let filled = memory.filled(buffer).get(out.at..out.at + out.bytes());
+                    let filled = memory.block_bytes(buffer).get(out.at..out.at + out.bytes());
                     filled.unwrap_or(&[])
                 }
                 None => &[],

@@ -86,7 +86,7 @@ impl Manager {
             return false;
         };
         if let Some(buffers) = &mut stream.buffers {
-            buffers[slot].left = buffers[slot].left.saturating_sub(1);
+            buffers[slot].pending_orders = buffers[slot].pending_orders.saturating_sub(1);
         }
         if stream.end.is_some() {
             self.reap(id);
@@ -117,7 +117,7 @@ impl Manager {
             return false;
         }
         buffer.storing -= 1;
-        buffer.left += 1;
+        buffer.pending_orders += 1;
         true
     }
 
@@ -127,7 +127,7 @@ impl Manager {
             .streams
             .get(&id)
             .and_then(|stream| stream.buffers.as_ref());
-        buffers.map_or(0, |buffers| buffers[slot].left)
+        buffers.map_or(0, |buffers| buffers[slot].pending_orders)
     }
 
     /// Sets the stage of a buffer, such as full or emptying. Returns the number of the application
@@ -286,7 +286,7 @@ impl Manager {
         }
         if stream.direction == Direction::Receive {
             if stream.format.adu == Adu::Variable && stream.peer_adus.is_some() {
-                self.last_lost(id);
+                self.report_lost_tail(id);
             }
             let Some(stream) = self.streams.get(&id) else {
                 return false;
@@ -330,7 +330,7 @@ impl Manager {
 
     /// Handles the end of a received stream whose last application data units (ADUs) were lost
     /// completely: reports each of them as moved, with missing data.
-    fn last_lost(&mut self, id: StreamId) {
+    fn report_lost_tail(&mut self, id: StreamId) {
         let Some(stream) = self.streams.get_mut(&id) else {
             return;
         };

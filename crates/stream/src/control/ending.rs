@@ -107,7 +107,7 @@ impl Manager {
         let stream = self.streams.get_mut(&id);
         if let Some(buffers) = stream.and_then(|stream| stream.buffers.as_mut()) {
             for slot in back {
-                buffers[slot].left = buffers[slot].left.saturating_sub(1);
+                buffers[slot].pending_orders = buffers[slot].pending_orders.saturating_sub(1);
             }
         }
     }

@@ -35,7 +35,7 @@ pub(crate) struct Buffer {
     /// belongs.
     pub adu_bytes: u64,
     /// Number of orders under way that use this buffer.
-    pub left: u64,
+    pub pending_orders: u64,
     /// Transmit with cut-through: number of contiguous bytes of the transfer unit (TU) in the
     /// buffer, from its start. Receive: number of bytes of the TU that arrived or are lost.
     pub covered: u64,
@@ -238,7 +238,9 @@ impl Stream {
     /// Returns the number of orders under way that use the stream's buffers.
     pub fn under_way(&self) -> u64 {
         let buffers = self.buffers.iter().flatten();
-        buffers.map(|buffer| buffer.left + buffer.storing).sum()
+        buffers
+            .map(|buffer| buffer.pending_orders + buffer.storing)
+            .sum()
     }
 
     /// Returns whether both buffers of the stream are empty.

@@ -79,7 +79,7 @@ struct RingLoad {
     /// Traffic of all segments on the ring.
     stretches: f64,
     /// Traffic of the segments that cross the last link in the list of the ring's links.
-    around: f64,
+    across_last_link: f64,
 }
 
 impl<'a> LinkLoads<'a> {
@@ -105,7 +105,7 @@ impl<'a> LinkLoads<'a> {
         ring.stretches += flow.amount;
         // Packets cross the links of a ring in ascending order, so this segment crosses the last link of its ring.
         if beyond <= first {
-            ring.around += flow.amount;
+            ring.across_last_link += flow.amount;
         }
     }
 
@@ -116,7 +116,7 @@ impl<'a> LinkLoads<'a> {
             let first = self.fabric.link(ring, 0) as usize;
             // Loads below this limit are rounding errors on unused links, and are set to 0.
             let nothing = all.stretches * 1e-12;
-            let mut sends = all.around;
+            let mut sends = all.across_last_link;
             for link in &mut self.links[first..first + nodes.len()] {
                 sends += link.starts - link.ends;
                 let some = |amount: f64| if amount > nothing { amount } else { 0.0 };

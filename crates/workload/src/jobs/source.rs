@@ -380,7 +380,7 @@ impl JobsSource {
         let state = &mut self.states[process as usize];
         match (&mut state.kind, &self.jobs[state.active as usize].behaviour) {
             (Kind::Client(asker), Behaviour::Ask(asks)) => asker.asked_and_next(asks, now),
-            (Kind::Member(member), _) => (member.asked_by(now), None),
+            (Kind::Member(member), _) => (member.generated_by(now), None),
             _ => unreachable!("clients ask"),
         }
     }
@@ -461,7 +461,7 @@ impl JobsSource {
         let send = |sent: Sent| {
             demands.push(Demand {
                 time: sent.time,
-                asked: sent.asked,
+                asked: sent.generated_at,
                 process,
                 job,
                 from: node,

@@ -61,7 +61,7 @@ pub(super) fn capacity(
         machine.cube().node_count(),
         machine.placement().io_node_count(),
     );
-    let at = |server: u32| machine.attends(server - pes) as usize;
+    let at = |server: u32| machine.serving_io_node(server - pes) as usize;
     if let Some(full) = devices
         .and_then(|devices| devices.fullest(&jobs.traffic, &jobs.layout, alone, io_nodes, at))
     {
@@ -147,8 +147,8 @@ fn add(
     };
     // A write sends its data and a request to the I/O node; a read sends only a request.
     let outbound = written + rate * shares.request;
-    let (nearest, holder) = (machine.asks(pe), machine.attends(server));
-    let forwarder = machine.attends(nearest);
+    let (nearest, holder) = (machine.io_node_of_pe(pe), machine.serving_io_node(server));
+    let forwarder = machine.serving_io_node(nearest);
     cross(outbound, &|path| machine.path_ask(pe, nearest, path));
     if forwarder != nearest {
         cross(outbound, &|path| {

@@ -35,7 +35,7 @@ impl Kind for HypercubeJobs {
                 count: built.machine.placement().io_node_count(),
             },
             storage: match work.jobs.storage {
-                StorageSpec::None => workload::own(&built.spec.device),
+                StorageSpec::None => workload::default_storage(&built.spec.device),
                 given => given,
             },
             ..work.jobs.clone()

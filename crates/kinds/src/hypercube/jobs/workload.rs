@@ -80,7 +80,7 @@ pub(super) fn can_send(machine: &HypercubeSpec) -> Bandwidth {
 }
 
 /// Return the cache and the disk of the I/O nodes of a hypercube, which jobs use if the file sets no other device.
-pub(super) fn own(device: &DeviceSpec) -> StorageSpec {
+pub(super) fn default_storage(device: &DeviceSpec) -> StorageSpec {
     StorageSpec::Cache {
         access: device.access,
         hit_rate: device.cache_hit_rate,
