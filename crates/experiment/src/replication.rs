@@ -117,7 +117,7 @@ impl Drop for Held {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Finished {
     pub recorders: Recorders,
-    /// Number of simulated cycles.
+    /// Simulated time of the replication, in clock cycles of the machine.
     pub cycles: Cycles,
     /// Use of the channels and of the other parts of the machine; `None` if it was not counted.
     pub counted: Option<Counted>,

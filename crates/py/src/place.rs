@@ -1,4 +1,4 @@
-//! Answers questions about the placement of I/O nodes in a network.
+//! Answers requests about the placement of I/O nodes in a network.
 
 use crate::graph::GraphRequest;
 use crate::question::{NodeRef, Refusal, Whole, answer};
@@ -33,7 +33,7 @@ pub(crate) enum Method {
     deny_unknown_fields,
     expecting = "an object with a method and what it needs, such as {\"method\": \"combined\"}"
 )]
-/// The part of a question that describes a placement of I/O nodes.
+/// The part of a request that describes a placement of I/O nodes.
 pub(crate) struct PlacementQuestion {
     pub method: Option<Method>,
     pub count: Option<Whole>,
@@ -56,7 +56,7 @@ pub(crate) struct Placed {
 }
 
 impl Choice {
-    /// Return the placement that a question about a hypercube requests.
+    /// Return the placement that a request about a hypercube requests.
     pub(crate) fn of_cube(
         question: PlacementQuestion,
         prefix: &'static str,
@@ -64,7 +64,7 @@ impl Choice {
         Self::new(question, Method::Combined, prefix)
     }
 
-    /// Return the placement that a question about an imported graph requests.
+    /// Return the placement that a request about an imported graph requests.
     pub(crate) fn of_graph(
         question: PlacementQuestion,
         prefix: &'static str,
@@ -79,7 +79,7 @@ impl Choice {
         }
     }
 
-    /// Check that the question has exactly the fields that its method needs.
+    /// Check that the request has exactly the fields that its method needs.
     fn new(
         question: PlacementQuestion,
         usual: Method,
@@ -173,7 +173,7 @@ impl Choice {
     }
 
     /// Return a computed placement with the bounds from a search, or convert its error to a refusal
-    /// that names the field of the question.
+    /// that names the field of the request.
     fn placed(
         &self,
         placement: Result<Placement, PlacementError>,
@@ -196,7 +196,7 @@ impl Choice {
         }
     }
 
-    /// Return the numbers of the nodes that the question lists; `find` returns the number of a node
+    /// Return the numbers of the nodes that the request lists; `find` returns the number of a node
     /// by its name.
     fn numbers(&self, find: impl Fn(&str) -> Option<u32>) -> Result<Vec<u32>, Refusal> {
         let number = |node: &NodeRef| match node {
@@ -210,7 +210,7 @@ impl Choice {
     }
 }
 
-/// The question about a placement of I/O nodes, in JSON.
+/// The request about a placement of I/O nodes, in JSON.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Question {
@@ -246,7 +246,7 @@ pub(crate) fn place(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     answer(py, spec_json, |question, _| assess(question))
 }
 
-/// Compute the answer to a question about a placement.
+/// Compute the answer to a request about a placement.
 fn assess(question: Question) -> Result<Answer, Refusal> {
     let placement = PlacementQuestion {
         method: question.method,

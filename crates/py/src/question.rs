@@ -1,4 +1,4 @@
-//! Parses the questions that Python passes as JSON, and returns their answers as JSON.
+//! Parses the requests that Python passes as JSON, and returns their answers as JSON.
 
 use crate::experiment::set_up;
 use crate::interruptible::interruptible;
@@ -14,14 +14,14 @@ use std::marker::PhantomData;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// The reason why a question (a JSON request from Python) cannot be answered: one line with the
-/// field and the correction.
+/// The reason why a request from Python cannot be answered: one line with the field and the
+/// correction.
 #[derive(Debug)]
 pub(crate) struct Refusal(String);
 
 impl Refusal {
-    /// Convert an error to a refusal. Its text must already name the position of the error in the
-    /// question.
+    /// Use the text of an error as the reason for which a request is refused. The text must already
+    /// name the invalid field of the request.
     pub(crate) fn of(error: impl fmt::Display) -> Self {
         Self(error.to_string())
     }
@@ -31,13 +31,13 @@ impl Refusal {
         self.0
     }
 
-    /// Return an error with the `problem` of a field of the question.
+    /// Return an error with the `problem` of a field of the request.
     pub(crate) fn at(field: impl fmt::Display, problem: impl fmt::Display) -> Self {
         Self(format!("{field}: {problem}"))
     }
 }
 
-/// Parse the question in `text` and answer it with `solve`, without holding the Python interpreter.
+/// Parse the request in `text` and answer it with `solve`, without holding the Python interpreter.
 /// Ctrl-C ends the wait; the work ends when it next checks `progress`. A panic becomes an error.
 pub(crate) fn answer<Q, A>(
     py: Python<'_>,
@@ -56,7 +56,7 @@ where
     answer.map_err(|refusal| PyValueError::new_err(refusal.0))
 }
 
-/// Parse a question from JSON. Errors name the invalid field.
+/// Parse a request from JSON. Errors name the invalid field.
 pub(crate) fn read<Q: DeserializeOwned>(text: &str) -> Result<Q, Refusal> {
     let value: serde_json::Value = serde_json::from_str(text)
         .map_err(|error| Refusal(format!("the question is not JSON: {error}")))?;
@@ -74,7 +74,7 @@ pub(crate) fn read<Q: DeserializeOwned>(text: &str) -> Result<Q, Refusal> {
     })
 }
 
-/// The part of a question (a JSON request from Python) that contains the text of a scenario.
+/// The part of a request from Python that contains the text of a scenario.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ScenarioText {
@@ -86,13 +86,13 @@ pub(crate) struct ScenarioText {
 }
 
 impl ScenarioText {
-    /// Parse the scenario of the question.
+    /// Parse the scenario of the request.
     pub(crate) fn read(&self) -> Result<Scenario, Refusal> {
         let read = KINDS.parse(&self.scenario, &self.file, &self.overrides);
         read.map_err(Refusal::of)
     }
 
-    /// Parse the scenario of the question and build its machines.
+    /// Parse the scenario of the request and build its machines.
     pub(crate) fn build(&self, progress: Arc<Progress>) -> Result<Experiment, Refusal> {
         let (text, options) = (&self.scenario, Options::default());
         let built = set_up(text, &self.file, &self.overrides, options, progress);
@@ -100,7 +100,7 @@ impl ScenarioText {
     }
 }
 
-/// A whole number in a question (a JSON request from Python): a count of parts of a machine, or the
+/// A whole number in a request from Python: a count of parts of a machine, or the
 /// number of one part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Whole(pub u32);
@@ -137,7 +137,7 @@ impl<'de> Deserialize<'de> for Whole {
     }
 }
 
-/// A link in a question (a JSON request from Python), by the numbers of the nodes at its two ends.
+/// A link in a request from Python, by the numbers of the nodes at its two ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Link(pub u32, pub u32);
 
@@ -155,7 +155,7 @@ impl<'de> Deserialize<'de> for Link {
     }
 }
 
-/// A node in a question (a JSON request from Python): its number or, in an imported graph, its
+/// A node in a request from Python: its number or, in an imported graph, its
 /// name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum NodeRef {
@@ -198,7 +198,7 @@ impl<'de> Deserialize<'de> for NodeRef {
     }
 }
 
-/// A quantity in a question (a JSON request from Python), which is text with a unit there.
+/// A quantity in a request from Python, which is text with a unit there.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Quantity<T>(pub T);
 

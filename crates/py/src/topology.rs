@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 /// seconds.
 const STEPS_MAX: u64 = 1 << 30;
 
-/// A kind of network that a question may describe.
+/// A kind of network that a request may describe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Kind {
@@ -25,7 +25,7 @@ enum Kind {
     Graph,
 }
 
-/// The question about the networks of a machine, in JSON.
+/// The request about the networks of a machine, in JSON.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Question {
@@ -41,7 +41,7 @@ struct Question {
     faults: FaultsQuestion,
 }
 
-/// The answer to a question about the networks of a machine, sent to Python as JSON.
+/// The answer to a request about the networks of a machine, sent to Python as JSON.
 #[derive(Serialize)]
 struct Answer {
     kind: Kind,

@@ -386,8 +386,8 @@ def _value_of(found: Any, confidence: float | None) -> Value:
 
 
 def _is_judged(row: Row) -> bool:
-    """Return whether the two values of a row can be judged. Nothing can at collapsed points,
-    and times cannot at saturated ones.
+    """Return whether the two values of a row may be compared. No value can be compared at a
+    collapsed point, where messages no longer arrive, and no time at a saturated point.
     """
     if row.points is None:
         return True

@@ -17,7 +17,8 @@ pub(super) struct SharedWaits {
     pub only: Option<(f64, f64)>,
 }
 
-/// Wait at a next channel that the worms of a channel may share.
+/// Waiting time of worms that leave one channel for the same next channel. Worms on different lanes of the first
+/// channel may wait at the next one together.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct CommonWait {
     /// Share of the worms of the channel that go on to this next channel.

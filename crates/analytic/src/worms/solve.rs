@@ -345,8 +345,8 @@ mod tests {
         }
     }
 
-    /// Checks the third moment of the waits that worms on different lanes share: all worms that use the first two
-    /// channels go on to the last one, where they wait for worms of another source.
+    /// Checks the third moment of the waiting time on a path of three channels. All worms wait at the last channel,
+    /// which worms of another source occupy too; worms on different lanes wait there at the same time.
     #[test]
     fn waits_of_all_worms_are_shared() {
         let whole = meeting([8, 2, 1, 1], [0.001, 0.004]);

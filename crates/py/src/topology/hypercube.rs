@@ -9,7 +9,7 @@ use isthmus_machine::hypercube::spec::{HypercubeSpec, PlacementSpec};
 use isthmus_machine::hypercube::{Machine, MachineError};
 use isthmus_topology::{CubeFaults, Hypercube, Placement, distance};
 
-/// Compute the answer to a question about a hypercube.
+/// Compute the answer to a request about a hypercube.
 pub(super) fn describe(question: Question) -> Result<Answer, Refusal> {
     let given = [
         ("format", question.format.is_some()),

@@ -14,8 +14,8 @@ use isthmus_topology::{Graph, distance};
 /// routing.
 const STEPS_MAX: u64 = 1 << 29;
 
-/// Return the description of an imported network for a question, or the reason to refuse the
-/// question.
+/// Return the description of an imported network for a request, or the reason to refuse the
+/// request.
 pub(super) fn describe(question: Question) -> Result<Answer, Refusal> {
     if question.dimension.is_some() {
         let problem = "only \"kind\": \"hypercube\" has it; leave it out";

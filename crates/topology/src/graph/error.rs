@@ -59,7 +59,7 @@ pub enum GraphProblem {
     Element {
         /// Name of the XML element with this problem.
         element: String,
-        /// Reason why the element is not permitted in this position.
+        /// Reason why this XML element of the graph file is not permitted inside its parent element.
         why: &'static str,
     },
     /// An XML element has no value for a required attribute.
