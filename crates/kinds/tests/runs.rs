@@ -5,6 +5,7 @@ use isthmus_experiment::{Experiment, JournalError, Options, RunError, SetupError
 use isthmus_kinds::KINDS;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 const SMALL: &str = r#"
 version = 1
@@ -60,6 +61,9 @@ fn whole(options: Options) -> Experiment {
 fn run_whole(options: Options) -> RunResult {
     whole(options).run().expect("a whole run")
 }
+
+/// The JSON of the points and searches of a run without a journal.
+static WHOLE: LazyLock<String> = LazyLock::new(|| json(&run_whole(Options::default())));
 
 fn json(result: &RunResult) -> String {
     serde_json::to_string(result).expect("results are JSON")
@@ -143,14 +147,13 @@ fn other_seeds_lie_inside_the_intervals_at_the_stated_rate() {
 
 #[test]
 fn an_interrupted_run_goes_on_where_it_was() {
-    let whole = json(&run_whole(Options::default()));
     let journal = folder("resume");
     let options = Options {
         journal: Some(journal.clone()),
         ..Options::default()
     };
     assert!(
-        json(&run_whole(options.clone())) == whole,
+        json(&run_whole(options.clone())) == *WHOLE,
         "a journal changes nothing"
     );
     // As if the run had been killed before these were finished.
@@ -162,7 +165,7 @@ fn an_interrupted_run_goes_on_where_it_was() {
         .modified()
         .unwrap();
     assert!(
-        json(&run_whole(options)) == whole,
+        json(&run_whole(options)) == *WHOLE,
         "resuming changes nothing"
     );
     let after = fs::metadata(journal.join("point-00001.json"))
@@ -176,7 +179,7 @@ fn an_interrupted_run_goes_on_where_it_was() {
 #[test]
 fn what_is_finished_is_the_bytes_that_were_written() {
     let computed = whole(Options::default()).run_to_json().unwrap();
-    assert!(computed == json(&run_whole(Options::default())).into_bytes());
+    assert!(computed == WHOLE.as_bytes());
     let options = Options {
         journal: Some(folder("collected")),
         ..Options::default()
@@ -281,7 +284,6 @@ fn a_foreign_journal_is_refused() {
 
 #[test]
 fn a_cancelled_run_ends_and_keeps_what_is_finished() {
-    let undisturbed = run_whole(Options::default());
     let journal = folder("cancelled");
     let options = Options {
         journal: Some(journal.clone()),
@@ -305,7 +307,7 @@ fn a_cancelled_run_ends_and_keeps_what_is_finished() {
     names.retain(|name| name.starts_with("point-") || name.starts_with("search-"));
     assert!(!names.is_empty() && names.len() < 6, "{names:?}");
     assert!(
-        json(&run_whole(options)) == json(&undisturbed),
+        json(&run_whole(options)) == *WHOLE,
         "resuming changes nothing"
     );
 }
