@@ -141,8 +141,7 @@ impl Driver {
                 }
                 LinkEvent::Gone(why) => self.link_gone(id, &why, reading),
                 LinkEvent::Garbled(why) => {
-                    // End the link for good instead of waiting for another socket: a new socket
-                    // does not repair invalid data.
+                    // Do not wait for another socket, which would not repair invalid data.
                     self.end_resumption(id);
                     self.link_gone(id, &why, reading);
                 }

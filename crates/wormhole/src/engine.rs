@@ -220,7 +220,7 @@ impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
             "a message was offered for cycle {time}, now is {}",
             self.now()
         );
-        // Store a placeholder as number: the message gets its number when it is generated.
+        // Store an invalid number: the message gets its number when it is generated.
         let index = self.store(time, u64::MAX, message);
         self.to_come.push(Reverse((time, self.offered, index)));
         self.offered += 1;

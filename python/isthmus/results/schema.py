@@ -124,9 +124,7 @@ class Load:
 
     @property
     def accepted(self) -> str:
-        """The label of the accepted load (the load that the machine carries), such as ``accepted
-        load per PE``.
-        """
+        """The label of the load that the machine carries, such as ``accepted load per PE``."""
         return self.label.replace("offered", "accepted")
 
 
@@ -154,9 +152,7 @@ class Percentile:
     low: float | None
     high: float | None
     resolved: bool
-    """Whether there are enough observations: at least ten above the percentile in each
-    replication.
-    """
+    """Whether each replication has at least ten observations above the percentile."""
     each: list[float] = field(default_factory=list, repr=False)
     """The value of each replication, for comparisons by the core."""
 
@@ -167,9 +163,7 @@ class Outside:
 
     value: float
     reason: str
-    """The reason why the value is outside the model's domain, in one phrase that names the
-    limit.
-    """
+    """The reason why the model is not valid, in one phrase that names the limit."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,8 +40,8 @@ pub(super) struct TieBreak {
 }
 
 impl Group {
-    /// A group without links, as a placeholder in tables by link: for each link that is not the
-    /// first of its group.
+    /// A group without links. Tables of groups by link have it at each link that is not the first
+    /// link of its group.
     pub const NONE: Self = Self {
         waiting: Vec::new(),
         links: 0,
