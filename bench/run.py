@@ -23,6 +23,7 @@ from array_files import array
 from crosscheck import crosscheck
 from exchanges import crossover, prediction
 from flows import flow
+from forwarding import iod
 from interval import interval
 from measure import ROOT, Engine, Line, machine_kind, rounded, run, spread
 from peers import fat_tree_peer, peer
@@ -288,6 +289,7 @@ PARTS: dict[str, Callable[[Engine, bool], Iterator[Line]]] = {
         prediction,
         crossover,
         flow,
+        iod,
         sweep,
         crosscheck,
     )

@@ -25,6 +25,7 @@ mod dragonfly;
 mod fattree;
 mod fingerprint;
 mod flow;
+mod forwarding;
 mod growth;
 mod meter;
 mod redistribute;
@@ -60,6 +61,7 @@ const USAGE: &str = "usage: isthmus-bench WHAT [name=value ...]
   ring          message=1048576 capacity=1048576 messages=2000
   stream        way=tcp message=1048576 packet=1048576 rank_sums=0 capacity=1048576 messages=2000
   striping      links=4 message=1048576 messages=500 ranks=NAMESPACE
+  iod           server=ADDRESS export=FOLDER way=read clients=4 bytes=65512 window=16 seconds=2
   fingerprint";
 
 /// The values given as `name=value`.
@@ -120,6 +122,10 @@ fn measure(what: &str, mut values: Values) -> Outcome<String> {
         "stream_sink" => json(&stream::sink(&values.all()?)?),
         "striping" => json(&striping::run(&values.all()?)?),
         "striping_rank" => json(&striping::rank(&values.all()?)?),
+        "iod" => json(&forwarding::run(&values.all()?).map_err(|error| error.to_string())?),
+        "iod_server" => {
+            json(&forwarding::serve(&values.all()?).map_err(|error| error.to_string())?)
+        }
         "dragonfly" => json(&dragonfly::run(values.all()?)),
         "flow" => json(&flow::run(values.all()?)),
         "corridor" => json(&corridor::run(values.all()?)),

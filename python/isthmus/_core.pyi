@@ -18,10 +18,10 @@ __all__ = [
     "BinColumns",
     "ChannelColumns",
     "CoreError",
+    "Daemon",
     "Experiment",
     "IoDistribution",
     "Layout",
-    "NicDaemon",
     "NicError",
     "NicPending",
     "NicSession",
@@ -60,6 +60,8 @@ __all__ = [
     "processors",
     "quantities",
     "rings",
+    "serve_files",
+    "serve_streams",
     "settings",
     "stretch",
     "study",
@@ -111,24 +113,36 @@ def check(text: str, file: str, overrides: list[str]) -> str:
 
     """
 
+def serve_streams(options_json: str) -> Daemon:
+    """Start the daemon of the stream manager. Linux only.
+
+    `options_json`: ``{"server": SERVER, "files", "to", "accept": [text],
+    "staging_bytes", "network_bytes", "ring_bytes", "screen_memory_bytes": int,
+    "connection_network_bytes": int | null, "stall_ns", "grace_ns", "link_grace_ns": int,
+    "applications", "connections", "streams", "links", "waits": int, "screens": text | null}``, with
+    SERVER ``{"listen": [text], "socket_mode", "token_file", "operator_token_file", "tls_cert",
+    "tls_key", "log", "metrics": text | null, "sessions", "hello_ns": int}``
+
+    Raises:
+        ValueError: what is wrong, and what would do, in one line.
+
+    """
+
+def serve_files(options_json: str) -> Daemon:
+    """Start the I/O daemon. Linux only.
+
+    `options_json`: ``{"server": SERVER, "exports": [text], "read_only", "allow_plain": bool,
+    "fids", "message_bytes", "store_timeout_ns", "grace_ns": int}``, with SERVER as in
+    `serve_streams`
+
+    Raises:
+        ValueError: what is wrong, and what would do, in one line.
+
+    """
+
 @final
-class NicDaemon:
-    """The daemon of the stream manager, running. Linux only. Dropped, it ends at once."""
-
-    def __new__(cls, config_json: str) -> NicDaemon:
-        """Start it.
-
-        `config_json`: ``{"listen": [text], "socket_mode": text | null, "token_file",
-        "operator_token_file", "tls_cert", "tls_key": text | null, "files", "to", "accept": [text],
-        "staging_bytes", "network_bytes", "ring_bytes", "screen_memory_bytes": int,
-        "connection_network_bytes": int | null,
-        "stall_ns", "grace_ns", "link_grace_ns", "hello_ns": int, "applications", "sessions",
-        "connections", "streams", "links", "waits": int, "log", "metrics", "screens": text | null}``
-
-        Raises:
-            ValueError: what is wrong, and what would do, in one line.
-
-        """
+class Daemon:
+    """A running daemon. Linux only. It ends at once when it is deleted."""
 
     def listening(self) -> str:
         """Where it listens, as JSON: ``{"listening": [text], "metrics", "screens": text |
@@ -136,7 +150,7 @@ class NicDaemon:
         """
 
     def runs(self) -> bool:
-        """Whether the stream manager runs still."""
+        """Whether the daemon still serves."""
 
     def reload(self) -> None:
         """Open the log file again, and read the tokens and the certificate again."""

@@ -16,10 +16,10 @@ PATIENCE = 60
 
 
 @contextmanager
-def daemon(*words: object, cwd=None, **environment: str):
+def daemon(*words: object, cwd=None, command=("nic", "serve"), **environment: str):
     """Serve, and give the process and where it listens; it must have ended, or is killed."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "isthmus", "nic", "serve", "--json", *map(str, words)],
+        [sys.executable, "-m", "isthmus", *command, "--json", *map(str, words)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

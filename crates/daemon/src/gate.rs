@@ -113,6 +113,12 @@ impl Gate {
             .record("daemon", what, result.as_deref().unwrap_or("ok"));
     }
 
+    /// Return whether clients must show a token.
+    #[must_use]
+    pub fn wants_token(&self) -> bool {
+        self.tokens().clients.is_some()
+    }
+
     /// Decide whether to admit a client, and whether as an application or as an operator.
     ///
     /// # Errors

@@ -5,10 +5,12 @@
 //! resolution.
 
 use isthmus_wire::{Error, Result};
-use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
 use rustix::io::Errno;
-use std::os::fd::{AsFd, OwnedFd};
+use std::ffi::OsStr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The flags that open a directory only as a start for looking up names below it.
 const DIRECTORY: OFlags = OFlags::PATH
@@ -51,21 +53,67 @@ impl Roots {
     #[must_use]
     pub fn directory(&self, real: &Path) -> Option<rustix::io::Result<OwnedFd>> {
         let mut all = self.0.iter();
-        all.find_map(|(path, root)| Some(walk(root, real.strip_prefix(path).ok()?)))
+        let (root, path) =
+            all.find_map(|(path, root)| Some((root, real.strip_prefix(path).ok()?)))?;
+        if path.components().any(|part| part == Component::ParentDir) {
+            return Some(Err(Errno::XDEV));
+        }
+        let path = match path.as_os_str().is_empty() {
+            true => Path::new("."),
+            false => path,
+        };
+        Some(open_beneath(root, path, DIRECTORY, Mode::empty()))
     }
 }
 
-/// Open the directory at `path`, relative to the open directory `root`. Refuse a path with a part
-/// that is not the name of a directory, such as `..` or a symbolic link.
-fn walk(root: &OwnedFd, path: &Path) -> rustix::io::Result<OwnedFd> {
-    let mut at = root.try_clone().map_err(|_| Errno::MFILE)?;
-    for part in path.components() {
-        let Component::Normal(name) = part else {
-            return Err(Errno::XDEV);
-        };
-        at = openat(&at, name, DIRECTORY, Mode::empty())?;
+/// Open a file at a path beneath an open directory. A symbolic link on the way is refused, and one at
+/// its end unless the link itself is opened; `..` never leads out. `mode` is that of a new file.
+///
+/// # Errors
+/// The error of the system.
+pub fn open_beneath(
+    root: impl AsFd,
+    path: &Path,
+    flags: OFlags,
+    mode: Mode,
+) -> rustix::io::Result<OwnedFd> {
+    /// Whether the system has shown that it has no `openat2`: kernels before 5.6.
+    static IS_OLD: AtomicBool = AtomicBool::new(false);
+    let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    if !IS_OLD.load(Ordering::Relaxed) {
+        match openat2(&root, path, flags, mode, beneath) {
+            Err(Errno::NOSYS) => IS_OLD.store(true, Ordering::Relaxed),
+            result => return result,
+        }
     }
-    Ok(at)
+    walk(root.as_fd(), path, flags, mode)
+}
+
+/// Open a file as [`open_beneath`] does, one part of the path at a time.
+fn walk(
+    root: BorrowedFd<'_>,
+    path: &Path,
+    flags: OFlags,
+    mode: Mode,
+) -> rustix::io::Result<OwnedFd> {
+    let mut parts = path.components().peekable();
+    let mut at = None;
+    let or_root = |at: &Option<OwnedFd>, name: &OsStr, flags, mode| match at {
+        Some(at) => openat(at, name, flags, mode),
+        None => openat(root, name, flags, mode),
+    };
+    while let Some(part) = parts.next() {
+        let name = match part {
+            Component::Normal(name) => name,
+            Component::CurDir => OsStr::new("."),
+            _ => return Err(Errno::XDEV),
+        };
+        if parts.peek().is_none() {
+            return or_root(&at, name, flags | OFlags::NOFOLLOW, mode);
+        }
+        at = Some(or_root(&at, name, DIRECTORY, Mode::empty())?);
+    }
+    Err(Errno::NOENT)
 }
 
 /// Open an entry of a directory with `O_PATH`, without following a symbolic link.

@@ -52,7 +52,7 @@ pub enum JournalError {
     Foreign {
         /// Path of the file.
         path: PathBuf,
-        /// Name of a property in which the run of the file differs.
+        /// Name of a property in which the run that wrote the file differs from the present one.
         what: String,
     },
     /// A worker process has sent a result that does not belong to this run.

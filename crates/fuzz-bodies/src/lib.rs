@@ -11,6 +11,7 @@
 //! | [`peer`] | a connection of a driver over a stream socket | ranks receive the sent data, or void; memory is bounded |
 //! | [`datagrams`] | the same, over datagrams | the same |
 //! | [`control`] | lines of the control interface | the split does not change the lines; a parsed line is unchanged after it is written |
+//! | [`forward`] | requests of 9P, to a session with files in memory | each request has one reply, with its tag, as large as agreed on at most; numbers of fids and requests are bounded |
 //! | [`manager`] | all calls of a manager, and its peer | memory and limits are bounded; nothing remains of ended objects |
 //! | [`submit`] | connections and streams of a driver | memory is bounded |
 //! | [`destination`] | the text of a destination | – |
@@ -21,9 +22,11 @@
 mod control;
 mod draw;
 mod formats;
+mod forward;
 mod lasting;
 mod link;
 mod manager;
+mod memory;
 mod near;
 mod peer;
 mod ring;
@@ -31,9 +34,11 @@ mod submit;
 
 pub use control::control;
 pub use formats::{destination, frames, headers};
+pub use forward::forward;
 pub use lasting::lasting;
 pub use link::link;
 pub use manager::manager;
+pub use memory::{Memory, TOKEN};
 pub use peer::{datagrams, peer};
 pub use ring::ring;
 pub use submit::submit;
@@ -50,6 +55,7 @@ pub const TARGETS: &[Target] = &[
     ("peer", peer),
     ("datagrams", datagrams),
     ("control", control),
+    ("forward", forward),
     ("manager", manager),
     ("destination", destination),
     ("ring", ring),

@@ -159,7 +159,7 @@ const MACHINES: [(&str, &str, u32); 3] = [
 #[test]
 fn replications_of_a_point_are_not_lost() {
     for (name, text, _) in MACHINES {
-        cut_again_and_again(name, text, &[0.45, 0.9]);
+        cut_again_and_again(name, text, &[0.45, 0.6, 0.9]);
     }
 }
 
@@ -167,7 +167,7 @@ fn replications_of_a_point_are_not_lost() {
 fn looks_at_a_point_are_not_lost() {
     for (name, text, first) in MACHINES {
         let text = sequential(text, first);
-        cut_again_and_again(&format!("looks-{name}"), &text, &[0.45, 0.9]);
+        cut_again_and_again(&format!("looks-{name}"), &text, &[0.45, 0.6, 0.9]);
     }
 }
 

@@ -7,11 +7,15 @@ mod arrays;
 mod balance;
 mod columns;
 mod comparison;
+#[cfg(target_os = "linux")]
+mod daemon;
 mod experiment;
 mod faults;
 mod graph;
 mod interruptible;
 mod io_distribution;
+#[cfg(target_os = "linux")]
+mod iod;
 #[cfg(target_os = "linux")]
 mod live;
 mod memory;

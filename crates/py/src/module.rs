@@ -37,8 +37,10 @@ mod _core {
     #[pymodule_export]
     use crate::{
         apps::{PyVcr, mri, optimise},
+        daemon::PyDaemon,
+        iod::serve_files,
         live::{live_points, live_run},
-        nic::PyDaemon,
+        nic::serve_streams,
         sink::{PySink, PySinkSession},
         streams::{NicError, PyPending, PySession, PyStream},
     };

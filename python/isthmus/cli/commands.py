@@ -21,6 +21,7 @@ COMMANDS = {
     "balance": "Size the I/O side for an application.",
     "redistribute": "Move a distributed array from one layout to another.",
     "nic": "Run streams for real, and what is built on them.",
+    "iod": "Serve files to the processes of a job.",
     "examples": "List, print or copy the examples that come with the package.",
     "papers": "Run a paper's experiments and compare them with what it says.",
     "completion": "Print what makes a shell complete the words of isthmus.",

@@ -124,11 +124,11 @@ impl Routes<'_> {
         let mut stages = vec![certain_stage(Layout::PE_INJECT, SOURCE)];
         stages.extend(self.dimensions_descending().map(|dimension| {
             let (crossing, last) = (serving.crossing[dimension], serving.last[dimension]);
-            let way = self.links_entering(last, crossing - last);
+            let way = self.probabilities_toward_io(last, crossing - last);
             let split = |probability: f64| {
                 if crossing > 0.0 {
                     let last = probability * last / crossing;
-                    self.links_entering(last, probability - last)
+                    self.probabilities_toward_io(last, probability - last)
                 } else {
                     NO_LINK
                 }
@@ -386,9 +386,10 @@ impl Routes<'_> {
         }
     }
 
-    /// Return the probabilities of the kinds of links if a path enters a router with an I/O node
-    /// (class I) with probability `last` and crosses another link with probability `others`.
-    fn links_entering(&self, last: f64, others: f64) -> Links {
+    /// Return the probability of each kind of link for a step of a path in one dimension. The step
+    /// ends the path, at a router with an I/O node (class I), with probability `last`; otherwise it
+    /// crosses any link, with probability `others`.
+    fn probabilities_toward_io(&self, last: f64, others: f64) -> Links {
         let mut links = self.ordinary_links(others);
         links[self.inward_index()] += last;
         links

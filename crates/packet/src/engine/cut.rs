@@ -173,7 +173,7 @@ impl Buffers {
                 next = next.min(returning.next());
                 left &= left - 1;
             }
-            record.set_credits(next, returning_channels);
+            record.set_returning_credits(next, returning_channels);
         }
     }
 
@@ -184,7 +184,7 @@ impl Buffers {
         (self.lanes[lane].returning).push(time, bytes, &mut self.overflow);
         let record = links.get_mut(self.numbers.link(lane));
         let returning_channels = record.returning_channels() | 1 << self.numbers.channel(lane);
-        record.set_credits(time.min(record.credits()), returning_channels);
+        record.set_returning_credits(time.min(record.credits()), returning_channels);
     }
 
     /// Return the lane (virtual channel) of a link and class with the most free buffer space, the

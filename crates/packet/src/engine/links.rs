@@ -23,7 +23,7 @@ pub(super) struct Link {
     pub transmitter: Cycles,
     /// With circuits: for each lane in the record, the time at which it becomes free. It is `NEVER`
     /// while the time is unknown, and for a lane that does not exist. With cut-through: the time of
-    /// the next returning credits, and a bitmap of the channels to which credits return.
+    /// the next returning credits, and a bitmap of the channels to which credits are on their way.
     free: [Cycles; LANES_IN_RECORD],
     /// Time of the next check of the group of links that starts with this link.
     pub next_check: NextCheck,
@@ -47,15 +47,16 @@ impl Link {
         self.free[0]
     }
 
-    /// Return the bitmap of the channels to which credits return. For cut-through.
+    /// Return the bitmap of the channels to which credits are on their way. For cut-through.
     #[inline]
     pub fn returning_channels(&self) -> u64 {
         self.free[1]
     }
 
-    /// Set the time of the next returning credits, and the channels to which any return.
+    /// Record the time at which the next credits return, and a bitmap of the channels to which
+    /// credits are on their way.
     #[inline]
-    pub fn set_credits(&mut self, next: Cycles, returning_channels: u64) {
+    pub fn set_returning_credits(&mut self, next: Cycles, returning_channels: u64) {
         self.free = [next, returning_channels];
     }
 

@@ -160,8 +160,8 @@ impl Framed {
         Ok(any)
     }
 
-    /// Writes as many bytes of the queued packets as the socket accepts, from the first packet to
-    /// the last one before a packet whose data is in rings.
+    /// Writes as many bytes of the queued packets as the socket accepts, but stops before the first
+    /// packet whose data is in rings in shared memory.
     fn write_batch(&mut self, memory: &Memory) -> Result<Moved, String> {
         let mut parts = [IoSlice::new(&[]); 2 * BATCH];
         let mut from = self.written;

@@ -1,0 +1,218 @@
+//! What a server must be able to do with files.
+
+use crate::locks::Lock;
+use crate::message::{Attributes, Change, Entry, FileSystem, Qid};
+use std::fmt;
+
+/// An error number of Linux, as it is sent to clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Errno(pub u32);
+
+impl Errno {
+    /// The operation is not permitted.
+    pub const PERM: Self = Self(1);
+    /// There is no such file.
+    pub const NOENT: Self = Self(2);
+    /// A fault of the store.
+    pub const IO: Self = Self(5);
+    /// There is no such fid, or it is not open for this.
+    pub const BADF: Self = Self(9);
+    /// No memory.
+    pub const NOMEM: Self = Self(12);
+    /// The token is not the right one.
+    pub const ACCES: Self = Self(13);
+    /// The fid or tag is in use.
+    pub const BUSY: Self = Self(16);
+    /// The file is no directory.
+    pub const NOTDIR: Self = Self(20);
+    /// The request makes no sense.
+    pub const INVAL: Self = Self(22);
+    /// The client has too many fids.
+    pub const MFILE: Self = Self(24);
+    /// The file is special: a device, a socket or a pipe.
+    pub const NXIO: Self = Self(6);
+    /// The files are of different exports.
+    pub const XDEV: Self = Self(18);
+    /// Clients may only read.
+    pub const ROFS: Self = Self(30);
+    /// The value is too large.
+    pub const TOO_BIG: Self = Self(7);
+    /// The name is too long.
+    pub const NAMETOOLONG: Self = Self(36);
+    /// The extended attribute does not exist.
+    pub const NODATA: Self = Self(61);
+    /// The bytes are no request, or not at this time.
+    pub const PROTO: Self = Self(71);
+    /// The server does not do this.
+    pub const OPNOTSUPP: Self = Self(95);
+    /// The file was removed.
+    pub const STALE: Self = Self(116);
+}
+
+impl fmt::Display for Errno {
+    /// Write the text of the system for the error.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let code = i32::try_from(self.0).unwrap_or(i32::MAX);
+        std::io::Error::from_raw_os_error(code).fmt(f)
+    }
+}
+
+impl std::error::Error for Errno {}
+
+/// The result of an operation on files.
+pub type Result<T> = std::result::Result<T, Errno>;
+
+/// A file by name, with its type, version and number.
+#[derive(Clone, Debug)]
+pub struct Node<N> {
+    /// What names the file.
+    pub node: N,
+    /// Its type, version and number.
+    pub qid: Qid,
+}
+
+/// A file that was opened.
+#[derive(Debug)]
+pub struct Opened<O> {
+    /// The open file.
+    pub open: O,
+    /// Its type, version and number.
+    pub qid: Qid,
+}
+
+/// What a request for attributes is about: a file by name, open or not.
+#[derive(Debug)]
+pub struct Subject<'a, F: Files + ?Sized> {
+    /// The file by name.
+    pub node: &'a F::Node,
+    /// The open file, if the fid is open.
+    pub open: Option<&'a F::Open>,
+}
+
+/// The files of a server as one client sees them. All errors are those of Linux.
+///
+/// Names are single parts of paths: not empty, not `.` or `..`, without slashes and zeros. `..` is
+/// given to [`Files::walk`] alone.
+pub trait Files {
+    /// A file by name, which need not be open.
+    type Node: Clone;
+    /// An open file or directory.
+    type Open;
+
+    /// Return whether a client must show a token to attach.
+    fn wants_token(&self) -> bool;
+
+    /// Return the root of an export for a client, which has shown this token.
+    fn attach(&self, token: Option<&[u8]>, export: &[u8]) -> Result<Node<Self::Node>>;
+
+    /// Return the entry of a directory that has this name.
+    fn walk(&self, directory: &Self::Node, name: &[u8]) -> Result<Node<Self::Node>>;
+
+    /// Open a file with flags of Linux.
+    fn open(&self, node: &Self::Node, flags: u32) -> Result<Opened<Self::Open>>;
+
+    /// Create a file in a directory and open it.
+    fn create(
+        &self,
+        directory: &Self::Node,
+        name: &[u8],
+        flags: u32,
+        mode: u32,
+    ) -> Result<(Self::Node, Opened<Self::Open>)>;
+
+    /// Read bytes of an open file from `offset`, and return how many; 0 at the end of the file.
+    fn read(&self, open: &Self::Open, offset: u64, bytes: &mut [u8]) -> Result<usize>;
+
+    /// Write data to an open file, and return the number of bytes written.
+    fn write(&self, open: &Self::Open, offset: u64, data: &[u8]) -> Result<usize>;
+
+    /// Call `each` with the entries of an open directory from `offset` until it returns `false`.
+    fn read_directory(
+        &self,
+        open: &Self::Open,
+        offset: u64,
+        each: &mut dyn FnMut(Entry<'_>) -> bool,
+    ) -> Result<()>;
+
+    /// Return the attributes of a file.
+    fn attributes(&self, of: Subject<'_, Self>) -> Result<Attributes>;
+
+    /// Change attributes of a file.
+    fn change(&self, of: Subject<'_, Self>, change: &Change) -> Result<()>;
+
+    /// Return the state of the file system of a file.
+    fn file_system(&self, of: Subject<'_, Self>) -> Result<FileSystem>;
+
+    /// Return the target of a symbolic link.
+    fn read_link(&self, node: &Self::Node) -> Result<Vec<u8>>;
+
+    /// Create a symbolic link.
+    fn symlink(&self, directory: &Self::Node, name: &[u8], target: &[u8]) -> Result<Qid>;
+
+    /// Create a special file, or an empty ordinary one.
+    fn make_node(
+        &self,
+        directory: &Self::Node,
+        name: &[u8],
+        mode: u32,
+        device: (u32, u32),
+    ) -> Result<Qid>;
+
+    /// Create a directory.
+    fn make_directory(&self, directory: &Self::Node, name: &[u8], mode: u32) -> Result<Qid>;
+
+    /// Give a file a further name.
+    fn link(&self, node: &Self::Node, directory: &Self::Node, name: &[u8]) -> Result<()>;
+
+    /// Rename an entry of a directory.
+    fn rename(&self, from: &Self::Node, old: &[u8], to: &Self::Node, new: &[u8]) -> Result<()>;
+
+    /// Rename a file, given by itself.
+    fn rename_node(&self, node: &Self::Node, to: &Self::Node, new: &[u8]) -> Result<()>;
+
+    /// Remove an entry of a directory: a directory if `is_directory`, otherwise any other file.
+    fn unlink(&self, directory: &Self::Node, name: &[u8], is_directory: bool) -> Result<()>;
+
+    /// Remove a file, given by itself: a directory or any other.
+    fn remove_node(&self, node: &Self::Node) -> Result<()>;
+
+    /// Return the value of an extended attribute.
+    fn xattr(&self, of: Subject<'_, Self>, name: &[u8]) -> Result<Vec<u8>>;
+
+    /// Return the names of the extended attributes, each with a zero at its end.
+    fn xattrs(&self, of: Subject<'_, Self>) -> Result<Vec<u8>>;
+
+    /// Set an extended attribute, with flags of Linux, or remove it if there is no value.
+    fn set_xattr(
+        &self,
+        of: Subject<'_, Self>,
+        name: &[u8],
+        value: Option<&[u8]>,
+        flags: u32,
+    ) -> Result<()>;
+
+    /// Lock bytes of an open file for a process of the client. Return `false` if a lock of another
+    /// process prevents it. Without a mode, unlock.
+    fn lock(&self, open: &Self::Open, range: &Range<'_>) -> Result<bool>;
+
+    /// Give up all locks of the client.
+    fn unlock_all(&self);
+
+    /// Return a lock of another process that prevents this one.
+    fn conflict(&self, open: &Self::Open, range: &Range<'_>) -> Result<Option<Lock>>;
+}
+
+/// Bytes of a file that a process of a client wants to lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range<'a> {
+    /// Whether others may share the lock; `None` to unlock.
+    pub mode: Option<crate::locks::Mode>,
+    /// The first byte.
+    pub start: u64,
+    /// The byte after the last; [`u64::MAX`] for the end of the file.
+    pub end: u64,
+    /// The process, by the number that the client gives.
+    pub process: u32,
+    /// The name that the client gives itself.
+    pub client: &'a [u8],
+}

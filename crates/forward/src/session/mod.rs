@@ -1,0 +1,539 @@
+//! The server's side of one client: what it has said, and what is still to be answered.
+
+mod data;
+mod fids;
+
+use crate::buffer::Buffer;
+use crate::files::{Errno, Files, Range, Result};
+use crate::locks::Mode;
+use crate::message::{
+    Change, NO_FID, NO_TAG, Path, Qid, READ_HEADER, Reply, Request, Trailing, read_request, tag,
+};
+use fids::{Fid, Fids};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The protocol of this server.
+const VERSION: &[u8] = b"9P2000.L";
+
+/// Minimum size of messages in bytes that a client may ask for: any reply but data fits.
+const SMALLEST: u32 = 4096;
+
+/// Maximum number of fids of a client that has not attached.
+const FIRST_FIDS: usize = 4;
+
+/// The flag of Linux that removes a directory, `AT_REMOVEDIR`.
+const REMOVE_DIRECTORY: u32 = 0x200;
+
+/// What one client may have at a time.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Size of a message in bytes.
+    pub message_bytes: u32,
+    /// Fids.
+    pub fids: usize,
+    /// Requests that are carried out elsewhere.
+    pub deferred: usize,
+}
+
+impl Default for Limits {
+    /// Messages of 1 MiB of data, a million fids.
+    fn default() -> Self {
+        Self {
+            message_bytes: (1 << 20) + 24,
+            fids: 1_000_000,
+            deferred: 64,
+        }
+    }
+}
+
+/// A request to store the data of a file, which may take long. The server carries it out, then calls
+/// [`Session::finish`].
+#[derive(Debug)]
+pub struct Deferred<O> {
+    /// The open file.
+    pub open: Arc<O>,
+    /// Whether some attributes need not be stored.
+    pub data_only: bool,
+    /// Names the request for [`Session::finish`].
+    pub ticket: Ticket,
+}
+
+/// Names a request that is carried out elsewhere: its tag, and a number that is used once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ticket {
+    tag: u16,
+    serial: u64,
+}
+
+/// What the server knows of one client.
+pub struct Session<F: Files> {
+    limits: Limits,
+    /// Maximum size of a message in bytes, as agreed on; `None` before that.
+    msize: Option<u32>,
+    fids: Fids<F>,
+    /// The requests that are carried out elsewhere, with their serial numbers.
+    deferred: HashMap<u16, u64>,
+    next_serial: u64,
+    is_attached: bool,
+}
+
+/// What becomes of a request.
+enum Outcome<'a, O> {
+    /// The client gets this reply.
+    Reply(Reply<'a>),
+    /// The reply is written already.
+    Written,
+    /// The request is carried out elsewhere.
+    Later { open: Arc<O>, data_only: bool },
+}
+
+impl<F: Files> Session<F> {
+    /// Create the session of a client that has said nothing.
+    #[must_use]
+    pub fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            msize: None,
+            fids: Fids::default(),
+            deferred: HashMap::new(),
+            next_serial: 0,
+            is_attached: false,
+        }
+    }
+
+    /// Return the maximum size of a message in bytes, as agreed on, or before that.
+    #[must_use]
+    pub fn message_bytes(&self) -> u32 {
+        self.msize.unwrap_or(self.limits.message_bytes)
+    }
+
+    /// Return whether client and server have agreed on the protocol.
+    #[must_use]
+    pub fn has_version(&self) -> bool {
+        self.msize.is_some()
+    }
+
+    /// Return whether the client has attached to an export, and shown its token if one is needed.
+    #[must_use]
+    pub fn is_attached(&self) -> bool {
+        self.is_attached
+    }
+
+    /// Return whether the client must wait until a request that is carried out elsewhere has ended.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.deferred.len() >= self.limits.deferred
+    }
+
+    /// Return the number of fids.
+    #[must_use]
+    pub fn fids(&self) -> usize {
+        self.fids.len()
+    }
+
+    /// Carry out the request in a message of the client, and append the reply to `out`. Return a
+    /// request that may take long, for which the caller replies later.
+    pub fn handle(
+        &mut self,
+        message: &[u8],
+        files: &F,
+        out: &mut Buffer,
+    ) -> Option<Deferred<F::Open>> {
+        let Ok((tag, request)) = read_request(message) else {
+            let tag = tag(message).unwrap_or(NO_TAG);
+            fail(tag, Errno::PROTO, out);
+            return None;
+        };
+        if self.deferred.contains_key(&tag) {
+            fail(tag, Errno::BUSY, out);
+            return None;
+        }
+        match self.carry_out(tag, request, files, out) {
+            Ok(Outcome::Written) => None,
+            Ok(Outcome::Reply(reply)) => {
+                reply.write(tag, out);
+                None
+            }
+            Ok(Outcome::Later { open, data_only }) => {
+                let serial = self.next_serial;
+                self.next_serial += 1;
+                self.deferred.insert(tag, serial);
+                let ticket = Ticket { tag, serial };
+                Some(Deferred {
+                    open,
+                    data_only,
+                    ticket,
+                })
+            }
+            Err(errno) => {
+                fail(tag, errno, out);
+                None
+            }
+        }
+    }
+
+    /// Append the reply to a request that was carried out elsewhere, unless the client has flushed
+    /// it.
+    pub fn finish(&mut self, ticket: Ticket, result: Result<()>, out: &mut Buffer) {
+        let Ticket { tag, serial } = ticket;
+        if self.deferred.get(&tag) != Some(&serial) {
+            return;
+        }
+        self.deferred.remove(&tag);
+        match result {
+            Ok(()) => Reply::Fsync {}.write(tag, out),
+            Err(errno) => fail(tag, errno, out),
+        }
+    }
+
+    /// Carry out a request, or say that it is done elsewhere.
+    fn carry_out<'a>(
+        &mut self,
+        tag: u16,
+        request: Request<'a>,
+        files: &F,
+        out: &mut Buffer,
+    ) -> Result<Outcome<'a, F::Open>> {
+        if let Request::Version { msize, version } = request {
+            return self.version(msize, version, files);
+        }
+        let msize = self.msize.ok_or(Errno::PROTO)?;
+        let reply = match request {
+            Request::Version { .. } => return Err(Errno::PROTO),
+            Request::Flush { oldtag } => {
+                self.deferred.remove(&oldtag);
+                Reply::Flush {}
+            }
+            Request::Auth { afid, .. } => self.auth(afid, files)?,
+            Request::Attach {
+                fid, afid, export, ..
+            } => self.attach(fid, afid, export, files)?,
+            Request::Walk { fid, newfid, path } => self.walk(fid, newfid, path, files)?,
+            Request::Read { fid, offset, count } => {
+                let most = msize as usize - READ_HEADER;
+                let count = (count as usize).min(most);
+                self.read(tag, (fid, offset, count), files, out)?;
+                return Ok(Outcome::Written);
+            }
+            Request::Write { fid, offset, data } => self.write(fid, offset, data.0, files)?,
+            Request::Clunk { fid } => self.clunk(fid, files)?,
+            Request::Remove { fid } => {
+                let node = match self.fids.take(fid)? {
+                    Fid::Named(node) | Fid::Open(node, _) => node,
+                    Fid::Value(_) | Fid::NewValue(_) | Fid::Token(_) => return Err(Errno::BADF),
+                };
+                files.remove_node(&node)?;
+                Reply::Remove {}
+            }
+            Request::StatFs { fid } => {
+                let state = files.file_system(self.fids.subject(fid)?)?;
+                Reply::StatFs { state }
+            }
+            Request::Open { fid, flags } => {
+                let node = self.fids.unopened(fid)?;
+                let opened = files.open(node, flags)?;
+                let open = Fid::Open(node.clone(), Arc::new(opened.open));
+                self.fids.set(fid, open)?;
+                let (qid, iounit) = (opened.qid, 0);
+                Reply::Open { qid, iounit }
+            }
+            Request::Create {
+                fid,
+                name,
+                flags,
+                mode,
+                ..
+            } => {
+                let directory = self.fids.unopened(fid)?;
+                let (node, opened) = files.create(directory, checked(name)?, flags, mode)?;
+                let open = Fid::Open(node, Arc::new(opened.open));
+                self.fids.set(fid, open)?;
+                let (qid, iounit) = (opened.qid, 0);
+                Reply::Create { qid, iounit }
+            }
+            Request::Symlink {
+                fid, name, target, ..
+            } => {
+                let qid = files.symlink(self.fids.node(fid)?, checked(name)?, target)?;
+                Reply::Symlink { qid }
+            }
+            Request::MakeNode {
+                fid,
+                name,
+                mode,
+                major,
+                minor,
+                ..
+            } => {
+                let device = (major, minor);
+                let qid = files.make_node(self.fids.node(fid)?, checked(name)?, mode, device)?;
+                Reply::MakeNode { qid }
+            }
+            Request::Rename {
+                fid,
+                directory,
+                name,
+            } => {
+                let (node, to) = (self.fids.node(fid)?, self.fids.node(directory)?);
+                files.rename_node(node, to, checked(name)?)?;
+                Reply::Rename {}
+            }
+            Request::ReadLink { fid } => {
+                let target = files.read_link(self.fids.node(fid)?)?;
+                Reply::ReadLink { target: &target }.write(tag, out);
+                return Ok(Outcome::Written);
+            }
+            Request::GetAttributes { fid, .. } => {
+                let attributes = files.attributes(self.fids.subject(fid)?)?;
+                Reply::GetAttributes { attributes }
+            }
+            Request::SetAttributes { fid, change } => {
+                if change.valid & !Change::ALL != 0 {
+                    return Err(Errno::INVAL);
+                }
+                files.change(self.fids.subject(fid)?, &change)?;
+                Reply::SetAttributes {}
+            }
+            Request::WalkXattr { fid, newfid, name } => {
+                let subject = self.fids.subject(fid)?;
+                let value = match name {
+                    b"" => files.xattrs(subject)?,
+                    name => files.xattr(subject, name)?,
+                };
+                let size = value.len() as u64;
+                self.add(newfid, Fid::Value(value))?;
+                Reply::WalkXattr { size }
+            }
+            Request::CreateXattr {
+                fid,
+                name,
+                size,
+                flags,
+            } => self.create_xattr(fid, name, size, flags)?,
+            Request::ReadDirectory { fid, offset, count } => {
+                let most = msize as usize - READ_HEADER;
+                let count = (count as usize).min(most);
+                self.read_directory(tag, (fid, offset, count), files, out)?;
+                return Ok(Outcome::Written);
+            }
+            Request::Fsync { fid, data_only } => {
+                let Trailing(data_only) = data_only;
+                return Ok(Outcome::Later {
+                    open: Arc::clone(self.fids.opened(fid)?),
+                    data_only: data_only != 0,
+                });
+            }
+            Request::Lock {
+                fid,
+                mode,
+                start,
+                length,
+                process,
+                client,
+                ..
+            } => {
+                let range = range((mode, start, length), process, client)?;
+                let is_done = files.lock(self.fids.opened(fid)?, &range)?;
+                let status = u8::from(!is_done);
+                Reply::Lock { status }
+            }
+            Request::GetLock {
+                fid,
+                mode,
+                start,
+                length,
+                process,
+                client,
+            } => {
+                let range = range((mode, start, length), process, client)?;
+                let found = files.conflict(self.fids.opened(fid)?, &range)?;
+                match &found {
+                    None => Reply::GetLock {
+                        mode: UNLOCK,
+                        start,
+                        length,
+                        process,
+                        client,
+                    },
+                    Some(lock) => {
+                        let length = match lock.end {
+                            u64::MAX => 0,
+                            end => end - lock.start,
+                        };
+                        let reply = Reply::GetLock {
+                            mode: u8::from(lock.mode == Mode::Exclusive),
+                            start: lock.start,
+                            length,
+                            process: lock.holder.process,
+                            client: &lock.holder.client,
+                        };
+                        reply.write(tag, out);
+                        return Ok(Outcome::Written);
+                    }
+                }
+            }
+            Request::Link {
+                directory,
+                fid,
+                name,
+            } => {
+                let (node, directory) = (self.fids.node(fid)?, self.fids.node(directory)?);
+                files.link(node, directory, checked(name)?)?;
+                Reply::Link {}
+            }
+            Request::MakeDirectory {
+                fid, name, mode, ..
+            } => {
+                let qid = files.make_directory(self.fids.node(fid)?, checked(name)?, mode)?;
+                Reply::MakeDirectory { qid }
+            }
+            Request::RenameAt { from, old, to, new } => {
+                let (from, to) = (self.fids.node(from)?, self.fids.node(to)?);
+                files.rename(from, checked(old)?, to, checked(new)?)?;
+                Reply::RenameAt {}
+            }
+            Request::UnlinkAt {
+                directory,
+                name,
+                flags,
+            } => {
+                if flags & !REMOVE_DIRECTORY != 0 {
+                    return Err(Errno::INVAL);
+                }
+                files.unlink(self.fids.node(directory)?, checked(name)?, flags != 0)?;
+                Reply::UnlinkAt {}
+            }
+        };
+        Ok(Outcome::Reply(reply))
+    }
+
+    /// Add a fid.
+    fn add(&mut self, fid: u32, refers_to: Fid<F>) -> Result<()> {
+        self.fids.check_free(fid, self.fids_limit())?;
+        self.fids.set(fid, refers_to)
+    }
+
+    /// Return the maximum number of fids.
+    fn fids_limit(&self) -> usize {
+        match self.is_attached {
+            true => self.limits.fids,
+            false => self.limits.fids.min(FIRST_FIDS),
+        }
+    }
+
+    /// Agree on the version and the size of messages. Forgets all fids and requests.
+    fn version<'a>(
+        &mut self,
+        msize: u32,
+        version: &'a [u8],
+        files: &F,
+    ) -> Result<Outcome<'a, F::Open>> {
+        if msize < SMALLEST {
+            return Err(Errno::INVAL);
+        }
+        self.fids.clear();
+        self.deferred.clear();
+        files.unlock_all();
+        let msize = msize.min(self.limits.message_bytes);
+        // A client may ask for more than the protocol, as `9P2000.L.x`, and takes less.
+        let is_known = version == VERSION || version.starts_with(b"9P2000.L.");
+        self.msize = is_known.then_some(msize);
+        let version = if is_known { VERSION } else { b"unknown" };
+        Ok(Outcome::Reply(Reply::Version { msize, version }))
+    }
+
+    /// Make the fid to which the client writes its token.
+    fn auth<'a>(&mut self, afid: u32, files: &F) -> Result<Reply<'a>> {
+        if !files.wants_token() {
+            // The client attaches without a token then.
+            return Err(Errno::NOENT);
+        }
+        self.add(afid, Fid::Token(Vec::new()))?;
+        let qid = Qid {
+            kind: Qid::TOKEN,
+            ..Qid::default()
+        };
+        Ok(Reply::Auth { qid })
+    }
+
+    /// Make the fid of the root of an export.
+    fn attach<'a>(&mut self, fid: u32, afid: u32, export: &[u8], files: &F) -> Result<Reply<'a>> {
+        let token = match afid {
+            NO_FID => None,
+            afid => match self.fids.get(afid)? {
+                Fid::Token(token) => Some(&**token),
+                _ => return Err(Errno::BADF),
+            },
+        };
+        let root = files.attach(token, export)?;
+        self.add(fid, Fid::Named(root.node))?;
+        self.is_attached = true;
+        Ok(Reply::Attach { qid: root.qid })
+    }
+
+    /// Make the fid of what these names lead to. If only some of them exist, there is no fid, and
+    /// the client gets the qids of those.
+    fn walk<'a>(&mut self, fid: u32, newfid: u32, path: Path<'_>, files: &F) -> Result<Reply<'a>> {
+        if fid != newfid {
+            self.fids.check_free(newfid, self.fids_limit())?;
+        }
+        let mut node = self.fids.node(fid)?.clone();
+        let mut qids = Vec::with_capacity(path.len());
+        for name in path.iter() {
+            let name = match name {
+                b".." => Ok(name),
+                name => checked(name),
+            };
+            match name.and_then(|name| files.walk(&node, name)) {
+                Ok(found) => {
+                    node = found.node;
+                    qids.push(found.qid);
+                }
+                Err(errno) if qids.is_empty() => return Err(errno),
+                Err(_) => return Ok(Reply::Walk { qids }),
+            }
+        }
+        self.fids.set(newfid, Fid::Named(node))?;
+        Ok(Reply::Walk { qids })
+    }
+}
+
+/// The mode of a request that unlocks bytes.
+const UNLOCK: u8 = 2;
+
+/// Return the bytes that a request for a lock is about.
+fn range((mode, start, length): (u8, u64, u64), process: u32, client: &[u8]) -> Result<Range<'_>> {
+    let mode = match mode {
+        0 => Some(Mode::Shared),
+        1 => Some(Mode::Exclusive),
+        UNLOCK => None,
+        _ => return Err(Errno::INVAL),
+    };
+    let end = match length {
+        0 => u64::MAX,
+        length => start.checked_add(length).ok_or(Errno::INVAL)?,
+    };
+    Ok(Range {
+        mode,
+        start,
+        end,
+        process,
+        client,
+    })
+}
+
+/// Check that a name is that of an entry of a directory.
+fn checked(name: &[u8]) -> Result<&[u8]> {
+    match name {
+        b"" | b"." | b".." => Err(Errno::INVAL),
+        name if name.len() > 255 => Err(Errno::NAMETOOLONG),
+        name if name.contains(&b'/') || name.contains(&0) => Err(Errno::INVAL),
+        name => Ok(name),
+    }
+}
+
+/// Append the reply that a request has failed.
+fn fail(tag: u16, Errno(errno): Errno, out: &mut Buffer) {
+    Reply::Error { errno }.write(tag, out);
+}

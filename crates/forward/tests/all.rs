@@ -1,0 +1,7 @@
+//! Tests of the protocol, and of the machines against naive references.
+
+mod frames;
+mod locks;
+mod messages;
+mod names;
+mod session;

@@ -1,0 +1,247 @@
+//! A connection to a server: requests out, replies in.
+
+use crate::error::{Error, Result};
+use isthmus_forward::message::{Data, NO_FID, NO_TAG, Path, Reply, Request, read_reply};
+use isthmus_forward::{Buffer, Calls, Errno, Frames};
+use isthmus_wire::{Moved, Remote, Timeout, Transport, wait_ready};
+use rustix::event::PollFlags;
+use std::time::{Duration, Instant};
+
+/// The fid of the root of the export.
+pub const ROOT: u32 = 0;
+
+/// The fid to which the token is written.
+const TOKEN_FID: u32 = 1;
+
+/// Size of messages in bytes that the client asks for: 1 MiB of data.
+const MESSAGE_BYTES: u32 = (1 << 20) + 24;
+
+/// Number of bytes of requests that may wait before they are sent.
+const BATCH: usize = 256 << 10;
+
+/// A connection to a server, with a value of type `T` for each request in flight.
+#[derive(Debug)]
+pub struct Connection<T> {
+    remote: String,
+    transport: Transport,
+    calls: Calls<T>,
+    frames: Frames,
+    out: Buffer,
+    /// The number of bytes of `out` that were sent.
+    sent: usize,
+    /// Maximum size of a message in bytes, as agreed on.
+    msize: u32,
+    timeout: Duration,
+}
+
+impl<T> Connection<T> {
+    /// Connect to a server and attach [`ROOT`] to an export, with a token if the server wants one.
+    /// `timeout` is the time that the server may take for any progress.
+    ///
+    /// # Errors
+    /// The server cannot be reached, does not answer, speaks another protocol, or refuses the token
+    /// or the export.
+    pub fn open(
+        remote: &Remote,
+        token: Option<&str>,
+        export: &[u8],
+        timeout: Duration,
+    ) -> Result<Self> {
+        let mut connection = Self {
+            remote: remote.to_string(),
+            transport: remote.connect(Timeout::after(timeout))?,
+            calls: Calls::default(),
+            frames: Frames::new(MESSAGE_BYTES as usize),
+            out: Buffer::new(),
+            sent: 0,
+            msize: MESSAGE_BYTES,
+            timeout,
+        };
+        connection.agree()?;
+        let afid = match token {
+            None => NO_FID,
+            Some(token) => connection.show(token, export)?,
+        };
+        let (fid, user, uid) = (ROOT, b"".as_slice(), rustix::process::geteuid().as_raw());
+        connection.ask(&Request::Attach {
+            fid,
+            afid,
+            user,
+            export,
+            uid,
+        })?;
+        if afid != NO_FID {
+            connection.ask(&Request::Clunk { fid: afid })?;
+        }
+        Ok(connection)
+    }
+
+    /// Agree on the version and the size of messages.
+    fn agree(&mut self) -> Result<()> {
+        let (msize, version) = (MESSAGE_BYTES, b"9P2000.L".as_slice());
+        Request::Version { msize, version }.write(NO_TAG, &mut self.out);
+        let remote = self.remote.clone();
+        let message = self.receive()?;
+        let found = match read_reply(message) {
+            Ok((NO_TAG, Reply::Version { msize, version })) => match version {
+                b"9P2000.L" if msize <= MESSAGE_BYTES => Ok(msize),
+                other => Err(String::from_utf8_lossy(other).into_owned()),
+            },
+            other => Err(format!("{other:?}")),
+        };
+        self.msize = found.map_err(|other| Error::Protocol(remote, other))?;
+        Ok(())
+    }
+
+    /// Write the token of the client. Return its fid.
+    fn show(&mut self, token: &str, export: &[u8]) -> Result<u32> {
+        let (afid, user, uid) = (TOKEN_FID, b"".as_slice(), u32::MAX);
+        self.ask(&Request::Auth {
+            afid,
+            user,
+            export,
+            uid,
+        })?;
+        let (fid, offset, data) = (afid, 0, Data(token.as_bytes()));
+        self.ask(&Request::Write { fid, offset, data })?;
+        Ok(afid)
+    }
+
+    /// Send a request while no other is in flight, and wait for a reply that is no error.
+    fn ask(&mut self, request: &Request<'_>) -> Result<()> {
+        const TAG: u16 = 0;
+        request.write(TAG, &mut self.out);
+        let remote = self.remote.clone();
+        match read_reply(self.receive()?) {
+            Ok((TAG, Reply::Error { errno })) => Err(Error::Refused(remote, Errno(errno))),
+            Ok((TAG, reply)) if reply.code() == request.code() + 1 => Ok(()),
+            other => Err(Error::Protocol(remote, format!("{other:?}"))),
+        }
+    }
+
+    /// Return the maximum number of bytes of data in one message.
+    #[must_use]
+    pub fn data_bytes(&self) -> u32 {
+        // As Linux: the largest header of a message with data has 23 bytes.
+        self.msize - 24
+    }
+
+    /// Return the number of requests in flight.
+    #[must_use]
+    pub fn in_flight(&self) -> usize {
+        self.calls.in_flight()
+    }
+
+    /// Queue a request, which is sent at once if many wait, otherwise with the next wait for a reply.
+    ///
+    /// # Errors
+    /// All tags are in use; the connection is gone.
+    pub fn begin(&mut self, request: &Request<'_>, value: T) -> Result<()> {
+        let tag = self.calls.begin(request, value, &mut self.out);
+        tag.map_err(|_| Error::Full)?;
+        if self.out.len() - self.sent >= BATCH {
+            self.send()?;
+        }
+        Ok(())
+    }
+
+    /// Queue a request for the fid of what these names lead to.
+    ///
+    /// # Errors
+    /// As [`Connection::begin`]; more than 16 names.
+    pub fn begin_walk(&mut self, fid: u32, newfid: u32, names: &[&[u8]], value: T) -> Result<()> {
+        let mut bytes = Buffer::new();
+        let path = Path::encode(names.iter().copied(), &mut bytes)?;
+        self.begin(&Request::Walk { fid, newfid, path }, value)
+    }
+
+    /// Wait for the next reply, to any request in flight, and return what `take` makes of the value
+    /// of the request and the reply.
+    ///
+    /// # Errors
+    /// The connection is gone, or the server does not answer or not in the protocol.
+    pub fn next<R>(
+        &mut self,
+        take: impl FnOnce(T, std::result::Result<Reply<'_>, Errno>) -> R,
+    ) -> Result<R> {
+        self.receive_one()?;
+        let message = self.frames.take();
+        let message = message.ok().flatten().unwrap_or_default();
+        match self.calls.finish(message) {
+            Ok((value, reply)) => Ok(take(value, reply)),
+            Err(malformed) => Err(Error::Protocol(self.remote.clone(), malformed.to_string())),
+        }
+    }
+
+    /// Send a request while no other is in flight, and return what `take` makes of the reply.
+    ///
+    /// # Errors
+    /// As [`Connection::begin`] and [`Connection::next`].
+    pub fn call<R>(
+        &mut self,
+        request: &Request<'_>,
+        value: T,
+        take: impl FnOnce(std::result::Result<Reply<'_>, Errno>) -> R,
+    ) -> Result<R> {
+        self.begin(request, value)?;
+        self.next(|_, reply| take(reply))
+    }
+
+    /// Return the error that the connection is gone.
+    fn gone(&self, why: impl ToString) -> Error {
+        Error::Gone(self.remote.clone(), why.to_string())
+    }
+
+    /// Send requests that wait, until the socket takes no more.
+    fn send(&mut self) -> Result<()> {
+        self.transport.flush().map_err(|error| self.gone(error))?;
+        while self.sent < self.out.len() {
+            let written = self.transport.write(&self.out.bytes()[self.sent..]);
+            match written.map_err(|error| self.gone(error))? {
+                Moved::Some(count) => self.sent += count,
+                Moved::None => return Ok(()),
+                Moved::End => return Err(self.gone("its other end was closed")),
+            }
+        }
+        self.out.clear();
+        self.sent = 0;
+        Ok(())
+    }
+
+    /// Wait until a whole message has arrived. Send requests meanwhile.
+    fn receive_one(&mut self) -> Result<()> {
+        loop {
+            self.send()?;
+            match self.frames.has_message() {
+                Ok(true) => return Ok(()),
+                Ok(false) => {}
+                Err(malformed) => {
+                    let text = malformed.to_string();
+                    return Err(Error::Protocol(self.remote.clone(), text));
+                }
+            }
+            let moved = self.transport.read(self.frames.space());
+            match moved.map_err(|error| self.gone(error))? {
+                Moved::Some(count) => self.frames.filled(count),
+                Moved::End => return Err(self.gone("its other end was closed")),
+                Moved::None => {
+                    let sends = self.sent < self.out.len() || self.transport.wants_write();
+                    let flags = match sends {
+                        true => PollFlags::IN | PollFlags::OUT,
+                        false => PollFlags::IN,
+                    };
+                    if !wait_ready(&self.transport, flags, Instant::now() + self.timeout) {
+                        return Err(Error::Silent(self.remote.clone()));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Wait for a whole message, and take it.
+    fn receive(&mut self) -> Result<&[u8]> {
+        self.receive_one()?;
+        let message = self.frames.take();
+        Ok(message.ok().flatten().unwrap_or_default())
+    }
+}

@@ -1,0 +1,33 @@
+//! Errors of a client.
+
+use isthmus_forward::Errno;
+use isthmus_forward::message::Malformed;
+
+/// The reason why a client cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The server cannot be reached.
+    #[error("{0}")]
+    Wire(#[from] isthmus_wire::Error),
+    /// The connection is gone.
+    #[error("the connection to {0} is gone: {1}; is the daemon running?")]
+    Gone(String, String),
+    /// The server does not answer.
+    #[error("{0} does not answer")]
+    Silent(String),
+    /// The server answered with something else than a reply to the request.
+    #[error("{0} does not speak 9P2000.L: {1}")]
+    Protocol(String, String),
+    /// The server refused to let the client in.
+    #[error("{0} refused: {1}")]
+    Refused(String, Errno),
+    /// More requests than there are tags.
+    #[error("too many requests in flight: take replies first")]
+    Full,
+    /// A path with more than 16 names in one request.
+    #[error("a walk of more than 16 names: walk in several requests")]
+    Path(#[from] Malformed),
+}
+
+/// A value, or an error of the client.
+pub type Result<T> = std::result::Result<T, Error>;

@@ -1,0 +1,544 @@
+//! What the requests of one client do with files.
+
+use crate::export::{Export, Place};
+use crate::service::Shared;
+use crate::status::{
+    WANTED, attributes, errno, file_system, is_for_writing, open_flags, permissions, qid, times,
+};
+use isthmus_daemon::SessionSlot;
+use isthmus_forward::message::{Attributes, Change, Entry, FileSystem, Qid};
+use isthmus_forward::{Errno, Files, Holder, Lock, Mode, Node, Opened, Range, Result, Subject};
+use isthmus_wire::Peer;
+use rustix::fs::{
+    AtFlags, FileType, Gid, OFlags, RawDir, SeekFrom, Statx, Uid, XattrFlags, chmod, chownat,
+    fchmod, fchown, fgetxattr, flistxattr, fremovexattr, fsetxattr, fstatfs, ftruncate, futimens,
+    getxattr, linkat, listxattr, mkdirat, mknodat, readlinkat, removexattr, renameat, seek,
+    setxattr, statx, symlinkat, unlinkat, utimensat,
+};
+use rustix::io::{pread, pwrite};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Size in bytes of the buffer for entries of a directory.
+const ENTRIES_BYTES: usize = 32 << 10;
+
+/// Maximum size in bytes of the value of an extended attribute, and of the list of names, as on
+/// Linux.
+const XATTR_BYTES: usize = 64 << 10;
+
+/// One client of the daemon: its files are those of the exports.
+pub(crate) struct Client {
+    shared: Arc<Shared>,
+    peer: Peer,
+    /// Whether the client is on TCP without TLS.
+    is_plain: bool,
+    /// The number of the session, which holds locks.
+    pub session: u32,
+    /// The slot of the session, once the client has attached.
+    slot: Mutex<Option<SessionSlot>>,
+    is_refused: AtomicBool,
+}
+
+/// An open file or directory.
+pub(crate) struct Open {
+    pub file: OwnedFd,
+    /// The number of the file in the system, for locks: device and inode.
+    id: (u64, u64),
+    /// Taken while entries are read: the position in a directory belongs to the descriptor.
+    reading: Mutex<()>,
+}
+
+impl Client {
+    /// Create the view of a client that has not attached.
+    pub fn new(shared: Arc<Shared>, peer: Peer, is_plain: bool) -> Self {
+        let session = shared.gate.next_session();
+        Self {
+            shared,
+            peer,
+            is_plain,
+            session,
+            slot: Mutex::new(None),
+            is_refused: AtomicBool::new(false),
+        }
+    }
+
+    /// Return whether the client was not admitted: its connection ends.
+    pub fn is_refused(&self) -> bool {
+        self.is_refused.load(Ordering::Relaxed)
+    }
+
+    /// Log a request of this client and its result.
+    pub fn log(&self, what: &str, result: &str) {
+        let who = format!("#{} {}", self.session, self.peer);
+        self.shared.gate.log().record(&who, what, result);
+    }
+
+    /// Refuse to admit the client.
+    fn refuse(&self, why: &str, errno: Errno) -> Errno {
+        self.is_refused.store(true, Ordering::Relaxed);
+        let who = self.peer.to_string();
+        self.shared.gate.log_refusal(&who, "attach", why);
+        self.shared.counters.refused.fetch_add(1, Ordering::Relaxed);
+        errno
+    }
+
+    /// Admit the client and take a slot for its session, unless it has one.
+    fn admit(&self, token: Option<&[u8]>) -> Result<()> {
+        let mut slot = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
+        if slot.is_some() {
+            return Ok(());
+        }
+        let token = token.map(String::from_utf8_lossy);
+        let is_free = token.is_none() && !self.wants_token();
+        if !is_free {
+            let gate = &self.shared.gate;
+            let admitted = gate.admit(&self.peer, token.as_deref(), false);
+            admitted.map_err(|why| self.refuse(why, Errno::ACCES))?;
+        }
+        let taken = self.shared.gate.take_session();
+        // Linux has EUSERS, "too many users".
+        *slot = Some(taken.map_err(|why| self.refuse(&why, Errno(87)))?);
+        Ok(())
+    }
+
+    /// Find the export that a client names, and the names from its root to where it attaches.
+    fn export<'a>(&self, name: &'a [u8]) -> Result<(&Arc<Export>, &'a [u8])> {
+        let exports = &self.shared.exports;
+        if matches!(name, b"" | b"/") {
+            return exports
+                .first()
+                .map(|first| (first, &[][..]))
+                .ok_or(Errno::NOENT);
+        }
+        let beneath = |export: &Arc<Export>| {
+            let path = std::os::unix::ffi::OsStrExt::as_bytes(export.path.as_os_str());
+            let rest = name.strip_prefix(path)?;
+            (rest.is_empty() || rest[0] == b'/' || path == b"/").then_some(rest)
+        };
+        let found = exports
+            .iter()
+            .find_map(|export| Some((export, beneath(export)?)));
+        found.ok_or(Errno::NOENT)
+    }
+
+    /// Refuse a change where clients may only read.
+    fn check_writable(&self) -> Result<()> {
+        match self.shared.read_only {
+            true => Err(Errno::ROFS),
+            false => Ok(()),
+        }
+    }
+
+    /// Return an open file, and its type, version and number. Refuses special files, which belong
+    /// to the machine of the client.
+    fn opened(&self, file: OwnedFd, place: &Place) -> Result<Opened<Open>> {
+        let status = statx(&file, c"", AtFlags::EMPTY_PATH, WANTED).map_err(errno)?;
+        match FileType::from_raw_mode(status.stx_mode.into()) {
+            FileType::RegularFile | FileType::Directory => {}
+            _ => return Err(Errno::NXIO),
+        }
+        let device = rustix::fs::makedev(status.stx_dev_major, status.stx_dev_minor);
+        let open = Open {
+            file,
+            id: (device, status.stx_ino),
+            reading: Mutex::new(()),
+        };
+        let qid = qid(&status, place.export.home);
+        Ok(Opened { open, qid })
+    }
+
+    /// Return the holder of a lock of this client.
+    fn holder(&self, range: &Range<'_>) -> Holder {
+        Holder {
+            session: self.session,
+            process: range.process,
+            client: range.client.to_vec(),
+        }
+    }
+}
+
+impl Drop for Client {
+    /// Give up the locks of the session, and log its end.
+    fn drop(&mut self) {
+        self.unlock_all();
+        let slot = self.slot.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if slot.is_some() {
+            self.log("leave", "ok");
+        }
+    }
+}
+
+/// Return the path by which the system reaches an open descriptor: calls that take no descriptor of
+/// a place take this.
+fn path_of(place: &OwnedFd) -> String {
+    format!("/proc/self/fd/{}", place.as_raw_fd())
+}
+
+/// Return the state of the file that a request is about.
+fn status(of: &Subject<'_, Client>) -> Result<Statx> {
+    match of.open {
+        Some(open) => statx(&open.file, c"", AtFlags::EMPTY_PATH, WANTED).map_err(errno),
+        None => of.node.status(),
+    }
+}
+
+/// Open a file for a call that takes a path, as a place. Extended attributes and permissions of a
+/// symbolic link itself cannot be reached so.
+fn place_for_path(node: &Place) -> Result<OwnedFd> {
+    let place = node.as_place()?;
+    let status = statx(&place, c"", AtFlags::EMPTY_PATH, WANTED).map_err(errno)?;
+    match FileType::from_raw_mode(status.stx_mode.into()) {
+        FileType::Symlink => Err(Errno::OPNOTSUPP),
+        _ => Ok(place),
+    }
+}
+
+/// Return the type, version and number of an entry of a directory that was just created.
+fn created(directory: &Place, at: impl AsFd, name: &[u8]) -> Result<Qid> {
+    let status = statx(at, name, AtFlags::SYMLINK_NOFOLLOW, WANTED).map_err(errno)?;
+    Ok(qid(&status, directory.export.home))
+}
+
+impl Files for Client {
+    type Node = Place;
+    type Open = Open;
+
+    fn wants_token(&self) -> bool {
+        let is_exempt = self.is_plain && self.shared.allow_plain;
+        !is_exempt && self.shared.gate.wants_token()
+    }
+
+    fn attach(&self, token: Option<&[u8]>, export: &[u8]) -> Result<Node<Place>> {
+        self.admit(token)?;
+        let attached = self.export(export).and_then(|(found, rest)| {
+            let mut node = Export::root(found);
+            let mut at = qid(&node.status()?, found.home);
+            for name in rest.split(|byte| *byte == b'/') {
+                match name {
+                    b"" => {}
+                    b"." | b".." => return Err(Errno::INVAL),
+                    name => (node, at) = node.walk(name)?,
+                }
+            }
+            Ok(Node { node, qid: at })
+        });
+        let what = format!("attach {:?}", String::from_utf8_lossy(export));
+        match &attached {
+            Ok(_) => self.log(&what, "ok"),
+            Err(error) => self.log(&what, &format!("refused: {error}")),
+        }
+        attached
+    }
+
+    fn walk(&self, directory: &Place, name: &[u8]) -> Result<Node<Place>> {
+        let (node, qid) = directory.walk(name)?;
+        Ok(Node { node, qid })
+    }
+
+    fn open(&self, node: &Place, flags: u32) -> Result<Opened<Open>> {
+        let flags = open_flags(flags);
+        if is_for_writing(flags) {
+            self.check_writable()?;
+        }
+        self.opened(node.open(flags)?, node)
+    }
+
+    fn create(
+        &self,
+        directory: &Place,
+        name: &[u8],
+        flags: u32,
+        mode: u32,
+    ) -> Result<(Place, Opened<Open>)> {
+        self.check_writable()?;
+        let file = directory.create(name, open_flags(flags), permissions(mode))?;
+        let opened = self.opened(file, directory)?;
+        Ok((directory.child(name), opened))
+    }
+
+    fn read(&self, open: &Open, offset: u64, bytes: &mut [u8]) -> Result<usize> {
+        let read = pread(&open.file, bytes, offset).map_err(errno)?;
+        self.shared
+            .counters
+            .read
+            .fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
+    }
+
+    fn write(&self, open: &Open, offset: u64, data: &[u8]) -> Result<usize> {
+        let written = pwrite(&open.file, data, offset).map_err(errno)?;
+        self.shared
+            .counters
+            .written
+            .fetch_add(written as u64, Ordering::Relaxed);
+        Ok(written)
+    }
+
+    fn read_directory(
+        &self,
+        open: &Open,
+        offset: u64,
+        each: &mut dyn FnMut(Entry<'_>) -> bool,
+    ) -> Result<()> {
+        let _reading = open.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        seek(&open.file, SeekFrom::Start(offset)).map_err(errno)?;
+        let mut buffer = Vec::with_capacity(ENTRIES_BYTES);
+        let mut entries = RawDir::new(&open.file, buffer.spare_capacity_mut());
+        while let Some(entry) = entries.next() {
+            let entry = entry.map_err(errno)?;
+            let (kind, kind_of_linux) = kinds(entry.file_type());
+            let qid = Qid {
+                kind,
+                version: 0,
+                path: entry.ino(),
+            };
+            let entry = Entry {
+                qid,
+                next: entry.next_entry_cookie(),
+                kind: kind_of_linux,
+                name: entry.file_name().to_bytes(),
+            };
+            if !each(entry) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn attributes(&self, of: Subject<'_, Self>) -> Result<Attributes> {
+        Ok(attributes(&status(&of)?, of.node.export.home))
+    }
+
+    fn change(&self, of: Subject<'_, Self>, change: &Change) -> Result<()> {
+        self.check_writable()?;
+        let id = |bit, id| change.has(bit).then_some(id);
+        let owner = id(Change::UID, change.uid).map(Uid::from_raw);
+        let group = id(Change::GID, change.gid).map(Gid::from_raw);
+        if owner.is_some() || group.is_some() {
+            match of.open {
+                Some(open) => fchown(&open.file, owner, group),
+                None => {
+                    let place = of.node.as_place()?;
+                    chownat(&place, c"", owner, group, AtFlags::EMPTY_PATH)
+                }
+            }
+            .map_err(errno)?;
+        }
+        if change.has(Change::MODE) {
+            let mode = permissions(change.mode);
+            match of.open {
+                Some(open) => fchmod(&open.file, mode),
+                None => chmod(path_of(&place_for_path(of.node)?), mode),
+            }
+            .map_err(errno)?;
+        }
+        if change.has(Change::SIZE) {
+            let truncated = of.open.map(|open| ftruncate(&open.file, change.size));
+            // A file that is open for reading only is opened again.
+            if !matches!(truncated, Some(Ok(()))) {
+                let file = of.node.open(open_flags(0) | OFlags::WRONLY)?;
+                ftruncate(&self.opened(file, of.node)?.open.file, change.size).map_err(errno)?;
+            }
+        }
+        if let Some(times) = times(change)? {
+            match of.open {
+                Some(open) => futimens(&open.file, &times),
+                None => {
+                    let (directory, name) = match of.node.entry() {
+                        Ok((directory, name)) => (directory, name),
+                        // The root of an export has no name.
+                        Err(_) => (of.node.clone(), b".".to_vec()),
+                    };
+                    let flags = AtFlags::SYMLINK_NOFOLLOW;
+                    utimensat(directory.directory()?, &name, &times, flags)
+                }
+            }
+            .map_err(errno)?;
+        }
+        Ok(())
+    }
+
+    fn file_system(&self, of: Subject<'_, Self>) -> Result<FileSystem> {
+        let state = match of.open {
+            Some(open) => fstatfs(&open.file),
+            None => fstatfs(of.node.as_place()?),
+        };
+        state.map(|state| file_system(&state)).map_err(errno)
+    }
+
+    fn read_link(&self, node: &Place) -> Result<Vec<u8>> {
+        let place = node.as_place()?;
+        let target = readlinkat(&place, c"", Vec::new()).map_err(errno)?;
+        Ok(target.into_bytes())
+    }
+
+    fn symlink(&self, directory: &Place, name: &[u8], target: &[u8]) -> Result<Qid> {
+        self.check_writable()?;
+        let at = directory.directory()?;
+        symlinkat(target, &at, name).map_err(errno)?;
+        created(directory, &at, name)
+    }
+
+    fn make_node(
+        &self,
+        directory: &Place,
+        name: &[u8],
+        mode: u32,
+        _device: (u32, u32),
+    ) -> Result<Qid> {
+        self.check_writable()?;
+        let kind = FileType::from_raw_mode(mode);
+        match kind {
+            FileType::RegularFile | FileType::Fifo | FileType::Socket => {}
+            // A device would be one of the daemon's machine.
+            _ => return Err(Errno::PERM),
+        }
+        let at = directory.directory()?;
+        mknodat(&at, name, kind, permissions(mode), 0).map_err(errno)?;
+        created(directory, &at, name)
+    }
+
+    fn make_directory(&self, directory: &Place, name: &[u8], mode: u32) -> Result<Qid> {
+        self.check_writable()?;
+        let at = directory.directory()?;
+        mkdirat(&at, name, permissions(mode)).map_err(errno)?;
+        created(directory, &at, name)
+    }
+
+    fn link(&self, node: &Place, directory: &Place, name: &[u8]) -> Result<()> {
+        self.check_writable()?;
+        if !node.is_beside(directory) {
+            return Err(Errno::XDEV);
+        }
+        let (from, old) = node.entry()?;
+        let (from, to) = (from.directory()?, directory.directory()?);
+        linkat(from, &old, to, name, AtFlags::empty()).map_err(errno)
+    }
+
+    fn rename(&self, from: &Place, old: &[u8], to: &Place, new: &[u8]) -> Result<()> {
+        self.check_writable()?;
+        if !from.is_beside(to) {
+            return Err(Errno::XDEV);
+        }
+        renameat(from.directory()?, old, to.directory()?, new).map_err(errno)?;
+        from.record_rename(old, to, new);
+        Ok(())
+    }
+
+    fn rename_node(&self, node: &Place, to: &Place, new: &[u8]) -> Result<()> {
+        let (from, old) = node.entry()?;
+        self.rename(&from, &old, to, new)
+    }
+
+    fn unlink(&self, directory: &Place, name: &[u8], is_directory: bool) -> Result<()> {
+        self.check_writable()?;
+        let flags = match is_directory {
+            true => AtFlags::REMOVEDIR,
+            false => AtFlags::empty(),
+        };
+        unlinkat(directory.directory()?, name, flags).map_err(errno)?;
+        directory.forget(name);
+        Ok(())
+    }
+
+    fn remove_node(&self, node: &Place) -> Result<()> {
+        let (directory, name) = node.entry()?;
+        let mode = node.status()?.stx_mode;
+        let is_directory = FileType::from_raw_mode(mode.into()) == FileType::Directory;
+        self.unlink(&directory, &name, is_directory)
+    }
+
+    fn xattr(&self, of: Subject<'_, Self>, name: &[u8]) -> Result<Vec<u8>> {
+        let mut value = vec![0; XATTR_BYTES];
+        let size = match of.open {
+            Some(open) => fgetxattr(&open.file, name, &mut value),
+            None => getxattr(path_of(&place_for_path(of.node)?), name, &mut value),
+        };
+        value.truncate(size.map_err(errno)?);
+        Ok(value)
+    }
+
+    fn xattrs(&self, of: Subject<'_, Self>) -> Result<Vec<u8>> {
+        let mut names = vec![0; XATTR_BYTES];
+        let size = match of.open {
+            Some(open) => flistxattr(&open.file, &mut names),
+            None => match place_for_path(of.node) {
+                Ok(place) => listxattr(path_of(&place), &mut names),
+                // The attributes of symbolic links are not served: there are none.
+                Err(Errno::OPNOTSUPP) => Ok(0),
+                Err(other) => return Err(other),
+            },
+        };
+        names.truncate(size.map_err(errno)?);
+        Ok(names)
+    }
+
+    fn set_xattr(
+        &self,
+        of: Subject<'_, Self>,
+        name: &[u8],
+        value: Option<&[u8]>,
+        flags: u32,
+    ) -> Result<()> {
+        self.check_writable()?;
+        let flags = XattrFlags::from_bits_truncate(flags);
+        match (of.open, value) {
+            (Some(open), Some(value)) => fsetxattr(&open.file, name, value, flags),
+            (Some(open), None) => fremovexattr(&open.file, name),
+            (None, value) => {
+                let place = place_for_path(of.node)?;
+                match value {
+                    Some(value) => setxattr(path_of(&place), name, value, flags),
+                    None => removexattr(path_of(&place), name),
+                }
+            }
+        }
+        .map_err(errno)
+    }
+
+    fn lock(&self, open: &Open, range: &Range<'_>) -> Result<bool> {
+        let (mut locks, holder) = (self.shared.locks(), self.holder(range));
+        let Some(mode) = range.mode else {
+            locks.unlock(open.id, holder, range.start, range.end);
+            return Ok(true);
+        };
+        let wanted = lock(holder, mode, range);
+        Ok(locks.lock(open.id, wanted))
+    }
+
+    fn unlock_all(&self) {
+        self.shared.locks().end_session(self.session);
+    }
+
+    fn conflict(&self, open: &Open, range: &Range<'_>) -> Result<Option<Lock>> {
+        let mode = range.mode.ok_or(Errno::INVAL)?;
+        let wanted = lock(self.holder(range), mode, range);
+        Ok(self.shared.locks().conflict(&open.id, &wanted).cloned())
+    }
+}
+
+/// Return the lock of a holder on a range of bytes.
+fn lock(holder: Holder, mode: Mode, range: &Range<'_>) -> Lock {
+    let (start, end) = (range.start, range.end);
+    Lock {
+        holder,
+        mode,
+        start,
+        end,
+    }
+}
+
+/// Return the type of a file as a qid has it, and as `d_type` of Linux.
+fn kinds(kind: FileType) -> (u8, u8) {
+    match kind {
+        FileType::Fifo => (Qid::FILE, 1),
+        FileType::CharacterDevice => (Qid::FILE, 2),
+        FileType::Directory => (Qid::DIRECTORY, 4),
+        FileType::BlockDevice => (Qid::FILE, 6),
+        FileType::RegularFile => (Qid::FILE, 8),
+        FileType::Symlink => (Qid::SYMLINK, 10),
+        FileType::Socket => (Qid::FILE, 12),
+        _ => (Qid::FILE, 0),
+    }
+}

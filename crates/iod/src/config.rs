@@ -1,0 +1,67 @@
+//! Settings of the I/O daemon.
+
+use isthmus_forward::Limits;
+use isthmus_wire::{Address, Error, Result};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The configuration of an I/O daemon.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Settings of the server: addresses at which it listens, admission of clients, and logs.
+    pub server: isthmus_daemon::Config,
+    /// The exported directories. A client names one by its path; without a name it gets the first.
+    pub exports: Vec<PathBuf>,
+    /// Whether clients may only read.
+    pub read_only: bool,
+    /// Whether clients without a token are admitted over TCP from this machine: kernels and the
+    /// tools of diod know no tokens.
+    pub allow_plain: bool,
+    /// What one client may have at a time.
+    pub limits: Limits,
+    /// Time after which a request to store data fails if the store has not answered.
+    pub store_timeout: Duration,
+    /// Time for which clients may go on after a request to end the daemon.
+    pub grace: Duration,
+}
+
+impl Config {
+    /// Create the configuration of a daemon that exports a directory at these addresses, with
+    /// default limits.
+    #[must_use]
+    pub fn new(listen: Vec<Address>, exports: Vec<PathBuf>) -> Self {
+        Self {
+            server: isthmus_daemon::Config::new(listen),
+            exports,
+            read_only: false,
+            allow_plain: false,
+            limits: Limits::default(),
+            store_timeout: Duration::from_secs(30),
+            grace: Duration::from_secs(5),
+        }
+    }
+
+    /// Check that the settings fit together.
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.exports.is_empty() {
+            let text = "--export: a daemon needs a directory to export, such as /scratch/job";
+            return Err(Error::Config(text.into()));
+        }
+        let plain = |at: &&Address| matches!(at, Address::Tcp(_));
+        let plain = self.server.listen.iter().find(plain);
+        match plain {
+            Some(at) if self.server.tokens.clients.is_none() && !self.allow_plain => {
+                Err(Error::Config(format!(
+                    "--listen {at}: every user of this machine can connect; give --token-file for \
+                     clients that show a token, or --allow-plain to admit all users"
+                )))
+            }
+            None if self.allow_plain => Err(Error::Config(
+                "--allow-plain: it listens at no tcp: address: give one as --listen \
+                 tcp:127.0.0.1:5640, or leave it out"
+                    .into(),
+            )),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Starts, reloads and stops the I/O daemon.
+
+use crate::config::Config;
+use crate::service::{Iod, Shared};
+use isthmus_daemon::{Listeners, Server};
+use isthmus_wire::{Address, Result};
+use rustix::fs::Mode;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Time that clients have to read the last replies, after their connections are closed for reading.
+const LEAVE: Duration = Duration::from_secs(1);
+
+/// A running I/O daemon. Dropping it ends it without a grace period.
+#[derive(Debug)]
+pub struct Daemon {
+    shared: Arc<Shared>,
+    server: Server,
+    grace: Duration,
+    is_stopped: bool,
+}
+
+impl Daemon {
+    /// Start a daemon.
+    ///
+    /// The mask for the permissions of new files is that of each client, so the mask of this process
+    /// is cleared.
+    ///
+    /// # Errors
+    /// An invalid configuration; a directory that cannot be exported; an address in use; no
+    /// descriptors or threads left.
+    pub fn start(config: Config) -> Result<Self> {
+        config.check()?;
+        let listeners = Listeners::bind(config.server.clone())?;
+        let shared = Arc::new(Shared::new(&config, Arc::clone(listeners.gate()))?);
+        rustix::process::umask(Mode::empty());
+        Ok(Self {
+            server: listeners.serve(&Arc::new(Iod(Arc::clone(&shared))))?,
+            shared,
+            grace: config.grace,
+            is_stopped: false,
+        })
+    }
+
+    /// Open the log again after it was moved away, and read the tokens and the certificate again.
+    /// If that fails, the daemon logs the error and continues with the old value.
+    pub fn reload(&self) {
+        self.server.reload();
+    }
+
+    /// Return the addresses at which the daemon listens, with their actual ports.
+    #[must_use]
+    pub fn addresses(&self) -> &[Address] {
+        self.server.addresses()
+    }
+
+    /// Return the address at which the metrics can be read, if there is one.
+    #[must_use]
+    pub fn metrics(&self) -> Option<SocketAddr> {
+        self.server.metrics()
+    }
+
+    /// End the daemon. It answers the requests that have arrived; clients that do not read the
+    /// replies within the grace period lose their connections.
+    pub fn stop(mut self) {
+        self.end(self.grace);
+    }
+
+    /// End the daemon with this grace period.
+    fn end(&mut self, grace: Duration) {
+        if std::mem::replace(&mut self.is_stopped, true) {
+            return;
+        }
+        let log = self.shared.gate.log();
+        log.record("daemon", "end", &format!("grace {grace:?}"));
+        self.server.stop_listening();
+        self.shared.end_sessions();
+        self.server.wait_for_sessions(Instant::now() + grace);
+        self.shared.close_connections();
+        self.server.wait_for_sessions(Instant::now() + LEAVE);
+        log.record("daemon", "ended", "ok");
+        log.stop();
+    }
+}
+
+impl Drop for Daemon {
+    /// End the daemon without a grace period.
+    fn drop(&mut self) {
+        self.end(Duration::ZERO);
+    }
+}

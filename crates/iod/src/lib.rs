@@ -1,0 +1,35 @@
+//! The I/O daemon: it serves the directories of a store to the processes of a job, as an I/O unit of
+//! JUMP-1 does for a cluster (Osana et al., *Performance Evaluation of a Parallel I/O
+//! Mechanism on a Massively Parallel Processing System JUMP-1*, section 3). Its protocol is 9P2000.L, for Linux
+//! kernels, QEMU, the tools of diod, and its own clients.
+//!
+//! The daemon serves one user: the one that runs it. The crate `isthmus-daemon` accepts and admits
+//! clients; `isthmus-forward` has the protocol.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `config` | settings, and whether they fit together |
+//! | `daemon` | start, reload and stop |
+//! | `service` | the state that all sessions share, and its metrics |
+//! | `session` | one connection: messages in, replies out |
+//! | `export` | an exported directory: names, and files beneath it |
+//! | `client` | what the requests of one client do with files |
+//! | `status` | attributes and flags of Linux, as the protocol has them |
+//!
+//! Linux only: this crate is empty elsewhere.
+
+#![cfg(target_os = "linux")]
+
+mod client;
+mod config;
+mod daemon;
+mod export;
+mod service;
+mod session;
+mod status;
+
+pub use config::Config;
+pub use daemon::Daemon;
+pub use isthmus_daemon::{Logs, Secret, Tokens};
+pub use isthmus_forward::Limits;
+pub use isthmus_wire::{Address, Certificate, Error, Result};

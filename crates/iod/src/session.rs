@@ -1,0 +1,297 @@
+//! The connection of one client: messages in, replies out, on a thread of its own.
+
+use crate::client::{Client, Open};
+use crate::service::Shared;
+use crate::status::errno;
+use isthmus_daemon::Slot;
+use isthmus_forward::{Buffer, Deferred, Errno, Frames, Result, Session, Ticket};
+use isthmus_wire::{Moved, Signal, Transport, timespec};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{fdatasync, fsync};
+use std::os::fd::AsFd;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Maximum size in bytes of a message of a client that has not attached.
+const FIRST_BYTES: usize = 8 << 10;
+
+/// Number of bytes of replies after which no request is carried out before some are sent.
+const REPLIES_BYTES: usize = 256 << 10;
+
+/// Time without a request after which the memory for messages is freed.
+const IDLE: Duration = Duration::from_millis(200);
+
+/// Maximum time to send the last replies to a client.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Serve a client until it leaves, is refused, or the daemon ends.
+pub(crate) fn run(shared: &Arc<Shared>, slot: Slot, transport: Transport) {
+    // Without descriptors the client gets the end of the connection, and can try again.
+    if let Ok(mut connection) = Connection::new(shared, transport) {
+        connection.serve(slot);
+        shared.leave(connection.client.session);
+    }
+}
+
+/// The results of requests that were carried out on other threads.
+#[derive(Debug)]
+struct Finished {
+    results: Mutex<Vec<(Ticket, Result<()>)>>,
+    /// Wakes the thread of the connection.
+    signal: Signal,
+}
+
+/// A connection and its session.
+struct Connection {
+    shared: Arc<Shared>,
+    transport: Transport,
+    client: Client,
+    session: Session<Client>,
+    frames: Frames,
+    out: Buffer,
+    /// The number of bytes of `out` that were sent.
+    sent: usize,
+    finished: Arc<Finished>,
+    /// When requests on other threads fail, if the store has not answered by then.
+    deadlines: Vec<(Instant, Ticket)>,
+}
+
+/// What a step of a connection came to.
+#[derive(PartialEq, Eq)]
+enum Step {
+    /// There may be more to do at once.
+    Again,
+    /// Nothing can be done until the client or the store does something.
+    Wait,
+    /// The connection has ended.
+    End,
+}
+
+impl Connection {
+    /// Create the session of a client that has connected.
+    fn new(shared: &Arc<Shared>, transport: Transport) -> std::io::Result<Self> {
+        let is_plain = transport.kind() == "tcp";
+        let peer = transport.peer().clone();
+        let client = Client::new(Arc::clone(shared), peer, is_plain);
+        let finished = Finished {
+            results: Mutex::default(),
+            signal: Signal::new()?,
+        };
+        shared.enter(client.session, transport.try_clone_socket()?);
+        Ok(Self {
+            shared: Arc::clone(shared),
+            transport,
+            client,
+            session: Session::new(shared.limits),
+            frames: Frames::new(FIRST_BYTES),
+            out: Buffer::new(),
+            sent: 0,
+            finished: Arc::new(finished),
+            deadlines: Vec::new(),
+        })
+    }
+
+    /// Serve the client until the connection ends.
+    fn serve(&mut self, slot: Slot) {
+        let hello = Instant::now() + self.shared.gate.hello();
+        let mut slot = Some(slot);
+        loop {
+            let step = self.step();
+            if slot.is_some() && Instant::now() >= hello {
+                break;
+            }
+            if self.session.is_attached() {
+                // A connection that was closed to make room for another ends at its next read.
+                let _ = slot.take().map(Slot::leave);
+            } else if let Some(slot) = slot.as_ref().filter(|_| self.session.has_version()) {
+                slot.mark_active();
+            }
+            match step {
+                Step::End => break,
+                Step::Again => {}
+                Step::Wait => self.wait(slot.is_some().then_some(hello)),
+            }
+        }
+        let deadline = Instant::now() + CLOSE_TIMEOUT;
+        let left = &self.out.bytes()[self.sent..];
+        let _ = self.transport.write_all(left, deadline);
+        self.transport.close_gracefully(deadline);
+    }
+
+    /// Carry out what has arrived, send what waits, and receive more.
+    fn step(&mut self) -> Step {
+        self.take_finished();
+        self.handle_messages();
+        if self.send().is_err() {
+            return Step::End;
+        }
+        if self.client.is_refused() {
+            return Step::End;
+        }
+        if !self.has_room() {
+            return Step::Wait;
+        }
+        match self.frames.has_message() {
+            Ok(true) => return Step::Again,
+            Ok(false) => {}
+            Err(malformed) => {
+                self.client.log("message", &format!("refused: {malformed}"));
+                return Step::End;
+            }
+        }
+        match self.transport.read(self.frames.space()) {
+            Ok(Moved::Some(count)) => {
+                self.frames.filled(count);
+                Step::Again
+            }
+            Ok(Moved::None) => Step::Wait,
+            Ok(Moved::End) | Err(_) => Step::End,
+        }
+    }
+
+    /// Return whether a further request can be carried out.
+    fn has_room(&self) -> bool {
+        self.out.len() < REPLIES_BYTES && !self.session.is_full()
+    }
+
+    /// Carry out the requests that have arrived, while there is room for replies.
+    fn handle_messages(&mut self) {
+        let (mut requests, mut failed) = (0, 0);
+        while self.has_room() && !self.client.is_refused() {
+            let Ok(Some(message)) = self.frames.take() else {
+                break;
+            };
+            let start = self.out.len();
+            let deferred = self.session.handle(message, &self.client, &mut self.out);
+            requests += 1;
+            failed += u64::from(is_error(&self.out.bytes()[start..]));
+            if let Some(deferred) = deferred {
+                self.defer(deferred);
+            }
+        }
+        if requests > 0 {
+            let limit = match self.session.is_attached() {
+                true => self.session.message_bytes() as usize,
+                false => FIRST_BYTES,
+            };
+            self.frames.set_limit(limit);
+            let counters = &self.shared.counters;
+            counters.requests.fetch_add(requests, Ordering::Relaxed);
+            counters.failed.fetch_add(failed, Ordering::Relaxed);
+        }
+    }
+
+    /// Have the data of a file stored on another thread, because the store may take long.
+    fn defer(&mut self, deferred: Deferred<Open>) {
+        let Deferred {
+            open,
+            data_only,
+            ticket,
+        } = deferred;
+        let finished = Arc::clone(&self.finished);
+        let thread = std::thread::Builder::new().name("fsync".into());
+        let started = thread.spawn(move || {
+            let result = match data_only {
+                true => fdatasync(&open.file),
+                false => fsync(&open.file),
+            };
+            let mut results = finished
+                .results
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            results.push((ticket, result.map_err(errno)));
+            drop(results);
+            finished.signal.set();
+        });
+        match started {
+            Ok(_) => {
+                let deadline = Instant::now() + self.shared.store_timeout;
+                self.deadlines.push((deadline, ticket));
+            }
+            Err(_) => self
+                .session
+                .finish(ticket, Err(Errno::NOMEM), &mut self.out),
+        }
+    }
+
+    /// Reply to the requests that have ended on other threads, or have taken too long.
+    fn take_finished(&mut self) {
+        if self.deadlines.is_empty() || !self.finished.signal.clear() && !self.is_late() {
+            return;
+        }
+        let results = self.finished.results.lock();
+        let results = std::mem::take(&mut *results.unwrap_or_else(PoisonError::into_inner));
+        for (ticket, result) in results {
+            self.deadlines.retain(|(_, other)| *other != ticket);
+            self.session.finish(ticket, result, &mut self.out);
+        }
+        let now = Instant::now();
+        while let Some(late) = self.deadlines.first().filter(|(at, _)| *at <= now) {
+            self.session.finish(late.1, Err(Errno::IO), &mut self.out);
+            self.shared
+                .counters
+                .timed_out
+                .fetch_add(1, Ordering::Relaxed);
+            self.deadlines.remove(0);
+        }
+    }
+
+    /// Return whether a request on another thread has taken too long.
+    fn is_late(&self) -> bool {
+        let first = self.deadlines.first();
+        first.is_some_and(|(at, _)| *at <= Instant::now())
+    }
+
+    /// Send replies until the socket takes no more.
+    fn send(&mut self) -> std::io::Result<()> {
+        self.transport.flush()?;
+        while self.sent < self.out.len() {
+            match self.transport.write(&self.out.bytes()[self.sent..])? {
+                Moved::Some(count) => self.sent += count,
+                Moved::None => return Ok(()),
+                Moved::End => return Err(std::io::ErrorKind::BrokenPipe.into()),
+            }
+        }
+        self.out.clear();
+        self.sent = 0;
+        Ok(())
+    }
+
+    /// Wait until the client or another thread does something, a request has taken too long, or the
+    /// time to attach is over.
+    fn wait(&mut self, hello: Option<Instant>) {
+        if self.transport.has_buffered() && self.has_room() {
+            return;
+        }
+        let sends = self.sent < self.out.len() || self.transport.wants_write();
+        let flag = |wanted: bool, flag: PollFlags| if wanted { flag } else { PollFlags::empty() };
+        let flags = flag(self.has_room(), PollFlags::IN) | flag(sends, PollFlags::OUT);
+        let late = self.deadlines.first().map(|(at, _)| *at);
+        let until = [hello, late].into_iter().flatten().min();
+        let left = until.map(|at| at.saturating_duration_since(Instant::now()));
+        let is_idle = left.is_none_or(|left| left > IDLE);
+        if !self.poll(flags, Some(left.map_or(IDLE, |left| left.min(IDLE)))) && is_idle {
+            self.frames.shrink();
+            self.out.shrink();
+            self.poll(flags, left.map(|left| left - IDLE));
+        }
+    }
+
+    /// Wait until the socket is ready for this or a request on another thread has ended. Return
+    /// `false` after this time.
+    fn poll(&self, flags: PollFlags, time: Option<Duration>) -> bool {
+        let mut fds = [
+            PollFd::from_borrowed_fd(self.finished.signal.as_fd(), PollFlags::IN),
+            PollFd::from_borrowed_fd(self.transport.as_fd(), flags),
+        ];
+        // A socket that is not waited for would report that the client has closed it, again and again.
+        let count = if flags.is_empty() { 1 } else { 2 };
+        poll(&mut fds[..count], time.map(timespec).as_ref()) != Ok(0)
+    }
+}
+
+/// Return whether a reply says that the request has failed.
+fn is_error(reply: &[u8]) -> bool {
+    reply.get(4) == Some(&7)
+}

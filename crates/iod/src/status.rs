@@ -1,0 +1,145 @@
+//! Attributes and flags of Linux, as the protocol has them.
+
+use isthmus_forward::message::{Attributes, Change, FileSystem, Qid};
+use isthmus_forward::{Errno, Result};
+use rustix::fs::{
+    FileType, Mode, OFlags, StatFs, Statx, StatxFlags, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT,
+};
+
+/// The attributes that the daemon asks the system for.
+pub(crate) const WANTED: StatxFlags = StatxFlags::BASIC_STATS;
+
+/// The flags of the protocol for opening a file, which are those of Linux on x86, and those of this
+/// machine.
+const FLAGS: &[(u32, OFlags)] = &[
+    (0o1, OFlags::WRONLY),
+    (0o2, OFlags::RDWR),
+    (0o200, OFlags::EXCL),
+    (0o1000, OFlags::TRUNC),
+    (0o2000, OFlags::APPEND),
+    (0o10_000, OFlags::DSYNC),
+    (0o200_000, OFlags::DIRECTORY),
+    (0o1_000_000, OFlags::NOATIME),
+    (0o4_010_000, OFlags::SYNC),
+];
+
+/// The flags that change a file or need write permission.
+const WRITES: OFlags = OFlags::WRONLY.union(OFlags::RDWR).union(OFlags::TRUNC);
+
+/// Convert an error of the system.
+pub(crate) fn errno(error: rustix::io::Errno) -> Errno {
+    Errno(u32::try_from(error.raw_os_error()).unwrap_or(Errno::IO.0))
+}
+
+/// Convert the flags of a request to open a file. Those that mean nothing over a network, such as
+/// `O_DIRECT`, are left out. Special files do not block, and are refused after they are opened.
+pub(crate) fn open_flags(flags: u32) -> OFlags {
+    let known = FLAGS.iter().filter(|(bits, _)| flags & bits == *bits);
+    let given = known.fold(OFlags::empty(), |all, (_, flag)| all | *flag);
+    given | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC
+}
+
+/// Return whether a file opened with these flags may be changed.
+pub(crate) fn is_for_writing(flags: OFlags) -> bool {
+    flags.intersects(WRITES)
+}
+
+/// Return the permissions in the mode of a request.
+pub(crate) fn permissions(mode: u32) -> Mode {
+    Mode::from_raw_mode(mode & 0o7777)
+}
+
+/// Return the number of a device, as the system and the protocol have it.
+fn device(major: u32, minor: u32) -> u64 {
+    rustix::fs::makedev(major, minor)
+}
+
+/// Return type, version and number of a file. `home` is the device of the export.
+pub(crate) fn qid(status: &Statx, home: (u32, u32)) -> Qid {
+    let kind = match FileType::from_raw_mode(status.stx_mode.into()) {
+        FileType::Directory => Qid::DIRECTORY,
+        FileType::Symlink => Qid::SYMLINK,
+        _ => Qid::FILE,
+    };
+    let changed = status.stx_ctime;
+    let version = (changed.tv_sec as u32).rotate_left(20) ^ changed.tv_nsec;
+    let version = version ^ (status.stx_size as u32).rotate_left(8);
+    let at = (status.stx_dev_major, status.stx_dev_minor);
+    let path = status.stx_ino ^ if at == home { 0 } else { spread(at) };
+    Qid {
+        kind,
+        version,
+        path,
+    }
+}
+
+/// Spread the number of a device over 64 bits, so that files of several file systems below one
+/// export have different numbers.
+fn spread((major, minor): (u32, u32)) -> u64 {
+    // The multiplier is the golden ratio, as in Fibonacci hashing.
+    device(major, minor).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1 << 63
+}
+
+/// Return the attributes of a file.
+pub(crate) fn attributes(status: &Statx, home: (u32, u32)) -> Attributes {
+    let seconds = |time: i64| u64::try_from(time).unwrap_or(0);
+    let [accessed, modified, changed] = [status.stx_atime, status.stx_mtime, status.stx_ctime];
+    Attributes {
+        valid: Attributes::BASIC,
+        qid: qid(status, home),
+        mode: status.stx_mode.into(),
+        uid: status.stx_uid,
+        gid: status.stx_gid,
+        links: status.stx_nlink.into(),
+        device: device(status.stx_rdev_major, status.stx_rdev_minor),
+        size: status.stx_size,
+        block_bytes: status.stx_blksize.into(),
+        blocks: status.stx_blocks,
+        accessed_s: seconds(accessed.tv_sec),
+        accessed_ns: accessed.tv_nsec.into(),
+        modified_s: seconds(modified.tv_sec),
+        modified_ns: modified.tv_nsec.into(),
+        changed_s: seconds(changed.tv_sec),
+        changed_ns: changed.tv_nsec.into(),
+        ..Attributes::default()
+    }
+}
+
+/// Return the times that a change sets; `None` if it sets none.
+pub(crate) fn times(change: &Change) -> Result<Option<Timestamps>> {
+    if !change.has(Change::ACCESSED | Change::MODIFIED) {
+        return Ok(None);
+    }
+    let time = |bit, to, (s, ns): (u64, u64)| {
+        let (tv_sec, tv_nsec) = match (change.has(bit), change.has(to)) {
+            (false, _) => (0, UTIME_OMIT),
+            (true, false) => (0, UTIME_NOW),
+            (true, true) => (
+                i64::try_from(s).map_err(|_| Errno::INVAL)?,
+                i64::try_from(ns).map_err(|_| Errno::INVAL)?,
+            ),
+        };
+        Ok(Timespec { tv_sec, tv_nsec })
+    };
+    let accessed = (change.accessed_s, change.accessed_ns);
+    let modified = (change.modified_s, change.modified_ns);
+    Ok(Some(Timestamps {
+        last_access: time(Change::ACCESSED, Change::ACCESSED_TO, accessed)?,
+        last_modification: time(Change::MODIFIED, Change::MODIFIED_TO, modified)?,
+    }))
+}
+
+/// Return the state of a file system.
+pub(crate) fn file_system(state: &StatFs) -> FileSystem {
+    FileSystem {
+        kind: state.f_type as u32,
+        block_bytes: u32::try_from(state.f_bsize).unwrap_or(4096),
+        blocks: state.f_blocks,
+        free: state.f_bfree,
+        available: state.f_bavail,
+        files: state.f_files,
+        free_files: state.f_ffree,
+        id: 0,
+        name_bytes: u32::try_from(state.f_namelen).unwrap_or(255),
+    }
+}

@@ -1,0 +1,164 @@
+//! A daemon with an export of its own, and clients of it.
+
+use isthmus_forward::Errno;
+use isthmus_forward::message::{Data, Qid, Reply, Request};
+use isthmus_iod::{Address, Config, Daemon};
+use isthmus_iod_client::{Connection, ROOT};
+use isthmus_wire::Remote;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// Time that the daemon may take for an answer.
+pub const TIME: Duration = Duration::from_secs(20);
+
+/// A folder that is removed at the end.
+pub struct Folder(pub PathBuf);
+
+impl Folder {
+    /// Makes an empty folder.
+    pub fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("isthmus-iod-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().canonicalize().unwrap().join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A daemon that exports `files` at the Unix socket `socket`, below a folder of its own.
+pub struct Rig {
+    pub daemon: Daemon,
+    pub folder: Folder,
+}
+
+impl Rig {
+    /// Starts a daemon with default settings.
+    pub fn start() -> Self {
+        Self::with(|_| {})
+    }
+
+    /// Starts a daemon whose settings are changed by `change`.
+    pub fn with(change: impl FnOnce(&mut Config)) -> Self {
+        let folder = Folder::new();
+        std::fs::create_dir(folder.0.join("files")).unwrap();
+        let mut config = Self::config(&folder);
+        change(&mut config);
+        let daemon = Daemon::start(config).unwrap();
+        Self { daemon, folder }
+    }
+
+    /// Returns the settings of a daemon.
+    pub fn config(folder: &Folder) -> Config {
+        let listen = Address::Unix(folder.0.join("socket"));
+        Config::new(vec![listen], vec![folder.0.join("files")])
+    }
+
+    /// Returns the path of a file in the export.
+    pub fn path(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.folder.0.join("files").join(name)
+    }
+
+    /// Returns the address of the daemon.
+    pub fn remote(&self) -> Remote {
+        Remote::parse(&self.daemon.addresses()[0].to_string()).unwrap()
+    }
+
+    /// Connects a client, which is attached to the export.
+    pub fn client(&self) -> Client {
+        Client(Connection::open(&self.remote(), None, b"", TIME).unwrap())
+    }
+}
+
+/// A client that sends one request at a time.
+pub struct Client(pub Connection<()>);
+
+impl Client {
+    /// Sends a request, and returns what `take` makes of the reply.
+    pub fn call<R>(
+        &mut self,
+        request: Request<'_>,
+        take: impl FnOnce(Reply<'_>) -> R,
+    ) -> Result<R, Errno> {
+        self.0.call(&request, (), |reply| reply.map(take)).unwrap()
+    }
+
+    /// Sends a request, whose reply has no fields of interest.
+    pub fn does(&mut self, request: Request<'_>) -> Result<(), Errno> {
+        self.call(request, |_| ())
+    }
+
+    /// Walks from the root along a path, and returns the last qid.
+    pub fn walk(&mut self, newfid: u32, path: &str) -> Result<Option<Qid>, Errno> {
+        let names: Vec<_> = path.split('/').filter(|name| !name.is_empty()).collect();
+        let bytes: Vec<_> = names.iter().map(|name| name.as_bytes()).collect();
+        self.0.begin_walk(ROOT, newfid, &bytes, ()).unwrap();
+        let walked = self.0.next(|(), reply| {
+            reply.map(|reply| match reply {
+                Reply::Walk { qids } => qids,
+                other => panic!("{other:?}"),
+            })
+        });
+        let qids = walked.unwrap()?;
+        match qids.len() == names.len() {
+            true => Ok(qids.last().copied()),
+            false => Err(Errno::NOENT),
+        }
+    }
+
+    /// Forgets a fid.
+    pub fn clunk(&mut self, fid: u32) {
+        self.does(Request::Clunk { fid }).unwrap();
+    }
+
+    /// Opens a file at a path.
+    pub fn open(&mut self, fid: u32, path: &str, flags: u32) -> Result<(), Errno> {
+        self.walk(fid, path)?;
+        let opened = self.does(Request::Open { fid, flags });
+        if opened.is_err() {
+            self.clunk(fid);
+        }
+        opened
+    }
+
+    /// Creates a file in a directory and opens it for reading and writing.
+    pub fn create(&mut self, fid: u32, directory: &str, name: &str) -> Result<(), Errno> {
+        self.walk(fid, directory)?;
+        let (name, flags, mode, gid) = (name.as_bytes(), 0o302, 0o640, 0);
+        let created = self.does(Request::Create {
+            fid,
+            name,
+            flags,
+            mode,
+            gid,
+        });
+        if created.is_err() {
+            self.clunk(fid);
+        }
+        created
+    }
+
+    /// Writes data to an open file.
+    pub fn write(&mut self, fid: u32, offset: u64, data: &[u8]) -> Result<u32, Errno> {
+        let data = Data(data);
+        self.call(Request::Write { fid, offset, data }, |reply| match reply {
+            Reply::Write { count } => count,
+            other => panic!("{other:?}"),
+        })
+    }
+
+    /// Reads data of an open file.
+    pub fn read(&mut self, fid: u32, offset: u64, count: u32) -> Result<Vec<u8>, Errno> {
+        self.call(Request::Read { fid, offset, count }, |reply| match reply {
+            Reply::Read { data } => data.0.to_vec(),
+            other => panic!("{other:?}"),
+        })
+    }
+}

@@ -1,0 +1,25 @@
+"""``isthmus iod``: commands of the I/O daemon."""
+
+from __future__ import annotations
+
+import click
+
+from isthmus.cli.group import Group
+
+_LAZY_COMMANDS = {"serve": "iod_serve"}
+"""Subcommands with modules of their own, which are imported when they are called."""
+
+
+@click.group(
+    name="iod",
+    cls=Group,
+    later=_LAZY_COMMANDS,
+    help="""Serve files to the processes of a job: the I/O daemon.
+
+\b
+  isthmus iod serve --export /scratch/job --listen unix:/tmp/iod.sock
+                                   a folder, at a socket of your own
+""",
+)
+def command() -> None:
+    """Group of the subcommands."""

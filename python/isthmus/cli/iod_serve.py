@@ -1,0 +1,105 @@
+"""``isthmus iod serve``: the I/O daemon."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from isthmus.cli import daemons
+from isthmus.cli.voice import Voiced
+from isthmus.errors import IsthmusError
+
+MESSAGE_HEADER_BYTES = 24
+"""Maximum size of the header of a message with data, as Linux counts it."""
+
+
+@click.command(
+    name="serve",
+    cls=Voiced,
+    help="""Serve folders to the processes of a job over 9P2000.L.
+
+\b
+  isthmus iod serve --export /scratch/job --listen unix:/tmp/iod.sock
+  isthmus iod serve --export /scratch/job --listen tls:0.0.0.0:5641 \\
+      --tls-cert cert.pem --tls-key key.pem --token-file token
+  isthmus iod serve --export /scratch/job --listen tcp:127.0.0.1:5640 \\
+      --allow-plain                    for this machine's kernel, or diod
+
+The daemon serves the user who runs it: clients can do what this user can
+do beneath --export, whatever user they say they are. A client names an
+export by its path; without a path it gets the first one.
+
+It prints its addresses and runs until SIGTERM or Ctrl-C. Then it answers
+what has arrived and ends. SIGHUP reopens the log and reads token and
+certificate again. Every address that other machines can reach must be a
+tls: address with a token.
+
+With --allow-plain, Linux mounts an export so (as root):
+
+\b
+  mount -t 9p -o trans=tcp,port=5640,version=9p2000.L,access=any \\
+      127.0.0.1 /mnt
+""",
+)
+@click.option(
+    "--export",
+    "exports",
+    multiple=True,
+    required=True,
+    type=click.Path(),
+    metavar="DIR",
+    help="A folder to serve; several may be given.",
+)
+@daemons.listen()
+@click.option("--read-only", is_flag=True, help="Clients may only read.")
+@click.option(
+    "--allow-plain",
+    is_flag=True,
+    help="Admit clients without a token over tcp: from this machine, of all its users.",
+)
+@click.option(
+    "--socket-mode",
+    metavar="MODE",
+    help="Mode of the Unix socket: 660 admits the daemon's group as well.  [default: 600]",
+)
+@daemons.file("--token-file", "The token that clients must show.")
+@daemons.file("--tls-cert", "The certificate of the daemon, in PEM.")
+@daemons.file("--tls-key", "The key of the certificate, in PEM.")
+@daemons.count("--sessions", 4096, "Maximum number of clients at a time.")
+@click.option(
+    "--fids",
+    type=click.IntRange(1, 2**31),
+    default=1_000_000,
+    show_default=True,
+    help="Maximum number of files that a client has in use at a time.",
+)
+@daemons.sizes("--message", "1 MiB", "Maximum amount of data in a request or reply.")
+@daemons.times("--hello", "10 s", "Time within which a client must attach.")
+@daemons.times(
+    "--store-timeout", "30 s", "Time after which an fsync without an answer of the store fails."
+)
+@daemons.times("--grace", "5 s", "Time that clients have to read the last replies at the end.")
+@click.option("--log", metavar="FILE", help="File of the audit log; - is standard error.")
+@click.option("--metrics", metavar="ADDRESS", help="Address for Prometheus: 127.0.0.1:9465.")
+@daemons.as_json()
+def command(as_json: bool, **given: Any) -> None:
+    """Start the daemon, print its addresses, and wait for a signal."""
+    daemon = daemons.start("iod", "serve_files", _options(given))
+    daemons.run(daemon, "I/O daemon", as_json=as_json)
+
+
+def _options(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of the command as the core takes them."""
+    options: dict[str, Any] = {"server": daemons.server(given)}
+    message = daemons.value(given, "message")
+    data = message.data()
+    if not 4096 <= data <= 64 << 20:
+        raise IsthmusError(f"--message: {message.value}: give 4 KiB to 64 MiB, such as 1 MiB")
+    options["message_bytes"] = data + MESSAGE_HEADER_BYTES
+    options["store_timeout_ns"] = daemons.nanoseconds(given, "store_timeout", 1e-3)
+    options["grace_ns"] = daemons.nanoseconds(given, "grace")
+    if "" in given["exports"]:
+        # Refuse an empty path, which would mean the current folder.
+        raise IsthmusError("--export: it names no folder; give one that is there, such as /scratch")
+    return {**options, **given}
