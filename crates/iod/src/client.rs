@@ -1,7 +1,7 @@
 //! What the requests of one client do with files.
 
 use crate::export::{Export, Place};
-use crate::service::Shared;
+use crate::shared::Shared;
 use crate::status::{
     WANTED, attributes, errno, file_system, is_for_writing, open_flags, permissions, qid, times,
 };

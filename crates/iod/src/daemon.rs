@@ -1,7 +1,8 @@
 //! Starts, reloads and stops the I/O daemon.
 
 use crate::config::Config;
-use crate::service::{Iod, Shared};
+use crate::service::Iod;
+use crate::shared::Shared;
 use isthmus_daemon::{Listeners, Server};
 use isthmus_wire::{Address, Result};
 use rustix::fs::Mode;

@@ -10,7 +10,7 @@
 //! |---|---|
 //! | `config` | settings, and whether they fit together |
 //! | `daemon` | start, reload and stop |
-//! | `service` | the state that all sessions share, and its metrics |
+//! | `service`, `shared` | the service that `isthmus-daemon` runs, with its metrics; the state that all sessions share |
 //! | `session` | one connection: messages in, replies out |
 //! | `export` | an exported directory: names, and files beneath it |
 //! | `client` | what the requests of one client do with files |
@@ -26,6 +26,7 @@ mod daemon;
 mod export;
 mod service;
 mod session;
+mod shared;
 mod status;
 
 pub use config::Config;

@@ -1,7 +1,7 @@
 //! The connection of one client: messages in, replies out, on a thread of its own.
 
 use crate::client::{Client, Open};
-use crate::service::Shared;
+use crate::shared::Shared;
 use crate::status::errno;
 use isthmus_daemon::Slot;
 use isthmus_forward::{Buffer, Deferred, Errno, Frames, Result, Session, Ticket};

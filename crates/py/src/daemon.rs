@@ -173,13 +173,13 @@ impl PyDaemon {
 
     /// Return whether the daemon is running.
     fn runs(&self, py: Python<'_>) -> bool {
-        py.detach(|| self.with(Running::is_running))
+        py.detach(|| self.with(|daemon| daemon.is_running()))
             .unwrap_or(false)
     }
 
     /// Open the log file again, and read the secrets and the certificate again.
     fn reload(&self, py: Python<'_>) {
-        py.detach(|| self.with(Running::reload));
+        py.detach(|| self.with(|daemon| daemon.reload()));
     }
 
     /// Stop the daemon, which may take its grace period and some seconds.
@@ -190,7 +190,7 @@ impl PyDaemon {
             let mut place = self.daemon.lock().unwrap_or_else(PoisonError::into_inner);
             let daemon = place.take();
             drop(place);
-            daemon.map(Running::stop)
+            daemon.map(|daemon| daemon.stop())
         });
         match stopped {
             Some(Err(error)) => Err(PyRuntimeError::new_err(error)),

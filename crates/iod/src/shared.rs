@@ -1,0 +1,118 @@
+//! The state that all sessions of the daemon share.
+
+use crate::config::Config;
+use crate::export::Export;
+use isthmus_daemon::{Gate, Roots};
+use isthmus_forward::{Limits, Locks};
+use isthmus_wire::{Error, Result, Socket};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// What the daemon counts.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    /// Requests of clients.
+    pub requests: AtomicU64,
+    /// Requests that failed.
+    pub failed: AtomicU64,
+    /// Bytes that clients have read.
+    pub read: AtomicU64,
+    /// Bytes that clients have written.
+    pub written: AtomicU64,
+    /// Clients that were not admitted.
+    pub refused: AtomicU64,
+    /// Requests to store data that the store has not answered in time.
+    pub timed_out: AtomicU64,
+}
+
+/// The state of the daemon.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub gate: Arc<Gate>,
+    pub exports: Vec<Arc<Export>>,
+    pub read_only: bool,
+    pub allow_plain: bool,
+    pub limits: Limits,
+    pub store_timeout: Duration,
+    pub counters: Counters,
+    locks: Mutex<Locks<(u64, u64)>>,
+    /// The sockets of all connections, by which the daemon ends them.
+    connections: Mutex<BTreeMap<u32, Socket>>,
+    is_ending: AtomicBool,
+    pub started: Instant,
+}
+
+impl Shared {
+    /// Open the exported directories.
+    ///
+    /// # Errors
+    /// A directory that does not exist or cannot be opened.
+    pub fn new(config: &Config, gate: Arc<Gate>) -> Result<Self> {
+        let mut exports = Vec::new();
+        for given in &config.exports {
+            let what = || format!("--export {}", given.display());
+            let failed = |error: std::io::Error| Error::system(what(), error);
+            let path = given.canonicalize().map_err(failed)?;
+            let roots = Roots::open(std::slice::from_ref(&path))?;
+            let root = roots.first().ok_or_else(|| Error::Config(what()))?;
+            let root = root.try_clone().map_err(failed)?;
+            let export = Export::open(path, root).map_err(|error| failed(error.into()))?;
+            exports.push(Arc::new(export));
+        }
+        Ok(Self {
+            gate,
+            exports,
+            read_only: config.read_only,
+            allow_plain: config.allow_plain,
+            limits: config.limits,
+            store_timeout: config.store_timeout,
+            counters: Counters::default(),
+            locks: Mutex::default(),
+            connections: Mutex::default(),
+            is_ending: AtomicBool::new(false),
+            started: Instant::now(),
+        })
+    }
+
+    /// Return the locks of byte ranges of files, locked.
+    pub fn locks(&self) -> MutexGuard<'_, Locks<(u64, u64)>> {
+        self.locks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Return the sockets of all connections, locked.
+    fn connections(&self) -> MutexGuard<'_, BTreeMap<u32, Socket>> {
+        let connections = self.connections.lock();
+        connections.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Record the socket of a connection, until its session ends.
+    pub fn enter(&self, session: u32, socket: Socket) {
+        if self.is_ending() {
+            socket.close_reading();
+        }
+        self.connections().insert(session, socket);
+    }
+
+    /// Forget the socket of a connection.
+    pub fn leave(&self, session: u32) {
+        self.connections().remove(&session);
+    }
+
+    /// Have all sessions end once they have answered what has arrived.
+    pub fn end_sessions(&self) {
+        self.is_ending.store(true, Ordering::SeqCst);
+        self.connections().values().for_each(Socket::close_reading);
+    }
+
+    /// Return whether the daemon ends.
+    pub fn is_ending(&self) -> bool {
+        self.is_ending.load(Ordering::SeqCst)
+    }
+
+    /// Close the connections of sessions that have not ended.
+    pub fn close_connections(&self) {
+        self.connections().values().for_each(Socket::close);
+    }
+}
