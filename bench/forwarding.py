@@ -1,4 +1,4 @@
-"""File I/O forwarded over 9P2000.L: the I/O daemon beside diod, with the same clients in turns.
+"""What does a server of files cost, and how fast is it? The I/O daemon beside diod.
 
 Both export the same folder in memory. Four clients have a connection and files each. A row has two
 ratios: work per CPU second of the server, and by wall clock. diod 1.0.24 takes at most 65,536 bytes
@@ -33,22 +33,22 @@ WAIT_S = 10
 ROWS: dict[str, tuple[str, list[dict[str, Any]]]] = {
     "iod.read.1MiB.diod": (
         "reads of 64 KiB, 1 MiB of them in flight",
-        [{"way": "read", "bytes": 65_512, "window": 16}],
+        [{"operation": "read", "bytes": 65_512, "window": 16}],
     ),
     "iod.write.1MiB.diod": (
         "writes of 64 KiB, 1 MiB of them in flight",
-        [{"way": "write", "bytes": 65_512, "window": 16}],
+        [{"operation": "write", "bytes": 65_512, "window": 16}],
     ),
     "iod.4KiB.diod": (
         "reads or writes of 4 KiB, 32 in flight",
         [
-            {"way": "read", "bytes": 4096, "window": 32},
-            {"way": "write", "bytes": 4096, "window": 32},
+            {"operation": "read", "bytes": 4096, "window": 32},
+            {"operation": "write", "bytes": 4096, "window": 32},
         ],
     ),
     "iod.metadata.diod": (
-        "files created, looked at, opened and removed, one by one or 32 at a time",
-        [{"way": "metadata", "window": 1}, {"way": "metadata", "window": 32}],
+        "files created, read by stat, opened and removed, one by one or 32 at a time",
+        [{"operation": "metadata", "window": 1}, {"operation": "metadata", "window": 32}],
     ),
 }
 """Rows: what clients do, and its settings. A row has the setting with the least ratio."""
@@ -121,7 +121,7 @@ def _line(row: str, name: str, each: str, turns: Turns) -> Line:
     """Return a row by CPU time of the server, or by wall clock."""
     isthmus, peer = turns.cpu if each == "cpu" else turns.wall
     ratios = [a / b for a, b in zip(isthmus, peer, strict=True)]
-    work = "files" if turns.setting["way"] == "metadata" else "requests"
+    work = "files" if turns.setting["operation"] == "metadata" else "requests"
     return Line(
         id=row if each == "cpu" else f"{row}/wall",
         name=f"4 clients of the I/O daemon: {name}",

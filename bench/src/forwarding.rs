@@ -16,7 +16,7 @@ values! {
     #[derive(Debug, Clone)]
     Load {
         /// `read`, `write` or `metadata`.
-        way: String = "read".to_owned(),
+        operation: String = "read".to_owned(),
         /// The address of the server.
         server: String = String::new(),
         /// The exported folder.
@@ -43,7 +43,7 @@ values! {
     }
 }
 
-/// What it took.
+/// Results of a run.
 #[derive(Debug, Serialize)]
 pub struct Report {
     /// From the first request to the last reply.
@@ -56,7 +56,7 @@ pub struct Report {
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// Serves a folder to plain clients on this machine until standard input ends. Says its address at once.
+/// Serves a folder to plain clients on this machine until standard input ends. Prints the address.
 pub fn serve(export: &Export) -> Outcome<()> {
     let listen = Address::parse("tcp:127.0.0.1:0")?;
     let mut config = Config::new(vec![listen], vec![export.export.clone().into()]);
@@ -101,20 +101,24 @@ fn one(load: &Load, number: usize, barrier: &Barrier) -> Outcome<Report> {
     let remote = Remote::parse(&load.server)?;
     let time = Duration::from_secs(60);
     let export = load.export.as_bytes();
-    let mut client = Connection::<(u32, u8)>::open(&remote, None, export, time)?;
     let name = format!("client-{number}");
-    let prepared = match load.way.as_str() {
-        "metadata" => Ok(()),
-        _ => prepare(&mut client, load, name.as_bytes()),
+    let prepared = || {
+        let mut client = Connection::<(u32, u8)>::open(&remote, None, export, time)?;
+        if load.operation != "metadata" {
+            prepare(&mut client, load, name.as_bytes())?;
+        }
+        Ok::<_, Box<dyn Error + Send + Sync>>(client)
     };
+    // All wait for each other, also for one that fails.
+    let prepared = prepared();
     barrier.wait();
-    prepared?;
+    let mut client = prepared?;
     let begin = Instant::now();
     let until = begin + Duration::from_secs_f64(load.seconds);
-    let mut report = match load.way.as_str() {
+    let mut report = match load.operation.as_str() {
         "read" | "write" => transfer(&mut client, load, until)?,
         "metadata" => metadata(&mut client, load, &name, until)?,
-        other => return Err(format!("way={other}: read, write or metadata").into()),
+        other => return Err(format!("operation={other}: read, write or metadata").into()),
     };
     report.seconds = begin.elapsed().as_secs_f64();
     Ok(report)
@@ -162,7 +166,7 @@ fn transfer(client: &mut Connection<(u32, u8)>, load: &Load, until: Instant) -> 
         }
         let (at, count) = (offset, load.bytes as u32);
         offset += u64::from(count);
-        let request = match load.way.as_str() {
+        let request = match load.operation.as_str() {
             "read" => Request::Read {
                 fid,
                 offset: at,

@@ -61,7 +61,7 @@ const USAGE: &str = "usage: isthmus-bench WHAT [name=value ...]
   ring          message=1048576 capacity=1048576 messages=2000
   stream        way=tcp message=1048576 packet=1048576 rank_sums=0 capacity=1048576 messages=2000
   striping      links=4 message=1048576 messages=500 ranks=NAMESPACE
-  iod           server=ADDRESS export=FOLDER way=read clients=4 bytes=65512 window=16 seconds=2
+  iod           server=ADDRESS export=FOLDER operation=read clients=4 bytes=65512 window=16 seconds=2
   fingerprint";
 
 /// The values given as `name=value`.

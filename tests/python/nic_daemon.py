@@ -16,10 +16,16 @@ PATIENCE = 60
 
 
 @contextmanager
-def daemon(*words: object, cwd=None, command=("nic", "serve"), **environment: str):
+def daemon(
+    *words: object, cwd=None, command=("nic", "serve"), descriptors=None, **environment: str
+):
     """Serve, and give the process and where it listens; it must have ended, or is killed."""
+
+    limited = (
+        [] if descriptors is None else ["sh", "-c", f'ulimit -n {descriptors}; exec "$@"', "sh"]
+    )
     process = subprocess.Popen(
-        [sys.executable, "-m", "isthmus", *command, "--json", *map(str, words)],
+        [*limited, sys.executable, "-m", "isthmus", *command, "--json", *map(str, words)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

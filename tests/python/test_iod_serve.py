@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
+import re
+import resource
 import shutil
 import signal
 import socket
@@ -10,15 +14,16 @@ import struct
 import subprocess
 import sys
 import urllib.request
+from pathlib import Path
 
 import pytest
 
 from command_line import call
-from nic_daemon import PATIENCE, daemon
+from nic_daemon import PATIENCE, daemon, until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the daemon is Linux's")
 
-VERSION = b"9P2000.L"
+PROTOCOL = b"9P2000.L"
 
 
 def serve(*words, **environment):
@@ -26,14 +31,34 @@ def serve(*words, **environment):
     return daemon(*words, command=("iod", "serve"), **environment)
 
 
-def agree(address):
-    """Agree on the version over a Unix socket, by bytes written here by hand."""
-    with socket.socket(socket.AF_UNIX) as client:
-        client.settimeout(PATIENCE)
-        client.connect(address.removeprefix("unix:"))
-        body = struct.pack("<BHIH", 100, 0xFFFF, 65536, len(VERSION)) + VERSION
-        client.sendall(struct.pack("<I", len(body) + 4) + body)
-        return client.recv(100)
+def message(code, tag, fields):
+    """Return the bytes of a message."""
+    return struct.pack("<IBH", 7 + len(fields), code, tag) + fields
+
+
+VERSION = message(100, 0xFFFF, struct.pack("<IH", 65536, len(PROTOCOL)) + PROTOCOL)
+ATTACH = message(104, 1, struct.pack("<IIHHI", 0, 0xFFFFFFFF, 0, 0, 0))
+ATTRIBUTES = message(24, 2, struct.pack("<IQ", 0, 0x7FF))
+ATTRIBUTES_BYTES = 160
+"""Size of the reply with attributes."""
+
+
+def connect(address):
+    """Connect to a daemon at a Unix socket."""
+    client = socket.socket(socket.AF_UNIX)
+    client.settimeout(PATIENCE)
+    client.connect(address.removeprefix("unix:"))
+    return client
+
+
+def receive(client, count):
+    """Receive as many bytes."""
+    received = b""
+    while len(received) < count:
+        part = client.recv(count - len(received))
+        assert part, "the daemon has closed the connection"
+        received += part
+    return received
 
 
 def test_the_daemon_prints_its_address_and_ends_when_asked(tmp_path):
@@ -42,9 +67,11 @@ def test_the_daemon_prints_its_address_and_ends_when_asked(tmp_path):
     words = ["--export", tmp_path / "files", "--listen", unix, "--log", log]
     with serve(*words, "--metrics", "127.0.0.1:0") as (process, printed):
         assert printed["listening"] == [unix]
-        reply = agree(unix)
+        with connect(unix) as client:
+            client.sendall(VERSION)
+            reply = receive(client, len(VERSION))
         assert reply[4] == 101
-        assert reply.endswith(VERSION)
+        assert reply.endswith(PROTOCOL)
         text = urllib.request.urlopen(f"http://{printed['metrics']}/metrics", timeout=PATIENCE)
         assert b"\nisthmus_iod_requests_total 1\n" in text.read()
         log.rename(tmp_path / "log.1")
@@ -59,9 +86,9 @@ def test_the_daemon_prints_its_address_and_ends_when_asked(tmp_path):
     ("words", "error"),
     [
         (["--export", "none", "--listen", "unix:/tmp/x"], "--export none: No such file"),
-        (["--export", "", "--listen", "unix:/tmp/x"], "--export: it names no folder"),
+        (["--export", "", "--listen", "unix:/tmp/x"], "--export: the path is empty"),
         (["--export", ".", "--listen", "tcp:127.0.0.1:0"], "give --token-file"),
-        (["--export", ".", "--listen", "unix:/tmp/x", "--allow-plain"], "listens at no tcp:"),
+        (["--export", ".", "--listen", "unix:/tmp/x", "--allow-plain"], "no tcp: address is given"),
         (["--export", ".", "--listen", "unix:/tmp/x", "--message", "1 B"], "4 KiB to 64 MiB"),
         (["--export", ".", "--listen", "unix:/tmp/x", "--hello", "5"], "--hello"),
     ],
@@ -94,3 +121,66 @@ def test_the_tools_of_diod_read_what_is_served(tmp_path):
         assert listed.split() == ["results.bin"]
         read = subprocess.check_output([diodcat, *common, "results.bin"], timeout=PATIENCE)
         assert read == data
+
+
+def resident_mib(process):
+    """Return the resident memory of a process in MiB."""
+    status = Path(f"/proc/{process.pid}/status").read_text()
+    return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024
+
+
+def test_a_thousand_idle_clients_take_little_memory(tmp_path):
+    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if most < 1100:
+        pytest.skip("needs 1,100 descriptors")
+    unix = f"unix:{tmp_path}/iod.sock"
+    with (
+        serve("--export", tmp_path, "--listen", unix) as (process, _),
+        contextlib.ExitStack() as stack,
+    ):
+        before = resident_mib(process)
+        clients = []
+        for _ in range(1000):
+            client = stack.enter_context(connect(unix))
+            client.sendall(VERSION + ATTACH + ATTRIBUTES)
+            receive(client, len(VERSION) + 7 + 13 + ATTRIBUTES_BYTES)
+            clients.append(client)
+        until(lambda: resident_mib(process) - before < 43, "memory of idle clients that is freed")
+        for client in clients:
+            client.sendall(ATTRIBUTES)
+        for client in clients:
+            receive(client, ATTRIBUTES_BYTES)
+
+
+def walk(fid, newfid, *names):
+    """Return a request to walk along names."""
+    path = b"".join(struct.pack("<H", len(name)) + name for name in names)
+    return message(110, 3, struct.pack("<IIH", fid, newfid, len(names)) + path)
+
+
+def test_open_files_leave_descriptors_for_others(tmp_path):
+    unix = f"unix:{tmp_path}/iod.sock"
+    (tmp_path / "file").touch()
+    words = ["--export", tmp_path, "--listen", unix, "--sessions", 20]
+    with serve(*words, descriptors=400), connect(unix) as greedy, connect(unix) as other:
+        for client in (greedy, other):
+            client.sendall(VERSION + ATTACH)
+            receive(client, len(VERSION) + 7 + 13)
+        opened = 0
+        while True:
+            greedy.sendall(walk(0, opened + 1, b"file"))
+            receive(greedy, 7 + 2 + 13)
+            greedy.sendall(message(12, 4, struct.pack("<II", opened + 1, 0)))
+            reply = receive(greedy, 7)
+            if reply[4] == 7:
+                assert struct.unpack("<I", receive(greedy, 4)) == (errno.ENFILE,)
+                break
+            receive(greedy, 13 + 4)
+            opened += 1
+        # 400 without 3 for each of 20 sessions and 256 of the daemon.
+        assert opened == 84
+        other.sendall(walk(0, 1, b"file") + ATTRIBUTES)
+        receive(other, 7 + 2 + 13 + ATTRIBUTES_BYTES)
+        with connect(unix) as third:
+            third.sendall(VERSION + ATTACH)
+            receive(third, len(VERSION) + 7 + 13)

@@ -173,13 +173,13 @@ def test_systemd_is_told(tmp_path):
         (["--listen", "tcp:127.0.0.1:0", "--grace", "1 MB"], "--grace"),
         (["--listen", "tcp:127.0.0.1:0", "--to", "10.0.0.1/8"], "10.0.0.1/8"),
         (["--listen", "tcp:127.0.0.1:0", "--files", "/nowhere/at/all"], "/nowhere/at/all"),
-        (["--listen", "tcp:127.0.0.1:0", "--files", ""], "--files: it names no folder"),
+        (["--listen", "tcp:127.0.0.1:0", "--files", ""], "--files: the path is empty"),
         (["--listen", "tcp:127.0.0.1:0", "--token-file", "none"], "none"),
         (["--listen", "tcp:127.0.0.1:0", "--metrics", "9464"], "127.0.0.1:9464"),
         (["--listen", "unix:/nowhere/nic", "--socket-mode", "777"], '"777" is no mode of a socket'),
         (
             ["--listen", "tcp:127.0.0.1:0", "--socket-mode", "660"],
-            "--socket-mode: it listens at no unix: address",
+            "--socket-mode: no unix: address is given",
         ),
         (
             ["--listen", "tcp:127.0.0.1:0", "--tls-cert", "x", "--tls-key", "y"],

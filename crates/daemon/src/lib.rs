@@ -32,7 +32,7 @@ pub use gate::{Gate, SessionSlot};
 pub use http::Text;
 pub use log::{Log, Logs, Refusals};
 pub use network::Network;
-pub use roots::{Roots, open_beneath, open_path};
+pub use roots::{Roots, open_beneath, open_directory, open_path};
 pub use server::{Listeners, Server, Service};
 pub use token::{Secret, Tokens, is_same};
 pub use unauthenticated::Slot;

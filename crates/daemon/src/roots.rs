@@ -29,7 +29,7 @@ impl Roots {
     /// A directory that cannot be opened.
     pub fn open(paths: &[PathBuf]) -> Result<Self> {
         let each = paths.iter().map(|path| {
-            let opened = openat(CWD, path, DIRECTORY, Mode::empty());
+            let opened = open_directory(path);
             let what = || format!("directory {} for files", path.display());
             let opened = opened.map_err(|error| Error::system(what(), error))?;
             Ok((path.clone(), opened))
@@ -64,6 +64,15 @@ impl Roots {
         };
         Some(open_beneath(root, path, DIRECTORY, Mode::empty()))
     }
+}
+
+/// Open a directory as a start for looking up names below it. Its path must not end in a symbolic
+/// link.
+///
+/// # Errors
+/// The error of the system.
+pub fn open_directory(path: &Path) -> rustix::io::Result<OwnedFd> {
+    openat(CWD, path, DIRECTORY, Mode::empty())
 }
 
 /// Open a file at a path beneath an open directory. A symbolic link on the way is refused, and one at
@@ -160,6 +169,32 @@ mod tests {
         }
         assert!(roots.directory(&out).is_none());
         assert!(roots.directory(&folder.join("data2")).is_none());
+        // Without `openat2`, the result is the same, part by part.
+        let root = open_directory(&data).unwrap();
+        let place = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let create = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC;
+        for path in [
+            ".", "a", "a/b", "file", "near", "away", "near/b", "away/b", "none", "file/x", "..",
+            "/",
+        ] {
+            let path = Path::new(path);
+            let beneath = open_beneath(&root, path, place, Mode::empty());
+            let walked = walk(root.as_fd(), path, place, Mode::empty());
+            assert_eq!(beneath.is_ok(), walked.is_ok(), "{path:?}");
+            if let (Ok(beneath), Ok(walked)) = (beneath, walked) {
+                assert_eq!(inode(beneath), inode(walked), "{path:?}");
+            }
+        }
+        for (path, is_made) in [
+            ("new", true),
+            ("a/new", true),
+            ("away/new", false),
+            ("../new", false),
+        ] {
+            let made = walk(root.as_fd(), Path::new(path), create, Mode::RWXU);
+            assert_eq!(made.is_ok(), is_made, "{path}");
+        }
+        assert_eq!(std::fs::read_dir(&out).unwrap().count(), 1);
         // Replace the directory by a symbolic link: the export root must still be the directory
         // that was opened at first.
         let (moved, first) = (folder.join("moved"), of(&data));

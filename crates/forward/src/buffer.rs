@@ -7,8 +7,10 @@ use std::ops::{Index, IndexMut, Range};
 #[derive(Debug, Default)]
 pub struct Buffer {
     memory: Vec<u8>,
-    /// The number of bytes that wait, from the beginning of `memory`.
+    /// The end of the bytes in `memory`.
     len: usize,
+    /// The number of bytes that were sent, from the beginning of `memory`.
+    sent: usize,
 }
 
 impl Buffer {
@@ -18,19 +20,38 @@ impl Buffer {
         Self::default()
     }
 
-    /// Return the bytes that wait.
+    /// Return all bytes, sent or not.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.memory[..self.len]
     }
 
-    /// Return the number of bytes that wait.
+    /// Return the bytes that were not sent.
+    #[must_use]
+    pub fn unsent(&self) -> &[u8] {
+        &self.memory[self.sent..self.len]
+    }
+
+    /// Record that the first `count` bytes of [`Buffer::unsent`] were sent. Once all are sent, the
+    /// buffer is empty.
+    ///
+    /// # Panics
+    /// `count` is more than these.
+    pub fn mark_sent(&mut self, count: usize) {
+        assert!(count <= self.len - self.sent);
+        self.sent += count;
+        if self.sent == self.len {
+            self.clear();
+        }
+    }
+
+    /// Return the number of bytes, sent or not.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Return whether no bytes wait.
+    /// Return whether there are no bytes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
@@ -68,10 +89,10 @@ impl Buffer {
 
     /// Remove all bytes, and keep the memory.
     pub fn clear(&mut self) {
-        self.len = 0;
+        (self.len, self.sent) = (0, 0);
     }
 
-    /// Free the memory, if no bytes wait.
+    /// Free the memory, if the buffer is empty.
     pub fn shrink(&mut self) {
         if self.is_empty() {
             self.memory = Vec::new();
@@ -82,14 +103,14 @@ impl Buffer {
 impl Index<Range<usize>> for Buffer {
     type Output = [u8];
 
-    /// Return some of the bytes that wait.
+    /// Return some of the bytes.
     fn index(&self, range: Range<usize>) -> &[u8] {
         &self.bytes()[range]
     }
 }
 
 impl IndexMut<Range<usize>> for Buffer {
-    /// Return some of the bytes that wait, to change them.
+    /// Return some of the bytes, to change them.
     fn index_mut(&mut self, range: Range<usize>) -> &mut [u8] {
         &mut self.memory[..self.len][range]
     }

@@ -8,7 +8,8 @@ use std::collections::HashMap;
 /// The requests of a client that are in flight, each with a value of the caller.
 #[derive(Debug)]
 pub struct Calls<T> {
-    waiting: HashMap<u16, T>,
+    /// The type of each request, and the value of the caller.
+    waiting: HashMap<u16, (u8, T)>,
     free: Vec<u16>,
     /// The first tag that was never used.
     next: u16,
@@ -41,7 +42,7 @@ impl<T> Calls<T> {
             }
         };
         request.write(tag, out);
-        self.waiting.insert(tag, value);
+        self.waiting.insert(tag, (request.code(), value));
         Ok(tag)
     }
 
@@ -49,29 +50,25 @@ impl<T> Calls<T> {
     /// or the error with which the server refused it.
     ///
     /// # Errors
-    /// A message that is no reply, or to no request in flight: the connection cannot go on.
+    /// The message is no reply, or no reply to a request in flight: the connection cannot go on.
     pub fn finish<'a>(
         &mut self,
         message: &'a [u8],
     ) -> Result<(T, Result<Reply<'a>, Errno>), Malformed> {
         let (tag, reply) = read_reply(message)?;
-        let value = self.waiting.remove(&tag);
-        let value = value.ok_or(Malformed::Tag(tag))?;
+        let call = self.waiting.remove(&tag);
+        let (code, value) = call.ok_or(Malformed::Tag(tag))?;
         self.free.push(tag);
-        Ok(match reply {
-            Reply::Error { errno } => (value, Err(Errno(errno))),
-            other => (value, Ok(other)),
-        })
+        match reply {
+            Reply::Error { errno } => Ok((value, Err(Errno(errno)))),
+            reply if reply.code() == code + 1 => Ok((value, Ok(reply))),
+            other => Err(Malformed::Type(other.code())),
+        }
     }
 
     /// Return the number of requests in flight.
     #[must_use]
     pub fn in_flight(&self) -> usize {
         self.waiting.len()
-    }
-
-    /// Take the values of all requests in flight, because the connection has ended.
-    pub fn end(&mut self) -> impl Iterator<Item = T> + use<T> {
-        std::mem::take(self).waiting.into_values()
     }
 }

@@ -1,4 +1,4 @@
-//! What a server must be able to do with files.
+//! The operations on files that a server implements.
 
 use crate::locks::Lock;
 use crate::message::{Attributes, Change, Entry, FileSystem, Qid};
@@ -17,6 +17,14 @@ impl Errno {
     pub const IO: Self = Self(5);
     /// There is no such fid, or it is not open for this.
     pub const BADF: Self = Self(9);
+    /// Too many requests at a time.
+    pub const AGAIN: Self = Self(11);
+    /// The client has too many locks.
+    pub const NOLCK: Self = Self(37);
+    /// The daemon has too many open files.
+    pub const NFILE: Self = Self(23);
+    /// The reply is larger than a message.
+    pub const MSGSIZE: Self = Self(90);
     /// No memory.
     pub const NOMEM: Self = Self(12);
     /// The token is not the right one.
@@ -65,7 +73,7 @@ pub type Result<T> = std::result::Result<T, Errno>;
 /// A file by name, with its type, version and number.
 #[derive(Clone, Debug)]
 pub struct Node<N> {
-    /// What names the file.
+    /// The name of the file.
     pub node: N,
     /// Its type, version and number.
     pub qid: Qid,
@@ -80,7 +88,7 @@ pub struct Opened<O> {
     pub qid: Qid,
 }
 
-/// What a request for attributes is about: a file by name, open or not.
+/// The target of a request: a file by name, and its open file if the fid is open.
 #[derive(Debug)]
 pub struct Subject<'a, F: Files + ?Sized> {
     /// The file by name.
@@ -91,8 +99,8 @@ pub struct Subject<'a, F: Files + ?Sized> {
 
 /// The files of a server as one client sees them. All errors are those of Linux.
 ///
-/// Names are single parts of paths: not empty, not `.` or `..`, without slashes and zeros. `..` is
-/// given to [`Files::walk`] alone.
+/// Names are single parts of paths: not empty, not `.` or `..`, without `/` and NUL bytes. Only
+/// [`Files::walk`] may get `..`.
 pub trait Files {
     /// A file by name, which need not be open.
     type Node: Clone;
@@ -161,7 +169,7 @@ pub trait Files {
     /// Create a directory.
     fn make_directory(&self, directory: &Self::Node, name: &[u8], mode: u32) -> Result<Qid>;
 
-    /// Give a file a further name.
+    /// Create a hard link.
     fn link(&self, node: &Self::Node, directory: &Self::Node, name: &[u8]) -> Result<()>;
 
     /// Rename an entry of a directory.
@@ -193,20 +201,20 @@ pub trait Files {
 
     /// Lock bytes of an open file for a process of the client. Return `false` if a lock of another
     /// process prevents it. Without a mode, unlock.
-    fn lock(&self, open: &Self::Open, range: &Range<'_>) -> Result<bool>;
+    fn lock(&self, open: &Self::Open, range: &LockRange<'_>) -> Result<bool>;
 
-    /// Give up all locks of the client.
+    /// Release all locks of the client.
     fn unlock_all(&self);
 
     /// Return a lock of another process that prevents this one.
-    fn conflict(&self, open: &Self::Open, range: &Range<'_>) -> Result<Option<Lock>>;
+    fn conflict(&self, open: &Self::Open, range: &LockRange<'_>) -> Result<Option<Lock>>;
 }
 
 /// Bytes of a file that a process of a client wants to lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Range<'a> {
+pub struct LockRange<'a> {
     /// Whether others may share the lock; `None` to unlock.
-    pub mode: Option<crate::locks::Mode>,
+    pub mode: Option<crate::locks::LockMode>,
     /// The first byte.
     pub start: u64,
     /// The byte after the last; [`u64::MAX`] for the end of the file.

@@ -1,19 +1,18 @@
-//! Forwarding of file I/O, as state machines without I/O: the server of a protocol for files, and
-//! the requests of its clients.
+//! Forwarding of file I/O, as state machines without I/O: the server and the client of a protocol for
+//! files.
 //!
 //! A client of an I/O daemon opens, reads and writes files of a store that only the daemon can
-//! reach. Both speak 9P2000.L, the dialect of 9P that Linux kernels, QEMU and diod have. A
-//! [`Session`] holds what the server knows of one client: the version, the largest message, the
-//! files that the client names by numbers (*fids*) and the requests that are still in flight. It
-//! calls [`Files`] for what the requests want, which the daemon carries out in a directory, and
-//! tests in memory.
+//! reach. Both speak 9P2000.L, the dialect of 9P of Linux kernels and diod. A [`Session`] holds the
+//! server's state of one client: the version, the largest message, the numbers that the client gives
+//! to files (*fids*) and the requests in flight. It carries out requests through the trait
+//! [`Files`]: the daemon implements it on directories, tests in memory.
 //!
 //! | module | contents |
 //! |---|---|
 //! | [`message`] | requests and replies, and their bytes |
 //! | [`frames`](Frames) | whole messages out of a stream of bytes |
 //! | [`session`](Session) | the server's side of one client: version, fids, tags, flush, limits |
-//! | [`files`](Files) | what a server must be able to do with files |
+//! | [`files`](Files) | the operations on files that a server implements |
 //! | [`names`](Names) | files by parent and name, which follow renames |
 //! | [`locks`](Locks) | locks of byte ranges among clients |
 //! | [`buffer`](Buffer) | bytes of messages that wait to be sent |
@@ -21,21 +20,21 @@
 //!
 //! The crate uses no sockets, files, clocks or threads.
 //!
-//! The session answers a request with bytes for the client:
+//! A message is bytes with a tag, which joins a reply to its request:
 //!
 //! ```
-//! use isthmus_forward::Buffer;
-//! use isthmus_forward::message::{NO_TAG, Reply, Request, read_reply};
+//! use isthmus_forward::message::{Reply, Request};
+//! use isthmus_forward::{Buffer, Calls};
 //!
-//! let mut bytes = Buffer::new();
-//! let version = b"9P2000.L".as_slice();
-//! Request::Version { msize: 65_536, version }.write(NO_TAG, &mut bytes);
-//! assert_eq!(bytes.len(), 21);
+//! let (mut calls, mut out) = (Calls::default(), Buffer::new());
+//! let read = Request::StatFs { fid: 1 };
+//! let tag = calls.begin(&read, "the state of the store", &mut out).expect("a tag is free");
+//! assert_eq!(out.len(), 11);
 //!
 //! let mut answer = Buffer::new();
-//! Reply::Version { msize: 8_192, version }.write(NO_TAG, &mut answer);
-//! let (tag, reply) = read_reply(answer.bytes())?;
-//! assert_eq!((tag, reply), (NO_TAG, Reply::Version { msize: 8_192, version }));
+//! Reply::Error { errno: 5 }.write(tag, &mut answer);
+//! let (asked, reply) = calls.finish(answer.bytes())?;
+//! assert_eq!((asked, reply.unwrap_err().0), ("the state of the store", 5));
 //! # Ok::<(), isthmus_forward::message::Malformed>(())
 //! ```
 
@@ -50,8 +49,8 @@ mod session;
 
 pub use buffer::Buffer;
 pub use calls::Calls;
-pub use files::{Errno, Files, Node, Opened, Range, Result, Subject};
+pub use files::{Errno, Files, LockRange, Node, Opened, Result, Subject};
 pub use frames::Frames;
-pub use locks::{Holder, Lock, Locks, Mode};
+pub use locks::{Holder, Lock, LockMode, Locks};
 pub use names::{Name, Names};
 pub use session::{Deferred, Limits, Session, Ticket};

@@ -1,12 +1,13 @@
-//! Locks of byte ranges among clients, as `fcntl` of POSIX has them: a process that locks bytes
-//! again changes its lock, and its locks end at any byte.
+//! Locks of byte ranges among clients, as `fcntl` of POSIX has them: a lock replaces the locks of the
+//! same process on these bytes, and may split them.
 
+use crate::files::{Errno, Result};
 use std::collections::HashMap;
 use std::hash::Hash;
 
 /// Whether others may lock the same bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum LockMode {
     /// Others may lock the bytes as shared.
     Shared,
     /// No other may lock the bytes.
@@ -30,7 +31,7 @@ pub struct Lock {
     /// The process that holds it.
     pub holder: Holder,
     /// Whether others may share it.
-    pub mode: Mode,
+    pub mode: LockMode,
     /// The first byte.
     pub start: u64,
     /// The byte after the last, which is more than `start`; [`u64::MAX`] for the end of the file, wherever that is.
@@ -45,19 +46,29 @@ impl Lock {
 
     /// Return whether the locks exclude each other.
     fn excludes(&self, other: &Self) -> bool {
-        let is_shared = [self.mode, other.mode] == [Mode::Shared; 2];
+        let is_shared = [self.mode, other.mode] == [LockMode::Shared; 2];
         self.holder != other.holder && self.overlaps(other) && !is_shared
     }
 }
 
+/// Maximum number of locks that one session holds.
+const SESSION_LOCKS: usize = 10_000;
+
 /// The locks of all files that have any, by file.
 #[derive(Debug)]
-pub struct Locks<K>(HashMap<K, Vec<Lock>>);
+pub struct Locks<K> {
+    files: HashMap<K, Vec<Lock>>,
+    /// The number of locks of each session that holds any.
+    counts: HashMap<u32, usize>,
+}
 
 impl<K> Default for Locks<K> {
     /// Create an empty set of locks.
     fn default() -> Self {
-        Self(HashMap::new())
+        Self {
+            files: HashMap::new(),
+            counts: HashMap::new(),
+        }
     }
 }
 
@@ -65,43 +76,59 @@ impl<K: Eq + Hash> Locks<K> {
     /// Return a lock of another process that prevents this one.
     #[must_use]
     pub fn conflict(&self, file: &K, wanted: &Lock) -> Option<&Lock> {
-        let held = self.0.get(file)?;
+        let held = self.files.get(file)?;
         held.iter().find(|each| each.excludes(wanted))
     }
 
     /// Lock bytes of a file. Replaces the locks of the same process on these bytes. Return `false`
     /// if a lock of another process prevents it.
-    #[must_use]
-    pub fn lock(&mut self, file: K, wanted: Lock) -> bool {
+    ///
+    /// # Errors
+    /// [`Errno::NOLCK`] if the session holds 10,000 locks.
+    pub fn lock(&mut self, file: K, wanted: Lock) -> Result<bool> {
         if self.conflict(&file, &wanted).is_some() {
-            return false;
+            return Ok(false);
         }
-        let held = self.0.entry(file).or_default();
+        let count = self.counts.entry(wanted.holder.session).or_default();
+        if *count >= SESSION_LOCKS {
+            return Err(Errno::NOLCK);
+        }
+        let held = self.files.entry(file).or_default();
+        let before = held.len();
         cut(held, &wanted);
         held.push(wanted);
-        true
+        *count = *count + held.len() - before;
+        Ok(true)
     }
 
     /// Unlock bytes of a file from `start` until before `end`, as far as this process holds them.
     pub fn unlock(&mut self, file: K, holder: Holder, start: u64, end: u64) {
-        if let Some(held) = self.0.get_mut(&file) {
-            let mode = Mode::Shared;
-            let range = Lock {
-                holder,
-                mode,
-                start,
-                end,
-            };
-            cut(held, &range);
-            if held.is_empty() {
-                self.0.remove(&file);
-            }
+        let Some(held) = self.files.get_mut(&file) else {
+            return;
+        };
+        let (session, mode) = (holder.session, LockMode::Shared);
+        let range = Lock {
+            holder,
+            mode,
+            start,
+            end,
+        };
+        let before = held.len();
+        cut(held, &range);
+        if let Some(count) = self.counts.get_mut(&session) {
+            *count = *count + held.len() - before;
+        }
+        if held.is_empty() {
+            self.files.remove(&file);
         }
     }
 
-    /// Unlock all that the processes of a session hold, because it has ended.
+    /// Release all locks of the processes of a session.
     pub fn end_session(&mut self, session: u32) {
-        self.0.retain(|_, held| {
+        if self.counts.remove(&session).is_none() {
+            return;
+        }
+        self.files.retain(|_, held| {
             held.retain(|each| each.holder.session != session);
             !held.is_empty()
         });
@@ -110,7 +137,7 @@ impl<K: Eq + Hash> Locks<K> {
     /// Return the number of locks.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.0.values().map(Vec::len).sum()
+        self.files.values().map(Vec::len).sum()
     }
 }
 

@@ -1,4 +1,4 @@
-//! Files by parent and name: what the fids of all clients refer to.
+//! Files by parent and name. The fids of all clients refer to them.
 //!
 //! A fid stays with its file when the file, or a directory above it, is renamed. Names without a
 //! reference are forgotten, so memory grows with the fids and not with the files of the store.
@@ -13,7 +13,7 @@ const PATH_BYTES: usize = 4095;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Name(u32);
 
-/// What is known of a name.
+/// A name, its directory and its references.
 #[derive(Debug)]
 struct Entry {
     /// The directory; the root is its own parent.
@@ -26,7 +26,7 @@ struct Entry {
     is_gone: bool,
 }
 
-/// All names to which a client refers, as a tree.
+/// The names that the fids of all clients refer to, as a tree.
 #[derive(Debug)]
 pub struct Names {
     entries: Vec<Entry>,
@@ -89,6 +89,23 @@ impl Names {
         child
     }
 
+    /// Refer to the directory of a name, and return it with the name in it.
+    ///
+    /// # Errors
+    /// [`Errno::STALE`] if the file was removed; [`Errno::BUSY`] for the root, which has no name.
+    pub fn entry_of(&mut self, name: Name) -> Result<(Name, Box<[u8]>)> {
+        if name == Self::ROOT {
+            return Err(Errno::BUSY);
+        }
+        let entry = self.entry(name);
+        if entry.is_gone {
+            return Err(Errno::STALE);
+        }
+        let (parent, text) = (entry.parent, entry.name.clone());
+        self.retain(parent);
+        Ok((parent, text))
+    }
+
     /// Refer to the directory of a name; that of the root is the root.
     pub fn parent(&mut self, name: Name) -> Name {
         let parent = self.entry(name).parent;
@@ -149,8 +166,8 @@ impl Names {
         }
     }
 
-    /// Record that an entry of a directory has another name now, or another directory. What had this
-    /// name before is gone.
+    /// Record that an entry of a directory has another name now, or another directory. An entry that
+    /// had the new name is marked as gone.
     pub fn rename(&mut self, from: Name, old: &[u8], to: Name, new: &[u8]) {
         if (from, old) == (to, new) {
             return;

@@ -1,6 +1,6 @@
 //! Locks of byte ranges, against one entry for each byte and process.
 
-use isthmus_forward::{Holder, Lock, Locks, Mode};
+use isthmus_forward::{Errno, Holder, Lock, LockMode, Locks};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -10,7 +10,7 @@ const BYTES: usize = 12;
 const PROCESSES: usize = 4;
 
 /// The reference: what each process holds of each byte.
-type Held = [[Option<Mode>; PROCESSES]; BYTES];
+type Held = [[Option<LockMode>; PROCESSES]; BYTES];
 
 /// A request of a process: bytes, and a mode or none to unlock.
 #[derive(Clone, Debug)]
@@ -18,7 +18,7 @@ struct Request {
     process: usize,
     start: u64,
     end: u64,
-    mode: Option<Mode>,
+    mode: Option<LockMode>,
 }
 
 /// Returns the holder of a process; two of them are the same number in different sessions.
@@ -34,8 +34,8 @@ fn holder(process: usize) -> Holder {
 fn requests() -> impl Strategy<Value = Request> {
     let mode = prop_oneof![
         Just(None),
-        Just(Some(Mode::Shared)),
-        Just(Some(Mode::Exclusive))
+        Just(Some(LockMode::Shared)),
+        Just(Some(LockMode::Exclusive))
     ];
     let ends = (0..BYTES as u64, 1..BYTES as u64);
     (0..PROCESSES, ends, mode).prop_map(|(process, (start, length), mode)| {
@@ -57,8 +57,8 @@ fn covered(request: &Request) -> std::ops::Range<usize> {
 }
 
 /// Returns whether two locks exclude each other.
-fn excludes(one: Mode, other: Mode) -> bool {
-    one == Mode::Exclusive || other == Mode::Exclusive
+fn excludes(one: LockMode, other: LockMode) -> bool {
+    one == LockMode::Exclusive || other == LockMode::Exclusive
 }
 
 /// Carries out a request in the reference. Returns whether it was possible.
@@ -90,7 +90,7 @@ proptest! {
             let wanted = refer(&mut held, request);
             let (holder, start, end) = (holder(request.process), request.start, request.end);
             let done = match request.mode {
-                Some(mode) => locks.lock("file", Lock { holder, mode, start, end }),
+                Some(mode) => locks.lock("file", Lock { holder, mode, start, end }).unwrap(),
                 None => {
                     locks.unlock("file", holder, start, end);
                     true
@@ -118,7 +118,7 @@ fn compare(locks: &Locks<&str>, held: &Held) -> Result<(), TestCaseError> {
         client: Vec::new(),
     };
     for (at, byte) in held.iter().enumerate() {
-        for mode in [Mode::Shared, Mode::Exclusive] {
+        for mode in [LockMode::Shared, LockMode::Exclusive] {
             let (start, end) = (at as u64, at as u64 + 1);
             let holder = stranger.clone();
             let wanted = Lock {
@@ -142,17 +142,38 @@ fn a_conflict_names_the_lock_in_the_way() {
     let mut locks = Locks::default();
     let lock = |process, start, end| Lock {
         holder: holder(process),
-        mode: Mode::Exclusive,
+        mode: LockMode::Exclusive,
         start,
         end,
     };
-    assert!(locks.lock("a", lock(0, 10, 20)));
-    assert!(locks.lock("b", lock(1, 10, 20)));
+    assert_eq!(locks.lock("a", lock(0, 10, 20)), Ok(true));
+    assert_eq!(locks.lock("b", lock(1, 10, 20)), Ok(true));
     assert!(locks.conflict(&"a", &lock(1, 20, 30)).is_none());
     assert_eq!(
         locks.conflict(&"a", &lock(1, 0, u64::MAX)),
         Some(&lock(0, 10, 20))
     );
-    assert!(!locks.lock("a", lock(1, 19, 20)));
+    assert_eq!(locks.lock("a", lock(1, 19, 20)), Ok(false));
     assert_eq!(locks.count(), 2);
+}
+
+/// Checks that a session holds a limited number of locks, and that unlocking makes room.
+#[test]
+fn a_session_holds_a_limited_number_of_locks() {
+    let mut locks = Locks::default();
+    let lock = |start| Lock {
+        holder: holder(0),
+        mode: LockMode::Shared,
+        start,
+        end: start + 1,
+    };
+    for at in 0..10_000 {
+        assert_eq!(locks.lock("file", lock(2 * at)), Ok(true));
+    }
+    assert_eq!(locks.lock("file", lock(1_000_000)), Err(Errno::NOLCK));
+    locks.unlock("file", holder(0), 0, 2);
+    assert_eq!(locks.lock("other", lock(0)), Ok(true));
+    assert_eq!(locks.lock("other", lock(9)), Err(Errno::NOLCK));
+    locks.end_session(0);
+    assert_eq!((locks.count(), locks.lock("other", lock(9))), (0, Ok(true)));
 }

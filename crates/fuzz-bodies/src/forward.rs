@@ -1,7 +1,7 @@
 //! Fuzz target: requests of 9P, to a session with files in memory.
 
 use crate::Memory;
-use isthmus_forward::message::{NO_FID, NO_TAG, Reply, Request, read_reply, tag};
+use isthmus_forward::message::{NO_FID, NO_TAG, Path, Reply, Request, read_reply, tag};
 use isthmus_forward::{Buffer, Errno, Frames, Limits, Session};
 
 /// Maximum size of a message in bytes.
@@ -11,11 +11,11 @@ const MESSAGE_BYTES: u32 = 8192;
 const LIMITS: Limits = Limits {
     message_bytes: MESSAGE_BYTES,
     fids: 8,
-    deferred: 2,
 };
 
 /// Sends the fuzzer's bytes to a session, as messages one after the other. The first byte of `data`
-/// selects what happens before: nothing, or that the client attaches as fid 0 to a root with a file.
+/// selects what happens before. Bit 0: the client attaches as fid 0 to a root with a directory, and
+/// creates a file as fid 1. Bits 0 and 1: it needs a token to attach, and has none.
 pub fn forward(data: &[u8]) {
     let Some((first, mut data)) = data.split_first() else {
         return;
@@ -39,13 +39,10 @@ pub fn forward(data: &[u8]) {
             None => check(&out, tag, session.message_bytes()),
         }
         assert!(session.fids() <= LIMITS.fids);
-        if session.is_full() {
-            // As a server does, finish a request before the next one.
-            for ticket in deferred.drain(..) {
-                out.clear();
-                session.finish(ticket, Err(Errno::IO), &mut out);
-            }
-            assert!(!session.is_full());
+        if deferred.len() > 1 {
+            // Of two requests, one is finished while the other is in flight.
+            out.clear();
+            session.finish(deferred.remove(0), Err(Errno::IO), &mut out);
         }
     };
     if first & 1 == 1 {
@@ -74,7 +71,7 @@ pub fn forward(data: &[u8]) {
 }
 
 /// Returns the first requests of a client.
-fn opening() -> [Request<'static>; 4] {
+fn opening() -> [Request<'static>; 5] {
     let (version, nothing) = (b"9P2000.L".as_slice(), b"".as_slice());
     let name = b"d".as_slice();
     [
@@ -95,8 +92,13 @@ fn opening() -> [Request<'static>; 4] {
             mode: 0o755,
             gid: 0,
         },
-        Request::Create {
+        Request::Walk {
             fid: 0,
+            newfid: 1,
+            path: Path::default(),
+        },
+        Request::Create {
+            fid: 1,
             name: b"f",
             flags: 2,
             mode: 0o644,

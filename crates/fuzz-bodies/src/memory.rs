@@ -1,7 +1,9 @@
 //! Files in memory: the plainest that a session of 9P can have.
 
 use isthmus_forward::message::{Attributes, Change, Entry, FileSystem, Qid};
-use isthmus_forward::{Errno, Files, Holder, Lock, Locks, Node, Opened, Range, Result, Subject};
+use isthmus_forward::{
+    Errno, Files, Holder, Lock, LockRange, Locks, Node, Opened, Result, Subject,
+};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -88,14 +90,19 @@ impl Memory {
             .ok_or(Errno::STALE)
     }
 
-    /// Returns the lock that a request wants.
-    fn lock_of(range: &Range<'_>) -> Option<Lock> {
-        let holder = Holder {
+    /// Returns the process that a request for a lock is from.
+    fn holder(range: &LockRange<'_>) -> Holder {
+        Holder {
             session: 0,
             process: range.process,
             client: range.client.to_vec(),
-        };
-        let (mode, start, end) = (range.mode?, range.start, range.end);
+        }
+    }
+
+    /// Returns the lock that a request wants; `None` to unlock.
+    fn lock_of(range: &LockRange<'_>) -> Option<Lock> {
+        let (holder, mode) = (Self::holder(range), range.mode?);
+        let (start, end) = (range.start, range.end);
         Some(Lock {
             holder,
             mode,
@@ -230,8 +237,9 @@ impl Files for Memory {
         Ok(FileSystem::default())
     }
 
+    /// Returns a target as long as a path can be.
     fn read_link(&self, _node: &usize) -> Result<Vec<u8>> {
-        Err(Errno::INVAL)
+        Ok(vec![b'x'; 4095])
     }
 
     fn symlink(&self, _directory: &usize, _name: &[u8], _target: &[u8]) -> Result<Qid> {
@@ -316,11 +324,14 @@ impl Files for Memory {
         Ok(())
     }
 
-    fn lock(&self, open: &usize, range: &Range<'_>) -> Result<bool> {
+    fn lock(&self, open: &usize, range: &LockRange<'_>) -> Result<bool> {
         let mut locks = self.locks.borrow_mut();
         match Self::lock_of(range) {
-            Some(wanted) => Ok(locks.lock(*open, wanted)),
-            None => Ok(true),
+            Some(wanted) => locks.lock(*open, wanted),
+            None => {
+                locks.unlock(*open, Self::holder(range), range.start, range.end);
+                Ok(true)
+            }
         }
     }
 
@@ -328,7 +339,7 @@ impl Files for Memory {
         self.locks.borrow_mut().end_session(0);
     }
 
-    fn conflict(&self, open: &usize, range: &Range<'_>) -> Result<Option<Lock>> {
+    fn conflict(&self, open: &usize, range: &LockRange<'_>) -> Result<Option<Lock>> {
         let wanted = Self::lock_of(range).ok_or(Errno::INVAL)?;
         Ok(self.locks.borrow().conflict(open, &wanted).cloned())
     }

@@ -16,6 +16,12 @@ const TOKEN_FID: u32 = 1;
 /// Size of messages in bytes that the client asks for: 1 MiB of data.
 const MESSAGE_BYTES: u32 = (1 << 20) + 24;
 
+/// The time for which a client without a timeout waits.
+const LONG: Duration = Duration::from_secs(1 << 32);
+
+/// Minimum size of messages in bytes that a server may offer.
+const SMALLEST: u32 = 4096;
+
 /// Number of bytes of requests that may wait before they are sent.
 const BATCH: usize = 256 << 10;
 
@@ -27,8 +33,6 @@ pub struct Connection<T> {
     calls: Calls<T>,
     frames: Frames,
     out: Buffer,
-    /// The number of bytes of `out` that were sent.
-    sent: usize,
     /// Maximum size of a message in bytes, as agreed on.
     msize: u32,
     timeout: Duration,
@@ -53,17 +57,16 @@ impl<T> Connection<T> {
             calls: Calls::default(),
             frames: Frames::new(MESSAGE_BYTES as usize),
             out: Buffer::new(),
-            sent: 0,
             msize: MESSAGE_BYTES,
             timeout,
         };
-        connection.agree()?;
+        connection.negotiate()?;
         let afid = match token {
             None => NO_FID,
-            Some(token) => connection.show(token, export)?,
+            Some(token) => connection.write_token(token, export)?,
         };
         let (fid, user, uid) = (ROOT, b"".as_slice(), rustix::process::geteuid().as_raw());
-        connection.ask(&Request::Attach {
+        connection.request(&Request::Attach {
             fid,
             afid,
             user,
@@ -71,51 +74,54 @@ impl<T> Connection<T> {
             uid,
         })?;
         if afid != NO_FID {
-            connection.ask(&Request::Clunk { fid: afid })?;
+            connection.request(&Request::Clunk { fid: afid })?;
         }
         Ok(connection)
     }
 
     /// Agree on the version and the size of messages.
-    fn agree(&mut self) -> Result<()> {
+    fn negotiate(&mut self) -> Result<()> {
         let (msize, version) = (MESSAGE_BYTES, b"9P2000.L".as_slice());
         Request::Version { msize, version }.write(NO_TAG, &mut self.out);
         let remote = self.remote.clone();
         let message = self.receive()?;
         let found = match read_reply(message) {
             Ok((NO_TAG, Reply::Version { msize, version })) => match version {
-                b"9P2000.L" if msize <= MESSAGE_BYTES => Ok(msize),
-                other => Err(String::from_utf8_lossy(other).into_owned()),
+                b"9P2000.L" if (SMALLEST..=MESSAGE_BYTES).contains(&msize) => Ok(msize),
+                other => Err(format!(
+                    "it offers {:?} with {msize} bytes",
+                    String::from_utf8_lossy(other)
+                )),
             },
-            other => Err(format!("{other:?}")),
+            _ => Err("it does not answer with a version".into()),
         };
         self.msize = found.map_err(|other| Error::Protocol(remote, other))?;
         Ok(())
     }
 
     /// Write the token of the client. Return its fid.
-    fn show(&mut self, token: &str, export: &[u8]) -> Result<u32> {
+    fn write_token(&mut self, token: &str, export: &[u8]) -> Result<u32> {
         let (afid, user, uid) = (TOKEN_FID, b"".as_slice(), u32::MAX);
-        self.ask(&Request::Auth {
+        self.request(&Request::Auth {
             afid,
             user,
             export,
             uid,
         })?;
         let (fid, offset, data) = (afid, 0, Data(token.as_bytes()));
-        self.ask(&Request::Write { fid, offset, data })?;
+        self.request(&Request::Write { fid, offset, data })?;
         Ok(afid)
     }
 
     /// Send a request while no other is in flight, and wait for a reply that is no error.
-    fn ask(&mut self, request: &Request<'_>) -> Result<()> {
+    fn request(&mut self, request: &Request<'_>) -> Result<()> {
         const TAG: u16 = 0;
         request.write(TAG, &mut self.out);
         let remote = self.remote.clone();
         match read_reply(self.receive()?) {
             Ok((TAG, Reply::Error { errno })) => Err(Error::Refused(remote, Errno(errno))),
             Ok((TAG, reply)) if reply.code() == request.code() + 1 => Ok(()),
-            other => Err(Error::Protocol(remote, format!("{other:?}"))),
+            _ => Err(Error::Protocol(remote, "the reply has another type".into())),
         }
     }
 
@@ -139,13 +145,13 @@ impl<T> Connection<T> {
     pub fn begin(&mut self, request: &Request<'_>, value: T) -> Result<()> {
         let tag = self.calls.begin(request, value, &mut self.out);
         tag.map_err(|_| Error::Full)?;
-        if self.out.len() - self.sent >= BATCH {
+        if self.out.unsent().len() >= BATCH {
             self.send()?;
         }
         Ok(())
     }
 
-    /// Queue a request for the fid of what these names lead to.
+    /// Queue a walk along `names` that creates `newfid`.
     ///
     /// # Errors
     /// As [`Connection::begin`]; more than 16 names.
@@ -155,8 +161,8 @@ impl<T> Connection<T> {
         self.begin(&Request::Walk { fid, newfid, path }, value)
     }
 
-    /// Wait for the next reply, to any request in flight, and return what `take` makes of the value
-    /// of the request and the reply.
+    /// Wait for the next reply, to any request in flight, and return the result of
+    /// `take` for the value of the request and the reply.
     ///
     /// # Errors
     /// The connection is gone, or the server does not answer or not in the protocol.
@@ -173,16 +179,19 @@ impl<T> Connection<T> {
         }
     }
 
-    /// Send a request while no other is in flight, and return what `take` makes of the reply.
+    /// Send a request while no other is in flight, and return the result of `take` for the reply.
     ///
     /// # Errors
-    /// As [`Connection::begin`] and [`Connection::next`].
+    /// [`Error::InFlight`]; as [`Connection::begin`] and [`Connection::next`].
     pub fn call<R>(
         &mut self,
         request: &Request<'_>,
         value: T,
         take: impl FnOnce(std::result::Result<Reply<'_>, Errno>) -> R,
     ) -> Result<R> {
+        if self.in_flight() > 0 {
+            return Err(Error::InFlight);
+        }
         self.begin(request, value)?;
         self.next(|_, reply| take(reply))
     }
@@ -195,16 +204,14 @@ impl<T> Connection<T> {
     /// Send requests that wait, until the socket takes no more.
     fn send(&mut self) -> Result<()> {
         self.transport.flush().map_err(|error| self.gone(error))?;
-        while self.sent < self.out.len() {
-            let written = self.transport.write(&self.out.bytes()[self.sent..]);
+        while !self.out.is_empty() {
+            let written = self.transport.write(self.out.unsent());
             match written.map_err(|error| self.gone(error))? {
-                Moved::Some(count) => self.sent += count,
+                Moved::Some(count) => self.out.mark_sent(count),
                 Moved::None => return Ok(()),
                 Moved::End => return Err(self.gone("its other end was closed")),
             }
         }
-        self.out.clear();
-        self.sent = 0;
         Ok(())
     }
 
@@ -225,13 +232,15 @@ impl<T> Connection<T> {
                 Moved::Some(count) => self.frames.filled(count),
                 Moved::End => return Err(self.gone("its other end was closed")),
                 Moved::None => {
-                    let sends = self.sent < self.out.len() || self.transport.wants_write();
+                    let sends = !self.out.is_empty() || self.transport.wants_write();
                     let flags = match sends {
                         true => PollFlags::IN | PollFlags::OUT,
                         false => PollFlags::IN,
                     };
-                    if !wait_ready(&self.transport, flags, Instant::now() + self.timeout) {
-                        return Err(Error::Silent(self.remote.clone()));
+                    let now = Instant::now();
+                    let deadline = now.checked_add(self.timeout).unwrap_or(now + LONG);
+                    if !wait_ready(&self.transport, flags, deadline) {
+                        return Err(Error::Silent(self.remote.clone(), self.timeout));
                     }
                 }
             }

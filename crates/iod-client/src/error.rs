@@ -2,6 +2,7 @@
 
 use isthmus_forward::Errno;
 use isthmus_forward::message::Malformed;
+use std::time::Duration;
 
 /// The reason why a client cannot go on.
 #[derive(Debug, thiserror::Error)]
@@ -13,9 +14,9 @@ pub enum Error {
     #[error("the connection to {0} is gone: {1}; is the daemon running?")]
     Gone(String, String),
     /// The server does not answer.
-    #[error("{0} does not answer")]
-    Silent(String),
-    /// The server answered with something else than a reply to the request.
+    #[error("{0}: no answer within {1:?}; is the daemon running?")]
+    Silent(String, Duration),
+    /// The server sent an unexpected reply.
     #[error("{0} does not speak 9P2000.L: {1}")]
     Protocol(String, String),
     /// The server refused to let the client in.
@@ -24,6 +25,9 @@ pub enum Error {
     /// More requests than there are tags.
     #[error("too many requests in flight: take replies first")]
     Full,
+    /// Other requests are in flight.
+    #[error("other requests are in flight: take their replies first")]
+    InFlight,
     /// A path with more than 16 names in one request.
     #[error("a walk of more than 16 names: walk in several requests")]
     Path(#[from] Malformed),

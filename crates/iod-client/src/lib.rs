@@ -20,8 +20,8 @@
 //!     daemon.begin_walk(ROOT, fid, &[name.as_bytes()], fid)?;
 //! }
 //! while daemon.in_flight() > 0 {
-//!     let is_there = daemon.next(|fid, reply| reply.map(|_| fid))?;
-//!     println!("{is_there:?}");
+//!     let found = daemon.next(|fid, reply| reply.map(|_| fid))?;
+//!     println!("{found:?}");
 //! }
 //! # Ok::<(), isthmus_iod_client::Error>(())
 //! ```

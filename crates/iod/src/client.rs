@@ -1,24 +1,29 @@
-//! What the requests of one client do with files.
+//! The operations of one client on exported files.
 
 use crate::export::{Export, Place};
 use crate::shared::Shared;
 use crate::status::{
-    WANTED, attributes, errno, file_system, is_for_writing, open_flags, permissions, qid, times,
+    WANTED, attributes, device, errno, file_system, is_for_writing, open_flags, permissions, qid,
+    spread, times,
 };
 use isthmus_daemon::SessionSlot;
 use isthmus_forward::message::{Attributes, Change, Entry, FileSystem, Qid};
-use isthmus_forward::{Errno, Files, Holder, Lock, Mode, Node, Opened, Range, Result, Subject};
+use isthmus_forward::{
+    Errno, Files, Holder, Lock, LockMode, LockRange, Node, Opened, Result, Subject,
+};
 use isthmus_wire::Peer;
 use rustix::fs::{
-    AtFlags, FileType, Gid, OFlags, RawDir, SeekFrom, Statx, Uid, XattrFlags, chmod, chownat,
-    fchmod, fchown, fgetxattr, flistxattr, fremovexattr, fsetxattr, fstatfs, ftruncate, futimens,
-    getxattr, linkat, listxattr, mkdirat, mknodat, readlinkat, removexattr, renameat, seek,
-    setxattr, statx, symlinkat, unlinkat, utimensat,
+    AtFlags, FileType, Gid, Mode, OFlags, RawDir, SeekFrom, Statx, StatxFlags, Uid, XattrFlags,
+    chmod, chownat, fchmod, fchown, fgetxattr, flistxattr, fremovexattr, fsetxattr, fstatfs,
+    ftruncate, futimens, getxattr, linkat, listxattr, mkdirat, mknodat, open, readlinkat,
+    removexattr, renameat, seek, setxattr, statx, symlinkat, unlinkat, utimensat,
 };
 use rustix::io::{pread, pwrite};
+use std::cell::{Cell, RefCell};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// Size in bytes of the buffer for entries of a directory.
 const ENTRIES_BYTES: usize = 32 << 10;
@@ -36,8 +41,8 @@ pub(crate) struct Client {
     /// The number of the session, which holds locks.
     pub session: u32,
     /// The slot of the session, once the client has attached.
-    slot: Mutex<Option<SessionSlot>>,
-    is_refused: AtomicBool,
+    slot: RefCell<Option<SessionSlot>>,
+    is_refused: Cell<bool>,
 }
 
 /// An open file or directory.
@@ -45,8 +50,16 @@ pub(crate) struct Open {
     pub file: OwnedFd,
     /// The number of the file in the system, for locks: device and inode.
     id: (u64, u64),
-    /// Taken while entries are read: the position in a directory belongs to the descriptor.
-    reading: Mutex<()>,
+    /// The number by which inodes of this file system are changed in qids.
+    spread: u64,
+    shared: Arc<Shared>,
+}
+
+impl Drop for Open {
+    /// Count the file as closed.
+    fn drop(&mut self) {
+        self.shared.open_files.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Client {
@@ -58,25 +71,41 @@ impl Client {
             peer,
             is_plain,
             session,
-            slot: Mutex::new(None),
-            is_refused: AtomicBool::new(false),
+            slot: RefCell::new(None),
+            is_refused: Cell::new(false),
         }
     }
 
     /// Return whether the client was not admitted: its connection ends.
     pub fn is_refused(&self) -> bool {
-        self.is_refused.load(Ordering::Relaxed)
+        self.is_refused.get()
+    }
+
+    /// Return whether the client was admitted.
+    fn is_admitted(&self) -> bool {
+        self.slot.borrow().is_some()
+    }
+
+    /// Log that the connection ends because a message is malformed.
+    pub fn log_malformed(&self, why: &str) {
+        match self.is_admitted() {
+            true => self.log("message", &format!("refused: {why}")),
+            false => {
+                let who = self.peer.to_string();
+                self.shared.gate.log_refusal(&who, "message", why);
+            }
+        }
     }
 
     /// Log a request of this client and its result.
-    pub fn log(&self, what: &str, result: &str) {
+    fn log(&self, what: &str, result: &str) {
         let who = format!("#{} {}", self.session, self.peer);
         self.shared.gate.log().record(&who, what, result);
     }
 
     /// Refuse to admit the client.
     fn refuse(&self, why: &str, errno: Errno) -> Errno {
-        self.is_refused.store(true, Ordering::Relaxed);
+        self.is_refused.set(true);
         let who = self.peer.to_string();
         self.shared.gate.log_refusal(&who, "attach", why);
         self.shared.counters.refused.fetch_add(1, Ordering::Relaxed);
@@ -85,8 +114,7 @@ impl Client {
 
     /// Admit the client and take a slot for its session, unless it has one.
     fn admit(&self, token: Option<&[u8]>) -> Result<()> {
-        let mut slot = self.slot.lock().unwrap_or_else(PoisonError::into_inner);
-        if slot.is_some() {
+        if self.is_admitted() {
             return Ok(());
         }
         let token = token.map(String::from_utf8_lossy);
@@ -98,7 +126,8 @@ impl Client {
         }
         let taken = self.shared.gate.take_session();
         // Linux has EUSERS, "too many users".
-        *slot = Some(taken.map_err(|why| self.refuse(&why, Errno(87)))?);
+        let taken = taken.map_err(|why| self.refuse(&why, Errno(87)))?;
+        *self.slot.borrow_mut() = Some(taken);
         Ok(())
     }
 
@@ -112,9 +141,11 @@ impl Client {
                 .ok_or(Errno::NOENT);
         }
         let beneath = |export: &Arc<Export>| {
-            let path = std::os::unix::ffi::OsStrExt::as_bytes(export.path.as_os_str());
-            let rest = name.strip_prefix(path)?;
-            (rest.is_empty() || rest[0] == b'/' || path == b"/").then_some(rest)
+            export.paths.iter().find_map(|path| {
+                let path = path.as_os_str().as_bytes();
+                let rest = name.strip_prefix(path)?;
+                (rest.is_empty() || rest[0] == b'/' || path == b"/").then_some(rest)
+            })
         };
         let found = exports
             .iter()
@@ -130,26 +161,48 @@ impl Client {
         }
     }
 
-    /// Return an open file, and its type, version and number. Refuses special files, which belong
-    /// to the machine of the client.
+    /// Open an ordinary file or a directory with flags of the system. Special files are refused
+    /// without opening them, since that may have an effect.
+    fn open_file(&self, node: &Place, flags: OFlags) -> Result<OwnedFd> {
+        let place = node.as_place()?;
+        let status = statx(&place, c"", AtFlags::EMPTY_PATH, WANTED).map_err(errno)?;
+        match FileType::from_raw_mode(status.stx_mode.into()) {
+            FileType::RegularFile | FileType::Directory => {}
+            // ELOOP, as for a link that is not to be followed.
+            FileType::Symlink => return Err(Errno(40)),
+            _ => return Err(Errno::NXIO),
+        }
+        let flags = flags - OFlags::NOFOLLOW;
+        open(path_of(&place), flags, Mode::empty()).map_err(errno)
+    }
+
+    /// Return an open file of this client, and its type, version and number.
     fn opened(&self, file: OwnedFd, place: &Place) -> Result<Opened<Open>> {
         let status = statx(&file, c"", AtFlags::EMPTY_PATH, WANTED).map_err(errno)?;
         match FileType::from_raw_mode(status.stx_mode.into()) {
             FileType::RegularFile | FileType::Directory => {}
             _ => return Err(Errno::NXIO),
         }
-        let device = rustix::fs::makedev(status.stx_dev_major, status.stx_dev_minor);
+        let count = self.shared.open_files.fetch_add(1, Ordering::Relaxed);
+        let home = place.export.device;
         let open = Open {
             file,
-            id: (device, status.stx_ino),
-            reading: Mutex::new(()),
+            id: (
+                device(status.stx_dev_major, status.stx_dev_minor),
+                status.stx_ino,
+            ),
+            spread: spread(&status, home),
+            shared: Arc::clone(&self.shared),
         };
-        let qid = qid(&status, place.export.home);
+        if count >= self.shared.open_files_limit {
+            return Err(Errno::NFILE);
+        }
+        let qid = qid(&status, home);
         Ok(Opened { open, qid })
     }
 
     /// Return the holder of a lock of this client.
-    fn holder(&self, range: &Range<'_>) -> Holder {
+    fn holder(&self, range: &LockRange<'_>) -> Holder {
         Holder {
             session: self.session,
             process: range.process,
@@ -159,18 +212,16 @@ impl Client {
 }
 
 impl Drop for Client {
-    /// Give up the locks of the session, and log its end.
+    /// Release the locks of the session, and log its end.
     fn drop(&mut self) {
         self.unlock_all();
-        let slot = self.slot.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if slot.is_some() {
+        if self.is_admitted() {
             self.log("leave", "ok");
         }
     }
 }
 
-/// Return the path by which the system reaches an open descriptor: calls that take no descriptor of
-/// a place take this.
+/// Return the path by which the system reaches an open descriptor, for calls that take no path handle.
 fn path_of(place: &OwnedFd) -> String {
     format!("/proc/self/fd/{}", place.as_raw_fd())
 }
@@ -183,8 +234,7 @@ fn status(of: &Subject<'_, Client>) -> Result<Statx> {
     }
 }
 
-/// Open a file for a call that takes a path, as a place. Extended attributes and permissions of a
-/// symbolic link itself cannot be reached so.
+/// Open a path handle (`O_PATH`) for calls that take a path. Symbolic links are refused.
 fn place_for_path(node: &Place) -> Result<OwnedFd> {
     let place = node.as_place()?;
     let status = statx(&place, c"", AtFlags::EMPTY_PATH, WANTED).map_err(errno)?;
@@ -197,7 +247,7 @@ fn place_for_path(node: &Place) -> Result<OwnedFd> {
 /// Return the type, version and number of an entry of a directory that was just created.
 fn created(directory: &Place, at: impl AsFd, name: &[u8]) -> Result<Qid> {
     let status = statx(at, name, AtFlags::SYMLINK_NOFOLLOW, WANTED).map_err(errno)?;
-    Ok(qid(&status, directory.export.home))
+    Ok(qid(&status, directory.export.device))
 }
 
 impl Files for Client {
@@ -213,7 +263,7 @@ impl Files for Client {
         self.admit(token)?;
         let attached = self.export(export).and_then(|(found, rest)| {
             let mut node = Export::root(found);
-            let mut at = qid(&node.status()?, found.home);
+            let mut at = qid(&node.status()?, found.device);
             for name in rest.split(|byte| *byte == b'/') {
                 match name {
                     b"" => {}
@@ -223,7 +273,8 @@ impl Files for Client {
             }
             Ok(Node { node, qid: at })
         });
-        let what = format!("attach {:?}", String::from_utf8_lossy(export));
+        let shown = &export[..export.len().min(256)];
+        let what = format!("attach {:?}", String::from_utf8_lossy(shown));
         match &attached {
             Ok(_) => self.log(&what, "ok"),
             Err(error) => self.log(&what, &format!("refused: {error}")),
@@ -241,7 +292,7 @@ impl Files for Client {
         if is_for_writing(flags) {
             self.check_writable()?;
         }
-        self.opened(node.open(flags)?, node)
+        self.opened(self.open_file(node, flags)?, node)
     }
 
     fn create(
@@ -281,7 +332,6 @@ impl Files for Client {
         offset: u64,
         each: &mut dyn FnMut(Entry<'_>) -> bool,
     ) -> Result<()> {
-        let _reading = open.reading.lock().unwrap_or_else(PoisonError::into_inner);
         seek(&open.file, SeekFrom::Start(offset)).map_err(errno)?;
         let mut buffer = Vec::with_capacity(ENTRIES_BYTES);
         let mut entries = RawDir::new(&open.file, buffer.spare_capacity_mut());
@@ -291,7 +341,7 @@ impl Files for Client {
             let qid = Qid {
                 kind,
                 version: 0,
-                path: entry.ino(),
+                path: entry.ino() ^ open.spread,
             };
             let entry = Entry {
                 qid,
@@ -307,12 +357,15 @@ impl Files for Client {
     }
 
     fn attributes(&self, of: Subject<'_, Self>) -> Result<Attributes> {
-        Ok(attributes(&status(&of)?, of.node.export.home))
+        Ok(attributes(&status(&of)?, of.node.export.device))
     }
 
     fn change(&self, of: Subject<'_, Self>, change: &Change) -> Result<()> {
         self.check_writable()?;
         let id = |bit, id| change.has(bit).then_some(id);
+        if [id(Change::UID, change.uid), id(Change::GID, change.gid)].contains(&Some(u32::MAX)) {
+            return Err(Errno::INVAL);
+        }
         let owner = id(Change::UID, change.uid).map(Uid::from_raw);
         let group = id(Change::GID, change.gid).map(Gid::from_raw);
         if owner.is_some() || group.is_some() {
@@ -337,7 +390,7 @@ impl Files for Client {
             let truncated = of.open.map(|open| ftruncate(&open.file, change.size));
             // A file that is open for reading only is opened again.
             if !matches!(truncated, Some(Ok(()))) {
-                let file = of.node.open(open_flags(0) | OFlags::WRONLY)?;
+                let file = self.open_file(of.node, open_flags(0) | OFlags::WRONLY)?;
                 ftruncate(&self.opened(file, of.node)?.open.file, change.size).map_err(errno)?;
             }
         }
@@ -369,8 +422,12 @@ impl Files for Client {
 
     fn read_link(&self, node: &Place) -> Result<Vec<u8>> {
         let place = node.as_place()?;
-        let target = readlinkat(&place, c"", Vec::new()).map_err(errno)?;
-        Ok(target.into_bytes())
+        match readlinkat(&place, c"", Vec::new()) {
+            Ok(target) => Ok(target.into_bytes()),
+            // What the system says of a file that is no link.
+            Err(rustix::io::Errno::NOENT) => Err(Errno::INVAL),
+            Err(error) => Err(errno(error)),
+        }
     }
 
     fn symlink(&self, directory: &Place, name: &[u8], target: &[u8]) -> Result<Qid> {
@@ -408,7 +465,7 @@ impl Files for Client {
 
     fn link(&self, node: &Place, directory: &Place, name: &[u8]) -> Result<()> {
         self.check_writable()?;
-        if !node.is_beside(directory) {
+        if !node.is_in_same_export(directory) {
             return Err(Errno::XDEV);
         }
         let (from, old) = node.entry()?;
@@ -418,12 +475,21 @@ impl Files for Client {
 
     fn rename(&self, from: &Place, old: &[u8], to: &Place, new: &[u8]) -> Result<()> {
         self.check_writable()?;
-        if !from.is_beside(to) {
+        if !from.is_in_same_export(to) {
             return Err(Errno::XDEV);
         }
-        renameat(from.directory()?, old, to.directory()?, new).map_err(errno)?;
-        from.record_rename(old, to, new);
-        Ok(())
+        let (source, target) = (from.directory()?, to.directory()?);
+        from.rename(old, to, new, || {
+            // Of two names of one file, the system leaves both.
+            let of = |at, name| statx(at, name, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::INO);
+            let inode =
+                |status: Statx| (status.stx_dev_major, status.stx_dev_minor, status.stx_ino);
+            let target_inode = of(target.as_fd(), new).map(inode);
+            let is_same =
+                target_inode.is_ok() && target_inode == of(source.as_fd(), old).map(inode);
+            renameat(&source, old, &target, new).map_err(errno)?;
+            Ok(!is_same)
+        })
     }
 
     fn rename_node(&self, node: &Place, to: &Place, new: &[u8]) -> Result<()> {
@@ -437,9 +503,8 @@ impl Files for Client {
             true => AtFlags::REMOVEDIR,
             false => AtFlags::empty(),
         };
-        unlinkat(directory.directory()?, name, flags).map_err(errno)?;
-        directory.forget(name);
-        Ok(())
+        let at = directory.directory()?;
+        directory.unlink(name, || unlinkat(&at, name, flags).map_err(errno))
     }
 
     fn remove_node(&self, node: &Place) -> Result<()> {
@@ -456,6 +521,7 @@ impl Files for Client {
             None => getxattr(path_of(&place_for_path(of.node)?), name, &mut value),
         };
         value.truncate(size.map_err(errno)?);
+        value.shrink_to_fit();
         Ok(value)
     }
 
@@ -471,6 +537,7 @@ impl Files for Client {
             },
         };
         names.truncate(size.map_err(errno)?);
+        names.shrink_to_fit();
         Ok(names)
     }
 
@@ -482,6 +549,10 @@ impl Files for Client {
         flags: u32,
     ) -> Result<()> {
         self.check_writable()?;
+        // Others give programs rights, or are the system's.
+        if !name.starts_with(b"user.") && !name.starts_with(b"system.posix_acl_") {
+            return Err(Errno::PERM);
+        }
         let flags = XattrFlags::from_bits_truncate(flags);
         match (of.open, value) {
             (Some(open), Some(value)) => fsetxattr(&open.file, name, value, flags),
@@ -497,21 +568,21 @@ impl Files for Client {
         .map_err(errno)
     }
 
-    fn lock(&self, open: &Open, range: &Range<'_>) -> Result<bool> {
+    fn lock(&self, open: &Open, range: &LockRange<'_>) -> Result<bool> {
         let (mut locks, holder) = (self.shared.locks(), self.holder(range));
         let Some(mode) = range.mode else {
             locks.unlock(open.id, holder, range.start, range.end);
             return Ok(true);
         };
         let wanted = lock(holder, mode, range);
-        Ok(locks.lock(open.id, wanted))
+        locks.lock(open.id, wanted)
     }
 
     fn unlock_all(&self) {
         self.shared.locks().end_session(self.session);
     }
 
-    fn conflict(&self, open: &Open, range: &Range<'_>) -> Result<Option<Lock>> {
+    fn conflict(&self, open: &Open, range: &LockRange<'_>) -> Result<Option<Lock>> {
         let mode = range.mode.ok_or(Errno::INVAL)?;
         let wanted = lock(self.holder(range), mode, range);
         Ok(self.shared.locks().conflict(&open.id, &wanted).cloned())
@@ -519,7 +590,7 @@ impl Files for Client {
 }
 
 /// Return the lock of a holder on a range of bytes.
-fn lock(holder: Holder, mode: Mode, range: &Range<'_>) -> Lock {
+fn lock(holder: Holder, mode: LockMode, range: &LockRange<'_>) -> Lock {
     let (start, end) = (range.start, range.end);
     Lock {
         holder,

@@ -47,20 +47,28 @@ impl Config {
             let text = "--export: a daemon needs a directory to export, such as /scratch/job";
             return Err(Error::Config(text.into()));
         }
-        let plain = |at: &&Address| matches!(at, Address::Tcp(_));
-        let plain = self.server.listen.iter().find(plain);
-        match plain {
-            Some(at) if self.server.tokens.clients.is_none() && !self.allow_plain => {
-                Err(Error::Config(format!(
-                    "--listen {at}: every user of this machine can connect; give --token-file for \
-                     clients that show a token, or --allow-plain to admit all users"
-                )))
-            }
-            None if self.allow_plain => Err(Error::Config(
-                "--allow-plain: it listens at no tcp: address: give one as --listen \
-                 tcp:127.0.0.1:5640, or leave it out"
-                    .into(),
-            )),
+        let listen = &self.server.listen;
+        let is_tcp = |at: &&Address| matches!(at, Address::Tcp(_));
+        if self.allow_plain && !listen.iter().any(|at| is_tcp(&at)) {
+            let text = "--allow-plain: no tcp: address is given; add --listen tcp:127.0.0.1:5640 or \
+                        leave out --allow-plain";
+            return Err(Error::Config(text.into()));
+        }
+        // TLS shows who the daemon is, and not who the client is.
+        let is_open = |at: &&Address| match at {
+            Address::Unix(_) => false,
+            Address::Tcp(_) => !self.allow_plain,
+            Address::Tls(_) => true,
+        };
+        match listen.iter().find(is_open) {
+            Some(at) if self.server.tokens.clients.is_none() => Err(Error::Config(format!(
+                "--listen {at}: every user of this machine can connect; give --token-file for \
+                 clients that show a token{}",
+                match at {
+                    Address::Tcp(_) => ", or --allow-plain to admit all users",
+                    _ => "",
+                }
+            ))),
             _ => Ok(()),
         }
     }

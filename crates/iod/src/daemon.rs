@@ -4,8 +4,9 @@ use crate::config::Config;
 use crate::service::Iod;
 use crate::shared::Shared;
 use isthmus_daemon::{Listeners, Server};
-use isthmus_wire::{Address, Result};
+use isthmus_wire::{Address, Error, Result};
 use rustix::fs::Mode;
+use rustix::process::{Resource, getrlimit, setrlimit};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -33,8 +34,13 @@ impl Daemon {
     /// descriptors or threads left.
     pub fn start(config: Config) -> Result<Self> {
         config.check()?;
+        let open_files = descriptors(config.server.sessions)?;
         let listeners = Listeners::bind(config.server.clone())?;
-        let shared = Arc::new(Shared::new(&config, Arc::clone(listeners.gate()))?);
+        let shared = Arc::new(Shared::new(
+            &config,
+            Arc::clone(listeners.gate()),
+            open_files,
+        )?);
         rustix::process::umask(Mode::empty());
         Ok(Self {
             server: listeners.serve(&Arc::new(Iod(Arc::clone(&shared))))?,
@@ -89,5 +95,29 @@ impl Drop for Daemon {
     /// End the daemon without a grace period.
     fn drop(&mut self) {
         self.end(Duration::ZERO);
+    }
+}
+
+/// Number of descriptors of a session: its socket twice, and the signal that wakes its thread.
+const SESSION_DESCRIPTORS: u64 = 3;
+
+/// Number of descriptors that the daemon keeps for itself and for requests by name.
+const OWN_DESCRIPTORS: u64 = 256;
+
+/// Raise the limit of descriptors as far as this process may. Return how many open files that leaves for
+/// clients, with these many sessions.
+fn descriptors(sessions: u32) -> Result<usize> {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    // Without the right to raise it, the limit stays.
+    let _ = setrlimit(Resource::Nofile, limit);
+    let most = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    let taken = u64::from(sessions) * SESSION_DESCRIPTORS + OWN_DESCRIPTORS;
+    match most.checked_sub(taken) {
+        Some(left) if left > 0 => Ok(usize::try_from(left).unwrap_or(usize::MAX)),
+        _ => Err(Error::Config(format!(
+            "--sessions {sessions}: takes {taken} descriptors, and this process may have {most}: give \
+             fewer, or raise the limit (ulimit -n)"
+        ))),
     }
 }

@@ -7,20 +7,52 @@ use isthmus_forward::{Errno, Name, Names, Result};
 use rustix::fs::{AtFlags, Mode, OFlags, Statx, statx};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// The flags that open a directory or a file only as a place.
 const PLACE: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
+/// Maximum number of times that an operation is done again because names have changed meanwhile.
+const TRIES: u32 = 1000;
+
 /// An exported directory.
 #[derive(Debug)]
 pub(crate) struct Export {
-    /// Its path, by which clients name it.
-    pub path: PathBuf,
+    /// Its paths, by which clients name it: as the user gave it, and without symbolic links.
+    pub paths: [PathBuf; 2],
     root: OwnedFd,
     /// The device of its file system. Files of another device beneath it have other numbers.
-    pub home: (u32, u32),
-    names: Mutex<Names>,
+    pub device: (u32, u32),
+    state: Mutex<State>,
+    /// Wakes those who wait for the end of a change of names.
+    changed: Condvar,
+}
+
+/// The names of an export, and the changes of names that are under way.
+#[derive(Debug, Default)]
+struct State {
+    names: Names,
+    /// The entries that are being renamed or removed, as directory and name. Until a change is
+    /// recorded in `names`, nobody else refers to these entries or changes them.
+    changing: Vec<(Name, Vec<u8>)>,
+    /// The number of changes so far.
+    changes: u64,
+}
+
+/// A change of entries that is under way. Dropping it ends the change.
+pub(crate) struct Changing<'a> {
+    export: &'a Export,
+    entries: Vec<(Name, Vec<u8>)>,
+}
+
+impl Drop for Changing<'_> {
+    /// End the change.
+    fn drop(&mut self) {
+        let mut state = self.export.state();
+        state.changing.retain(|entry| !self.entries.contains(entry));
+        state.changes += 1;
+        self.export.changed.notify_all();
+    }
 }
 
 /// A file or directory of an export, by name. Its name stays known while this value exists.
@@ -33,7 +65,7 @@ pub(crate) struct Place {
 impl Clone for Place {
     /// Refer to the same name once more.
     fn clone(&self) -> Self {
-        self.export.names().retain(self.name);
+        self.export.state().names.retain(self.name);
         Self {
             export: Arc::clone(&self.export),
             name: self.name,
@@ -44,7 +76,7 @@ impl Clone for Place {
 impl Drop for Place {
     /// Forget the name, unless others refer to it.
     fn drop(&mut self) {
-        self.export.names().release(self.name);
+        self.export.state().names.release(self.name);
     }
 }
 
@@ -69,24 +101,53 @@ impl Export {
     ///
     /// # Errors
     /// The directory cannot be opened, or its state cannot be read.
-    pub fn open(path: PathBuf, root: OwnedFd) -> rustix::io::Result<Self> {
+    pub fn open(paths: [PathBuf; 2], root: OwnedFd) -> rustix::io::Result<Self> {
         let status = statx(&root, c"", AtFlags::EMPTY_PATH, WANTED)?;
         Ok(Self {
-            path,
+            paths,
             root,
-            home: (status.stx_dev_major, status.stx_dev_minor),
-            names: Mutex::default(),
+            device: (status.stx_dev_major, status.stx_dev_minor),
+            state: Mutex::default(),
+            changed: Condvar::new(),
         })
     }
 
     /// Return the names that clients refer to, locked.
-    fn names(&self) -> MutexGuard<'_, Names> {
-        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Return the names, locked, once none of these entries is being changed.
+    fn state_without<'a>(&'a self, entries: &[(Name, Vec<u8>)]) -> MutexGuard<'a, State> {
+        let is_changing =
+            |state: &mut State| entries.iter().any(|entry| state.changing.contains(entry));
+        let state = self.changed.wait_while(self.state(), is_changing);
+        state.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begin a change of entries, each given as directory and name. Waits for changes of the same
+    /// entries by others.
+    fn begin(&self, entries: Vec<(Name, Vec<u8>)>) -> Changing<'_> {
+        self.state_without(&entries)
+            .changing
+            .extend_from_slice(&entries);
+        Changing {
+            export: self,
+            entries,
+        }
+    }
+
+    /// Wait until the changes that are under way now have ended.
+    fn wait_for_changes(&self) {
+        let entries = self.state().changing.clone();
+        if !entries.is_empty() {
+            drop(self.state_without(&entries));
+        }
     }
 
     /// Return the number of names that clients refer to.
     pub fn count(&self) -> usize {
-        self.names().count()
+        self.state().names.count()
     }
 
     /// Return the root of an export as a place.
@@ -99,20 +160,36 @@ impl Export {
 }
 
 impl Place {
-    /// Return the path from the root of the export, without a leading slash; empty for the root.
-    fn path(&self) -> Result<Vec<u8>> {
-        self.export.names().path(self.name)
+    /// Carry out an operation on the path of the file. If the path does not exist, and names have
+    /// changed since it was made, do it again.
+    fn with_path<T>(&self, operation: impl Fn(Vec<u8>) -> Result<T>) -> Result<T> {
+        let mut tries = 0..TRIES;
+        loop {
+            let (path, changes) = {
+                let state = self.export.state();
+                (state.names.path(self.name)?, state.changes)
+            };
+            let result = operation(path);
+            if !matches!(result, Err(Errno::NOENT)) || tries.next().is_none() {
+                return result;
+            }
+            self.export.wait_for_changes();
+            if self.export.state().changes == changes {
+                return result;
+            }
+        }
     }
 
     /// Open the file with flags of the system.
     pub fn open(&self, flags: OFlags) -> Result<OwnedFd> {
-        let path = self.path()?;
-        let path = if path.is_empty() {
-            b".".as_slice()
-        } else {
-            &path
-        };
-        self.open_path(path, flags, Mode::empty())
+        self.with_path(|path| {
+            let path = if path.is_empty() {
+                b".".as_slice()
+            } else {
+                &path
+            };
+            self.open_path(path, flags, Mode::empty())
+        })
     }
 
     /// Open a path beneath the root of the export.
@@ -135,14 +212,15 @@ impl Place {
 
     /// Create a file in this directory and open it.
     pub fn create(&self, name: &[u8], flags: OFlags, mode: Mode) -> Result<OwnedFd> {
-        let mut path = self.path()?;
-        join(&mut path, name);
-        self.open_path(&path, flags | OFlags::CREATE, mode)
+        self.with_path(|mut path| {
+            join(&mut path, name);
+            self.open_path(&path, flags | OFlags::CREATE, mode)
+        })
     }
 
     /// Return the state of the file.
     pub fn status(&self) -> Result<Statx> {
-        self.status_at(&self.path()?)
+        self.with_path(|path| self.status_at(&path))
     }
 
     /// Return the state of the file at a path from the root of the export.
@@ -165,23 +243,25 @@ impl Place {
     pub fn walk(&self, name: &[u8]) -> Result<(Self, Qid)> {
         let export = Arc::clone(&self.export);
         if name == b".." {
-            let name = self.export.names().parent(self.name);
+            let name = self.export.state().names.parent(self.name);
             let place = Self { export, name };
-            let qid = qid(&place.status()?, place.export.home);
+            let qid = qid(&place.status()?, place.export.device);
             return Ok((place, qid));
         }
-        let mut path = self.path()?;
-        join(&mut path, name);
-        let status = self.status_at(&path)?;
-        Ok((self.child(name), qid(&status, self.export.home)))
+        let status = self.with_path(|mut path| {
+            join(&mut path, name);
+            self.status_at(&path)
+        })?;
+        Ok((self.child(name), qid(&status, self.export.device)))
     }
 
     /// Refer to an entry of this directory, which exists.
     pub fn child(&self, name: &[u8]) -> Self {
-        let name = self.export.names().child(self.name, name);
+        let entry = [(self.name, name.to_vec())];
+        let mut state = self.export.state_without(&entry);
         Self {
+            name: state.names.child(self.name, name),
             export: Arc::clone(&self.export),
-            name,
         }
     }
 
@@ -190,33 +270,44 @@ impl Place {
     /// # Errors
     /// The root of an export has no name; a file that was removed.
     pub fn entry(&self) -> Result<(Self, Vec<u8>)> {
-        if self.name == Names::ROOT {
-            return Err(Errno::BUSY);
-        }
-        let mut path = self.path()?;
-        let name = match path.iter().rposition(|byte| *byte == b'/') {
-            Some(slash) => path.split_off(slash + 1),
-            None => path,
-        };
+        let (name, text) = self.export.state().names.entry_of(self.name)?;
         let directory = Self {
             export: Arc::clone(&self.export),
-            name: self.export.names().parent(self.name),
+            name,
         };
-        Ok((directory, name))
+        Ok((directory, text.into_vec()))
     }
 
-    /// Record that an entry of this directory was removed.
-    pub fn forget(&self, name: &[u8]) {
-        self.export.names().remove(self.name, name);
+    /// Remove an entry of this directory by `unlink`, and record it.
+    pub fn unlink(&self, name: &[u8], unlink: impl FnOnce() -> Result<()>) -> Result<()> {
+        let changing = self.export.begin(vec![(self.name, name.to_vec())]);
+        unlink()?;
+        self.export.state().names.remove(self.name, name);
+        drop(changing);
+        Ok(())
     }
 
-    /// Record that an entry of this directory was renamed to an entry of the directory `to`.
-    pub fn record_rename(&self, old: &[u8], to: &Self, new: &[u8]) {
-        self.export.names().rename(self.name, old, to.name, new);
+    /// Rename an entry of this directory to an entry of `to` by `rename`, and record it if `rename`
+    /// returns that names have changed.
+    pub fn rename(
+        &self,
+        old: &[u8],
+        to: &Self,
+        new: &[u8],
+        rename: impl FnOnce() -> Result<bool>,
+    ) -> Result<()> {
+        let entries = vec![(self.name, old.to_vec()), (to.name, new.to_vec())];
+        let changing = self.export.begin(entries);
+        if rename()? {
+            let mut state = self.export.state();
+            state.names.rename(self.name, old, to.name, new);
+        }
+        drop(changing);
+        Ok(())
     }
 
     /// Return whether both places are in the same export.
-    pub fn is_beside(&self, other: &Self) -> bool {
+    pub fn is_in_same_export(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.export, &other.export)
     }
 }

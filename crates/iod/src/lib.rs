@@ -1,7 +1,7 @@
-//! The I/O daemon: it serves the directories of a store to the processes of a job, as an I/O unit of
-//! JUMP-1 does for a cluster (Osana et al., *Performance Evaluation of a Parallel I/O
-//! Mechanism on a Massively Parallel Processing System JUMP-1*, section 3). Its protocol is 9P2000.L, for Linux
-//! kernels, QEMU, the tools of diod, and its own clients.
+//! The I/O daemon: it serves directories of a store to the processes of a job. An I/O unit of JUMP-1
+//! does this for a cluster (Osana et al., *Performance Evaluation of a Parallel I/O Mechanism on a
+//! Massively Parallel Processing System JUMP-1*, section 3). Its protocol is 9P2000.L, for Linux kernels,
+//! the tools of diod, and its own clients.
 //!
 //! The daemon serves one user: the one that runs it. The crate `isthmus-daemon` accepts and admits
 //! clients; `isthmus-forward` has the protocol.
@@ -13,7 +13,7 @@
 //! | `service`, `shared` | the service that `isthmus-daemon` runs, with its metrics; the state that all sessions share |
 //! | `session` | one connection: messages in, replies out |
 //! | `export` | an exported directory: names, and files beneath it |
-//! | `client` | what the requests of one client do with files |
+//! | `client` | the operations of one client on exported files |
 //! | `status` | attributes and flags of Linux, as the protocol has them |
 //!
 //! Linux only: this crate is empty elsewhere.

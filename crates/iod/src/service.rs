@@ -34,6 +34,8 @@ impl Service for Iod {
             .sum::<usize>();
         let help = "Files and directories that clients refer to now.";
         text.gauge("names", help, names);
+        let open = shared.open_files.load(Ordering::Relaxed);
+        text.gauge("open_files", "Open files of clients now.", open);
         text.gauge("locks", "Locks of byte ranges now.", shared.locks().count());
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let counters = &shared.counters;

@@ -4,6 +4,7 @@ use crate::client::{Client, Open};
 use crate::shared::Shared;
 use crate::status::errno;
 use isthmus_daemon::Slot;
+use isthmus_forward::message::Reply;
 use isthmus_forward::{Buffer, Deferred, Errno, Frames, Result, Session, Ticket};
 use isthmus_wire::{Moved, Signal, Transport, timespec};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -30,9 +31,12 @@ pub(crate) fn run(shared: &Arc<Shared>, slot: Slot, transport: Transport) {
     // Without descriptors the client gets the end of the connection, and can try again.
     if let Ok(mut connection) = Connection::new(shared, transport) {
         connection.serve(slot);
-        shared.leave(connection.client.session);
     }
 }
+
+/// Maximum number of threads of one connection that store data, and of all connections.
+const STORING: usize = 64;
+const STORING_ALL: usize = 1024;
 
 /// The results of requests that were carried out on other threads.
 #[derive(Debug)]
@@ -50,14 +54,21 @@ struct Connection {
     session: Session<Client>,
     frames: Frames,
     out: Buffer,
-    /// The number of bytes of `out` that were sent.
-    sent: usize,
     finished: Arc<Finished>,
-    /// When requests on other threads fail, if the store has not answered by then.
+    /// The number of threads that store data for this connection.
+    storing: usize,
+    /// When requests on these threads fail, if the store has not answered by then.
     deadlines: Vec<(Instant, Ticket)>,
 }
 
-/// What a step of a connection came to.
+impl Drop for Connection {
+    /// Forget the socket of the connection.
+    fn drop(&mut self) {
+        self.shared.leave(self.client.session);
+    }
+}
+
+/// The result of a step.
 #[derive(PartialEq, Eq)]
 enum Step {
     /// There may be more to do at once.
@@ -86,8 +97,8 @@ impl Connection {
             session: Session::new(shared.limits),
             frames: Frames::new(FIRST_BYTES),
             out: Buffer::new(),
-            sent: 0,
             finished: Arc::new(finished),
+            storing: 0,
             deadlines: Vec::new(),
         })
     }
@@ -113,13 +124,39 @@ impl Connection {
                 Step::Wait => self.wait(slot.is_some().then_some(hello)),
             }
         }
+        self.finish_storing();
         let deadline = Instant::now() + CLOSE_TIMEOUT;
-        let left = &self.out.bytes()[self.sent..];
-        let _ = self.transport.write_all(left, deadline);
+        // Ignore a failure: the client is gone, or does not read.
+        let _ = self.transport.write_all(self.out.unsent(), deadline);
         self.transport.close_gracefully(deadline);
     }
 
-    /// Carry out what has arrived, send what waits, and receive more.
+    /// Wait for the requests that store data, after the last request of the client, as long as the
+    /// connection is open.
+    fn finish_storing(&mut self) {
+        while !self.deadlines.is_empty() && self.send().is_ok() {
+            let first = self.deadlines.first().map(|(at, _)| *at);
+            let left = first.map(|at| at.saturating_duration_since(Instant::now()));
+            // A client that has closed both directions has no use for the reply.
+            if self.poll(PollFlags::empty(), left.map(|left| left.min(IDLE))) || self.is_late() {
+                self.take_finished();
+            } else if self.is_gone() {
+                return;
+            }
+        }
+    }
+
+    /// Return whether the connection is closed in both directions.
+    fn is_gone(&self) -> bool {
+        let mut fds = [PollFd::from_borrowed_fd(
+            self.transport.as_fd(),
+            PollFlags::empty(),
+        )];
+        let ready = poll(&mut fds, Some(&timespec(Duration::ZERO)));
+        ready.is_ok() && fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR)
+    }
+
+    /// Handle received requests, send queued replies, and receive more bytes.
     fn step(&mut self) -> Step {
         self.take_finished();
         self.handle_messages();
@@ -136,7 +173,7 @@ impl Connection {
             Ok(true) => return Step::Again,
             Ok(false) => {}
             Err(malformed) => {
-                self.client.log("message", &format!("refused: {malformed}"));
+                self.client.log_malformed(&malformed.to_string());
                 return Step::End;
             }
         }
@@ -152,7 +189,7 @@ impl Connection {
 
     /// Return whether a further request can be carried out.
     fn has_room(&self) -> bool {
-        self.out.len() < REPLIES_BYTES && !self.session.is_full()
+        self.out.len() < REPLIES_BYTES
     }
 
     /// Carry out the requests that have arrived, while there is room for replies.
@@ -189,6 +226,12 @@ impl Connection {
             data_only,
             ticket,
         } = deferred;
+        let shared = Arc::clone(&self.shared);
+        let is_full = shared.storing.fetch_add(1, Ordering::Relaxed) >= STORING_ALL;
+        if is_full || self.storing >= STORING {
+            shared.storing.fetch_sub(1, Ordering::Relaxed);
+            return self.finish(ticket, Err(Errno::AGAIN));
+        }
         let finished = Arc::clone(&self.finished);
         let thread = std::thread::Builder::new().name("fsync".into());
         let started = thread.spawn(move || {
@@ -196,44 +239,52 @@ impl Connection {
                 true => fdatasync(&open.file),
                 false => fsync(&open.file),
             };
-            let mut results = finished
-                .results
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
+            shared.storing.fetch_sub(1, Ordering::Relaxed);
+            let results = finished.results.lock();
+            let mut results = results.unwrap_or_else(PoisonError::into_inner);
             results.push((ticket, result.map_err(errno)));
             drop(results);
             finished.signal.set();
         });
         match started {
             Ok(_) => {
+                self.storing += 1;
                 let deadline = Instant::now() + self.shared.store_timeout;
                 self.deadlines.push((deadline, ticket));
             }
-            Err(_) => self
-                .session
-                .finish(ticket, Err(Errno::NOMEM), &mut self.out),
+            Err(_) => {
+                self.shared.storing.fetch_sub(1, Ordering::Relaxed);
+                self.finish(ticket, Err(Errno::AGAIN));
+            }
         }
+    }
+
+    /// Reply to a request to store data, unless the client has flushed it.
+    fn finish(&mut self, ticket: Ticket, result: Result<()>) {
+        if result.is_err() {
+            self.shared.counters.failed.fetch_add(1, Ordering::Relaxed);
+        }
+        self.session.finish(ticket, result, &mut self.out);
     }
 
     /// Reply to the requests that have ended on other threads, or have taken too long.
     fn take_finished(&mut self) {
-        if self.deadlines.is_empty() || !self.finished.signal.clear() && !self.is_late() {
-            return;
+        if self.storing > 0 && self.finished.signal.clear() {
+            let results = self.finished.results.lock();
+            let results = std::mem::take(&mut *results.unwrap_or_else(PoisonError::into_inner));
+            self.storing -= results.len();
+            for (ticket, result) in results {
+                self.deadlines.retain(|(_, other)| *other != ticket);
+                self.finish(ticket, result);
+            }
         }
-        let results = self.finished.results.lock();
-        let results = std::mem::take(&mut *results.unwrap_or_else(PoisonError::into_inner));
-        for (ticket, result) in results {
-            self.deadlines.retain(|(_, other)| *other != ticket);
-            self.session.finish(ticket, result, &mut self.out);
-        }
-        let now = Instant::now();
-        while let Some(late) = self.deadlines.first().filter(|(at, _)| *at <= now) {
-            self.session.finish(late.1, Err(Errno::IO), &mut self.out);
+        while self.is_late() {
+            let (_, late) = self.deadlines.remove(0);
+            self.finish(late, Err(Errno::IO));
             self.shared
                 .counters
                 .timed_out
                 .fetch_add(1, Ordering::Relaxed);
-            self.deadlines.remove(0);
         }
     }
 
@@ -246,15 +297,13 @@ impl Connection {
     /// Send replies until the socket takes no more.
     fn send(&mut self) -> std::io::Result<()> {
         self.transport.flush()?;
-        while self.sent < self.out.len() {
-            match self.transport.write(&self.out.bytes()[self.sent..])? {
-                Moved::Some(count) => self.sent += count,
+        while !self.out.is_empty() {
+            match self.transport.write(self.out.unsent())? {
+                Moved::Some(count) => self.out.mark_sent(count),
                 Moved::None => return Ok(()),
                 Moved::End => return Err(std::io::ErrorKind::BrokenPipe.into()),
             }
         }
-        self.out.clear();
-        self.sent = 0;
         Ok(())
     }
 
@@ -264,7 +313,7 @@ impl Connection {
         if self.transport.has_buffered() && self.has_room() {
             return;
         }
-        let sends = self.sent < self.out.len() || self.transport.wants_write();
+        let sends = !self.out.is_empty() || self.transport.wants_write();
         let flag = |wanted: bool, flag: PollFlags| if wanted { flag } else { PollFlags::empty() };
         let flags = flag(self.has_room(), PollFlags::IN) | flag(sends, PollFlags::OUT);
         let late = self.deadlines.first().map(|(at, _)| *at);
@@ -293,5 +342,5 @@ impl Connection {
 
 /// Return whether a reply says that the request has failed.
 fn is_error(reply: &[u8]) -> bool {
-    reply.get(4) == Some(&7)
+    reply.get(4) == Some(&Reply::ERROR)
 }

@@ -2,15 +2,15 @@
 
 use crate::config::Config;
 use crate::export::Export;
-use isthmus_daemon::{Gate, Roots};
+use isthmus_daemon::{Gate, open_directory};
 use isthmus_forward::{Limits, Locks};
 use isthmus_wire::{Error, Result, Socket};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What the daemon counts.
+/// Counters of the daemon.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     /// Requests of clients.
@@ -37,6 +37,11 @@ pub(crate) struct Shared {
     pub limits: Limits,
     pub store_timeout: Duration,
     pub counters: Counters,
+    /// The number of open files of all clients, and its limit.
+    pub open_files: AtomicUsize,
+    pub open_files_limit: usize,
+    /// The number of threads that store data.
+    pub storing: AtomicUsize,
     locks: Mutex<Locks<(u64, u64)>>,
     /// The sockets of all connections, by which the daemon ends them.
     connections: Mutex<BTreeMap<u32, Socket>>,
@@ -45,20 +50,20 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Open the exported directories.
+    /// Open the exported directories. Clients can have `open_files_limit` files open at a time.
     ///
     /// # Errors
     /// A directory that does not exist or cannot be opened.
-    pub fn new(config: &Config, gate: Arc<Gate>) -> Result<Self> {
+    pub fn new(config: &Config, gate: Arc<Gate>, open_files_limit: usize) -> Result<Self> {
         let mut exports = Vec::new();
         for given in &config.exports {
             let what = || format!("--export {}", given.display());
             let failed = |error: std::io::Error| Error::system(what(), error);
             let path = given.canonicalize().map_err(failed)?;
-            let roots = Roots::open(std::slice::from_ref(&path))?;
-            let root = roots.first().ok_or_else(|| Error::Config(what()))?;
-            let root = root.try_clone().map_err(failed)?;
-            let export = Export::open(path, root).map_err(|error| failed(error.into()))?;
+            let root = open_directory(&path).map_err(|error| failed(error.into()))?;
+            let given = std::path::absolute(given).map_err(failed)?;
+            let export = Export::open([given, path], root);
+            let export = export.map_err(|error| failed(error.into()))?;
             exports.push(Arc::new(export));
         }
         Ok(Self {
@@ -69,6 +74,9 @@ impl Shared {
             limits: config.limits,
             store_timeout: config.store_timeout,
             counters: Counters::default(),
+            open_files: AtomicUsize::new(0),
+            open_files_limit,
+            storing: AtomicUsize::new(0),
             locks: Mutex::default(),
             connections: Mutex::default(),
             is_ending: AtomicBool::new(false),
@@ -89,10 +97,11 @@ impl Shared {
 
     /// Record the socket of a connection, until its session ends.
     pub fn enter(&self, session: u32, socket: Socket) {
+        let mut connections = self.connections();
         if self.is_ending() {
             socket.close_reading();
         }
-        self.connections().insert(session, socket);
+        connections.insert(session, socket);
     }
 
     /// Forget the socket of a connection.
@@ -100,7 +109,7 @@ impl Shared {
         self.connections().remove(&session);
     }
 
-    /// Have all sessions end once they have answered what has arrived.
+    /// Close all connections for reading, so that sessions end after the requests received so far.
     pub fn end_sessions(&self) {
         self.is_ending.store(true, Ordering::SeqCst);
         self.connections().values().for_each(Socket::close_reading);

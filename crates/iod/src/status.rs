@@ -20,7 +20,7 @@ const FLAGS: &[(u32, OFlags)] = &[
     (0o10_000, OFlags::DSYNC),
     (0o200_000, OFlags::DIRECTORY),
     (0o1_000_000, OFlags::NOATIME),
-    (0o4_010_000, OFlags::SYNC),
+    (0o4_000_000, OFlags::SYNC),
 ];
 
 /// The flags that change a file or need write permission.
@@ -44,14 +44,26 @@ pub(crate) fn is_for_writing(flags: OFlags) -> bool {
     flags.intersects(WRITES)
 }
 
-/// Return the permissions in the mode of a request.
+/// Return the permissions in the mode of a request. Clients cannot make programs that run with the
+/// rights of the daemon's user: the bits set-user-ID and set-group-ID are left out.
 pub(crate) fn permissions(mode: u32) -> Mode {
-    Mode::from_raw_mode(mode & 0o7777)
+    Mode::from_raw_mode(mode & 0o1777)
 }
 
 /// Return the number of a device, as the system and the protocol have it.
-fn device(major: u32, minor: u32) -> u64 {
+pub(crate) fn device(major: u32, minor: u32) -> u64 {
     rustix::fs::makedev(major, minor)
+}
+
+/// Return a number by which the inodes of a device are changed, so that files of several file systems
+/// in one export have different numbers. It is 0 for the device `home` of the export.
+pub(crate) fn spread(status: &Statx, home: (u32, u32)) -> u64 {
+    let at = (status.stx_dev_major, status.stx_dev_minor);
+    if at == home {
+        return 0;
+    }
+    // The multiplier is the golden ratio, as in Fibonacci hashing.
+    device(at.0, at.1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1 << 63
 }
 
 /// Return type, version and number of a file. `home` is the device of the export.
@@ -64,8 +76,7 @@ pub(crate) fn qid(status: &Statx, home: (u32, u32)) -> Qid {
     let changed = status.stx_ctime;
     let version = (changed.tv_sec as u32).rotate_left(20) ^ changed.tv_nsec;
     let version = version ^ (status.stx_size as u32).rotate_left(8);
-    let at = (status.stx_dev_major, status.stx_dev_minor);
-    let path = status.stx_ino ^ if at == home { 0 } else { spread(at) };
+    let path = status.stx_ino ^ spread(status, home);
     Qid {
         kind,
         version,
@@ -73,16 +84,10 @@ pub(crate) fn qid(status: &Statx, home: (u32, u32)) -> Qid {
     }
 }
 
-/// Spread the number of a device over 64 bits, so that files of several file systems below one
-/// export have different numbers.
-fn spread((major, minor): (u32, u32)) -> u64 {
-    // The multiplier is the golden ratio, as in Fibonacci hashing.
-    device(major, minor).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1 << 63
-}
-
 /// Return the attributes of a file.
 pub(crate) fn attributes(status: &Statx, home: (u32, u32)) -> Attributes {
-    let seconds = |time: i64| u64::try_from(time).unwrap_or(0);
+    // Times before 1970 are negative in both, as on Linux.
+    let seconds = i64::cast_unsigned;
     let [accessed, modified, changed] = [status.stx_atime, status.stx_mtime, status.stx_ctime];
     Attributes {
         valid: Attributes::BASIC,
@@ -115,7 +120,7 @@ pub(crate) fn times(change: &Change) -> Result<Option<Timestamps>> {
             (false, _) => (0, UTIME_OMIT),
             (true, false) => (0, UTIME_NOW),
             (true, true) => (
-                i64::try_from(s).map_err(|_| Errno::INVAL)?,
+                s.cast_signed(),
                 i64::try_from(ns).map_err(|_| Errno::INVAL)?,
             ),
         };
@@ -141,5 +146,35 @@ pub(crate) fn file_system(state: &StatFs) -> FileSystem {
         free_files: state.f_ffree,
         id: 0,
         name_bytes: u32::try_from(state.f_namelen).unwrap_or(255),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Checks that flags of the protocol become those of this machine, alone and together, and that
+    /// those without a meaning over a network are left out.
+    #[test]
+    fn flags_are_those_of_the_machine() {
+        let always = open_flags(0);
+        for (bits, flag) in FLAGS {
+            assert_eq!(open_flags(*bits) - always, *flag - always, "{bits:o}");
+        }
+        // What Linux sends for `O_SYNC`, `O_DIRECT` and `O_CREAT`.
+        assert_eq!(
+            open_flags(0o4_010_002),
+            always | OFlags::RDWR | OFlags::SYNC
+        );
+        assert_eq!(open_flags(0o40_000 | 0o100), always);
+        assert!(is_for_writing(open_flags(0o1)) && is_for_writing(open_flags(0o1000)));
+        assert!(!is_for_writing(always));
+    }
+
+    /// Checks that no mode of a client makes a program run with the rights of the daemon's user.
+    #[test]
+    fn permissions_have_no_set_id_bits() {
+        assert_eq!(permissions(0o106_755).as_raw_mode(), 0o755);
+        assert_eq!(permissions(0o101_644).as_raw_mode(), 0o1644);
     }
 }

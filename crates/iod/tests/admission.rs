@@ -32,13 +32,21 @@ fn plain_tcp_must_be_allowed() {
     config.allow_plain = true;
     let refused = Daemon::start(config.clone()).unwrap_err().to_string();
     assert!(
-        refused.contains("--allow-plain: it listens at no tcp:"),
+        refused.contains("--allow-plain: no tcp: address"),
         "{refused}"
     );
     config.server.listen = vec![loopback()];
     config.allow_plain = false;
     let refused = Daemon::start(config.clone()).unwrap_err().to_string();
     assert!(refused.contains("give --token-file"), "{refused}");
+    // TLS shows nobody who the client is, on this machine either.
+    config.server.listen = vec![Address::parse("tls:127.0.0.1:0").unwrap()];
+    for allow_plain in [false, true] {
+        config.allow_plain = allow_plain;
+        config.server.listen.push(loopback());
+        let refused = Daemon::start(config.clone()).unwrap_err().to_string();
+        assert!(refused.contains("tls:127.0.0.1:0: every user"), "{refused}");
+    }
     config.server.listen = vec![Address::parse("tcp:0.0.0.0:0").unwrap()];
     config.allow_plain = true;
     let refused = Daemon::start(config.clone()).unwrap_err().to_string();
@@ -63,8 +71,6 @@ fn a_token_lets_in_who_shows_it() {
             other => panic!("{:?}", other.map(|_| ())),
         }
     }
-    let metrics = rig.daemon.metrics();
-    assert_eq!(metrics, None);
 }
 
 /// Checks that a kernel or diod's tools need no token where that is allowed, and others still do.
@@ -171,4 +177,75 @@ fn clients_attach_to_exports_only() {
     }
     let mut link = attach(&format!("{export}/link")).unwrap();
     assert!(link.walk(5, "passwd").is_err());
+}
+
+/// Checks that an export is found by the path that the user gave, also if that is a symbolic link.
+#[test]
+fn an_export_is_found_by_both_of_its_paths() {
+    let folder = Folder::new();
+    let (real, link) = (folder.0.join("files"), folder.0.join("link"));
+    std::fs::create_dir(&real).unwrap();
+    std::os::unix::fs::symlink(&real, &link).unwrap();
+    let mut config = Rig::config(&folder);
+    config.exports = vec![link.clone()];
+    let daemon = Daemon::start(config.clone()).unwrap();
+    let remote = Remote::parse(&daemon.addresses()[0].to_string()).unwrap();
+    for path in [&real, &link] {
+        let export = path.to_str().unwrap().as_bytes();
+        Connection::<()>::open(&remote, None, export, TIME).unwrap();
+    }
+    drop(daemon);
+    config.exports = vec!["/etc/hosts".into()];
+    let refused = Daemon::start(config.clone()).unwrap_err().to_string();
+    assert!(
+        refused.starts_with("--export /etc/hosts: Not a directory"),
+        "{refused}"
+    );
+    config.exports = vec![real];
+    config.server.sessions = u32::MAX;
+    let refused = Daemon::start(config).unwrap_err().to_string();
+    assert!(
+        refused.starts_with("--sessions 4294967295: takes"),
+        "{refused}"
+    );
+}
+
+/// Checks that a request to store data is answered though the client sends nothing more.
+#[test]
+fn the_last_request_is_answered_after_the_client_has_finished() {
+    use isthmus_forward::message::{NO_FID, NO_TAG, Reply, Request, Trailing, read_reply};
+    let rig = Rig::start();
+    let path = rig.folder.0.join("socket");
+    let mut socket = std::os::unix::net::UnixStream::connect(path).unwrap();
+    let mut out = isthmus_forward::Buffer::new();
+    let (msize, version) = (8192, b"9P2000.L".as_slice());
+    Request::Version { msize, version }.write(NO_TAG, &mut out);
+    let (user, export) = (b"".as_slice(), b"".as_slice());
+    let attach = Request::Attach {
+        fid: 0,
+        afid: NO_FID,
+        user,
+        export,
+        uid: 0,
+    };
+    attach.write(1, &mut out);
+    Request::Create {
+        fid: 0,
+        name: b"file",
+        flags: 2,
+        mode: 0o600,
+        gid: 0,
+    }
+    .write(2, &mut out);
+    Request::Fsync {
+        fid: 0,
+        data_only: Trailing(1),
+    }
+    .write(3, &mut out);
+    std::io::Write::write_all(&mut socket, out.bytes()).unwrap();
+    socket.shutdown(std::net::Shutdown::Write).unwrap();
+    let mut replies = Vec::new();
+    socket.read_to_end(&mut replies).unwrap();
+    let last = &replies[replies.len() - 7..];
+    assert_eq!(read_reply(last), Ok((3, Reply::Fsync {})));
 }

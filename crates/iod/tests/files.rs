@@ -5,6 +5,8 @@ use isthmus_forward::Errno;
 use isthmus_forward::message::{Attributes, Change, Data, Entry, Qid, Reply, Request, Trailing};
 use isthmus_iod_client::ROOT;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 /// Returns the attributes of a fid.
 fn attributes(client: &mut Client, fid: u32) -> Result<Attributes, Errno> {
@@ -248,6 +250,35 @@ fn attributes_change() {
             .does(Request::SetAttributes { fid, change: owner })
             .unwrap();
     }
+    // Times before 1970 are negative numbers.
+    client.walk(3, "file").unwrap();
+    let modified_s = (-1_000_000_i64).cast_unsigned();
+    let valid = Change::MODIFIED | Change::MODIFIED_TO;
+    let old = Change {
+        valid,
+        modified_s,
+        modified_ns: 7,
+        ..Change::default()
+    };
+    client
+        .does(Request::SetAttributes {
+            fid: 3,
+            change: old,
+        })
+        .unwrap();
+    assert_eq!(rig.path("file").metadata().unwrap().mtime(), -1_000_000);
+    assert_eq!(attributes(&mut client, 3).unwrap().modified_s, modified_s);
+    let nobody = Change {
+        valid: Change::UID,
+        uid: u32::MAX,
+        ..Change::default()
+    };
+    let refused = client.does(Request::SetAttributes {
+        fid: 3,
+        change: nobody,
+    });
+    assert_eq!(refused, Err(Errno::INVAL));
+    assert_eq!(client.does(Request::ReadLink { fid: 3 }), Err(Errno::INVAL));
     // The root of the export has no name, but attributes.
     let change = Change {
         valid: Change::MODIFIED,
@@ -412,6 +443,17 @@ fn a_daemon_for_reading_changes_nothing() {
         let what = format!("{request:?}");
         assert_eq!(client.does(request), rofs, "{what}");
     }
+    client.walk(3, "file").unwrap();
+    let (name, size, flags) = (b"user.x".as_slice(), 0, 0);
+    client
+        .does(Request::CreateXattr {
+            fid: 3,
+            name,
+            size,
+            flags,
+        })
+        .unwrap();
+    assert_eq!(client.does(Request::Clunk { fid: 3 }), rofs);
     assert_eq!(std::fs::read(rig.path("file")).unwrap(), b"data");
     assert_eq!(std::fs::read_dir(rig.path("")).unwrap().count(), 1);
 }
@@ -508,8 +550,107 @@ fn locks_hold_among_clients() {
     // The same number of a process of another client is another process.
     assert_eq!(lock(&mut other), Ok(1));
     drop(one);
-    let until = std::time::Instant::now() + crate::rig::TIME;
+    let until = Instant::now() + crate::rig::TIME;
     while lock(&mut other) != Ok(0) {
-        assert!(std::time::Instant::now() < until);
+        assert!(Instant::now() < until);
     }
+}
+
+/// Checks that a rename of one of two names of a file to the other leaves both, as on Linux.
+#[test]
+fn a_rename_between_names_of_one_file_leaves_both() {
+    let rig = Rig::start();
+    std::fs::write(rig.path("a"), "data").unwrap();
+    std::fs::hard_link(rig.path("a"), rig.path("b")).unwrap();
+    let mut client = rig.client();
+    client.walk(1, "a").unwrap();
+    client.walk(2, "b").unwrap();
+    let (old, new) = (b"a".as_slice(), b"b".as_slice());
+    client
+        .does(Request::RenameAt {
+            from: ROOT,
+            old,
+            to: ROOT,
+            new,
+        })
+        .unwrap();
+    for fid in [1, 2] {
+        assert_eq!(attributes(&mut client, fid).unwrap().links, 2);
+    }
+}
+
+/// Checks that a fid below a directory is always there while another client renames the directory
+/// again and again.
+#[test]
+fn fids_follow_renames_at_any_moment() {
+    let rig = Rig::start();
+    std::fs::create_dir_all(rig.path("x/d")).unwrap();
+    std::fs::write(rig.path("x/d/deep"), "deep").unwrap();
+    let mut client = rig.client();
+    client.walk(1, "x/d/deep").unwrap();
+    let is_ended = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut other = rig.client();
+            while !is_ended.load(Ordering::Relaxed) {
+                for (old, new) in [(b"x", b"y"), (b"y", b"x")] {
+                    let rename = Request::RenameAt {
+                        from: ROOT,
+                        old,
+                        to: ROOT,
+                        new,
+                    };
+                    other.does(rename).unwrap();
+                }
+            }
+        });
+        let until = Instant::now() + Duration::from_millis(500);
+        while Instant::now() < until {
+            let found = attributes(&mut client, 1).map(|found| found.size);
+            if found != Ok(4) {
+                is_ended.store(true, Ordering::Relaxed);
+            }
+            assert_eq!(found, Ok(4));
+        }
+        is_ended.store(true, Ordering::Relaxed);
+    });
+}
+
+/// Checks that two clients which create and remove the same file see no error but that the other was
+/// sooner, and that a new file of this name can be used afterwards.
+#[test]
+fn clients_create_and_remove_the_same_file() {
+    let rig = Rig::start();
+    let until = Instant::now() + Duration::from_millis(500);
+    let work = || {
+        let mut client = rig.client();
+        let mut made = 0;
+        while Instant::now() < until {
+            match client.create(5, "", "same") {
+                Ok(()) => {
+                    made += 1;
+                    assert_eq!(client.write(5, 0, b"own"), Ok(3));
+                    client.clunk(5);
+                }
+                Err(error) => assert_eq!(error, Errno(17)),
+            }
+            let name = b"same".as_slice();
+            let gone = client.does(Request::UnlinkAt {
+                directory: ROOT,
+                name,
+                flags: 0,
+            });
+            assert!(matches!(gone, Ok(()) | Err(Errno::NOENT)), "{gone:?}");
+        }
+        made
+    };
+    std::thread::scope(|scope| {
+        let other = scope.spawn(work);
+        assert!(work() + other.join().unwrap() > 10);
+    });
+    let mut client = rig.client();
+    let _ = std::fs::remove_file(rig.path("same"));
+    client.create(1, "", "same").unwrap();
+    client.walk(2, "same").unwrap();
+    assert_eq!(attributes(&mut client, 2).unwrap().links, 1);
 }

@@ -51,12 +51,16 @@ pub(crate) fn port(
 fn mode(words: &str, listen: &[Address]) -> Result<u32, Refusal> {
     let refused = |text: String| Refusal::at("--socket-mode", text);
     if !listen.iter().any(|at| matches!(at, Address::Unix(_))) {
-        let text = "it listens at no unix: address: give one, or leave it out";
+        let text = "no unix: address is given; add one or leave out --socket-mode";
         return Err(refused(text.into()));
     }
     let mode = u32::from_str_radix(words, 8).ok();
     let mode = mode.filter(|mode| mode & !0o666 == 0 && mode & 0o600 == 0o600);
-    mode.ok_or_else(|| refused(format!("{words:?} is no mode of a socket: 600, 660 or 666")))
+    mode.ok_or_else(|| {
+        refused(format!(
+            "{words:?} is no mode of a socket; give 600, 660 or 666"
+        ))
+    })
 }
 
 impl ServerOptions {
@@ -149,7 +153,7 @@ impl PyDaemon {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
-        let daemon = daemon.ok_or_else(|| PyValueError::new_err("it was not started"))?;
+        let daemon = daemon.ok_or_else(|| PyValueError::new_err("the daemon did not start"))?;
         Ok(Self {
             daemon: Mutex::new(Some(daemon)),
             listening,

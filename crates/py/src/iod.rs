@@ -33,7 +33,6 @@ impl DaemonOptions {
         config.limits = Limits {
             fids: self.fids,
             message_bytes: self.message_bytes,
-            ..Limits::default()
         };
         config.store_timeout = Duration::from_nanos(self.store_timeout_ns);
         config.grace = Duration::from_nanos(self.grace_ns);

@@ -1,4 +1,4 @@
-"""What the commands of daemons share: their options, signals, and what they print."""
+"""Options, signals and output of the daemon commands."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def listen() -> Decorator:
 
 def as_json() -> Decorator:
     """Return the option that prints the addresses of a daemon as JSON."""
-    return click.option("--json", "as_json", is_flag=True, help="Say where it listens as JSON.")
+    return click.option("--json", "as_json", is_flag=True, help="Print the addresses as JSON.")
 
 
 def value(given: dict[str, Any], name: str) -> Any:
@@ -152,8 +152,10 @@ def _warn(listening: str) -> None:
 
     at = json.loads(listening)["metrics"]
     if at and not ipaddress.ip_address(at.rpartition(":")[0].strip("[]")).is_loopback:
-        who = "whoever reaches this machine"  # codespell:ignore whoever
-        text = f"warning: metrics at {at}: {who} reads them, no password"
+        text = (
+            f"warning: metrics at {at}: every host that reaches this machine can read them without "
+            "a password"
+        )
         click.echo(text, err=True)
 
 

@@ -66,7 +66,7 @@ With --allow-plain, Linux mounts an export so (as root):
 @daemons.file("--token-file", "The token that clients must show.")
 @daemons.file("--tls-cert", "The certificate of the daemon, in PEM.")
 @daemons.file("--tls-key", "The key of the certificate, in PEM.")
-@daemons.count("--sessions", 4096, "Maximum number of clients at a time.")
+@daemons.count("--sessions", 1024, "Maximum number of clients at a time.")
 @click.option(
     "--fids",
     type=click.IntRange(1, 2**31),
@@ -101,5 +101,5 @@ def _options(given: dict[str, Any]) -> dict[str, Any]:
     options["grace_ns"] = daemons.nanoseconds(given, "grace")
     if "" in given["exports"]:
         # Refuse an empty path, which would mean the current folder.
-        raise IsthmusError("--export: it names no folder; give one that is there, such as /scratch")
+        raise IsthmusError("--export: the path is empty; name an existing folder, such as /scratch")
     return {**options, **given}

@@ -23,12 +23,12 @@ from isthmus.errors import IsthmusError
       --metrics 127.0.0.1:9464
   isthmus nic serve --listen tcp:127.0.0.1:0 --json     any free port, printed
 
-It says where it listens, and runs until SIGTERM or Ctrl-C: then it takes
-nothing new, lets streams go on for --grace, and ends. SIGHUP reopens the log
-and reads tokens and certificate again. What leaves this machine is tls:, with
-a token.
-Files are written below --files only; connections go to --to and wait for
-peers at --accept, both this machine alone if nothing is said.
+It prints its addresses and runs until SIGTERM or Ctrl-C. Then it accepts no
+new requests, lets streams continue for --grace, and ends. SIGHUP reopens the
+log and reads tokens and certificate again. Addresses beyond this machine must
+be tls: with a token.
+Files are written below --files only. Without --to and --accept, connections
+stay on this machine.
 
 A token file holds one line that only the daemon's user may read (chmod 600).
 """,
@@ -37,21 +37,28 @@ A token file holds one line that only the daemon's user may read (chmod 600).
 @click.option(
     "--socket-mode",
     metavar="MODE",
-    help="Who has the Unix socket: 660, the daemon's group as well.  [default: 600]",
+    help="Mode of the Unix socket: 660 also admits the daemon's group.  [default: 600]",
 )
-@daemons.file("--token-file", "What applications show.")
-@daemons.file("--operator-token-file", "What operators show.")
-@daemons.file("--tls-cert", "Its certificate, in PEM.")
-@daemons.file("--tls-key", "The key of that, in PEM.")
+@daemons.file("--token-file", "The token that applications must show.")
+@daemons.file("--operator-token-file", "The token that operators must show.")
+@daemons.file("--tls-cert", "The certificate of the daemon, in PEM.")
+@daemons.file("--tls-key", "The key of the certificate, in PEM.")
 @click.option(
     "--files",
     multiple=True,
     type=click.Path(),
     metavar="DIR",
-    help="Where files may be written; several may be given.",
+    help="A folder below which files may be written; several may be given.",
 )
-@click.option("--to", multiple=True, metavar="NET", help="Where connections may go: 10.0.0.0/8.")
-@click.option("--accept", multiple=True, metavar="NET", help="Where they may wait for peers.")
+@click.option(
+    "--to", multiple=True, metavar="NET", help="Network to which connections may go: 10.0.0.0/8."
+)
+@click.option(
+    "--accept",
+    multiple=True,
+    metavar="NET",
+    help="Network at whose addresses connections may wait for peers.",
+)
 @daemons.count("--applications", 16, "Applications at a time.")
 @daemons.count("--sessions", 256, "Sessions at a time, of all applications.")
 @daemons.count("--connections", 64, "Connections of an application.")
@@ -70,27 +77,30 @@ A token file holds one line that only the daemon's user may read (chmod 600).
 @daemons.times(
     "--stall",
     "5 s",
-    "Streams without progress for so long are named.",
+    "Time without progress after which a stream is reported.",
 )
 @daemons.times(
     "--hello",
     "10 s",
-    "How long a socket may take to say who it is.",
+    "Time within which a client must authenticate.",
 )
 @daemons.times(
     "--link-grace",
     "10 s",
-    "How long a link over TCP or TLS that was cut may take "
-    "to be made anew; 0 s: none is.",  # codespell:ignore anew
+    "Time within which a cut TCP or TLS link may be restored; 0 s: none is.",
 )
 @daemons.times(
     "--grace",
     "5 s",
-    "How long streams may go on at the end.",
+    "Time for which streams may continue at the end.",
 )
-@click.option("--log", metavar="FILE", help="Who did what, a line each; - is standard error.")
-@click.option("--metrics", metavar="ADDRESS", help="Where Prometheus asks: 127.0.0.1:9464.")
-@click.option("--screens", metavar="ADDRESS", help="Where a page shows screens: 127.0.0.1:8000.")
+@click.option("--log", metavar="FILE", help="File of the audit log; - is standard error.")
+@click.option(
+    "--metrics", metavar="ADDRESS", help="Address of the metrics for Prometheus: 127.0.0.1:9464."
+)
+@click.option(
+    "--screens", metavar="ADDRESS", help="Address of the page with screens: 127.0.0.1:8000."
+)
 @daemons.as_json()
 def command(as_json: bool, **given: Any) -> None:
     """Start the daemon, print its addresses, and wait for a signal."""
@@ -112,5 +122,5 @@ def _options(given: dict[str, Any]) -> dict[str, Any]:
         options[f"{name}_ns"] = daemons.nanoseconds(given, name)
     if "" in given["files"]:
         # Refuse an empty path, which would mean the current folder.
-        raise IsthmusError("--files: it names no folder; give one that is there, such as /data")
+        raise IsthmusError("--files: the path is empty; name an existing folder, such as /data")
     return {**options, **given}

@@ -51,7 +51,7 @@ impl<'a> Field<'a> for &'a [u8] {
         from.take(count.into())
     }
 
-    /// Append a text; what has more than 65,535 bytes is cut off, which the callers prevent.
+    /// Append a text of at most 65,535 bytes. Longer text is truncated; callers must prevent that.
     fn write(&self, out: &mut Buffer) {
         let count = u16::try_from(self.len()).unwrap_or(u16::MAX);
         count.write(out);
@@ -95,7 +95,7 @@ impl<'a> Field<'a> for Trailing {
 }
 
 /// The names of a walk from a directory to a file, at most [`Path::LIMIT`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Path<'a> {
     count: u16,
     /// The names, each with its length.

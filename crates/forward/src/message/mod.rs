@@ -92,9 +92,9 @@ macro_rules! messages {
 }
 
 messages! {
-    /// A request of a client. Numbers are fids but for sizes, offsets and flags of Linux.
+    /// A request of a client. Numbers are fids, except sizes, offsets and flags of Linux.
     Request {
-        /// Agree on the protocol and on the largest message; ends all that was before.
+        /// Agree on the protocol and on the largest message; removes all fids and requests.
         100 Version { msize: u32, version: &'a [u8] },
         /// Make the fid `afid`, to which the client writes its token.
         102 Auth { afid: u32, user: &'a [u8], export: &'a [u8], uid: u32 },
@@ -102,7 +102,7 @@ messages! {
         104 Attach { fid: u32, afid: u32, user: &'a [u8], export: &'a [u8], uid: u32 },
         /// Forget the request with this tag.
         108 Flush { oldtag: u16 },
-        /// Make the fid of what these names lead to.
+        /// Walk along names and create `newfid` for the last file.
         110 Walk { fid: u32, newfid: u32, path: Path<'a> },
         /// Read data of an opened file, or the value of an extended attribute.
         116 Read { fid: u32, offset: u64, count: u32 },
@@ -142,7 +142,7 @@ messages! {
         52 Lock { fid: u32, mode: u8, flags: u32, start: u64, length: u64, process: u32, client: &'a [u8] },
         /// Ask which lock would prevent this one.
         54 GetLock { fid: u32, mode: u8, start: u64, length: u64, process: u32, client: &'a [u8] },
-        /// Give a file a further name.
+        /// Create a hard link.
         70 Link { directory: u32, fid: u32, name: &'a [u8] },
         /// Create a directory.
         72 MakeDirectory { fid: u32, name: &'a [u8], mode: u32, gid: u32 },
@@ -166,7 +166,7 @@ messages! {
         105 Attach { qid: Qid },
         /// The old request is forgotten: its tag is free.
         109 Flush {},
-        /// What the walk came by; if less than asked for, there is no new fid.
+        /// The qids of the walk. If fewer than names, no fid was created.
         111 Walk { qids: Vec<Qid> },
         /// The data; empty at the end.
         117 Read { data: Data<'a> },
@@ -180,11 +180,11 @@ messages! {
         9 StatFs { state: FileSystem },
         /// The file is open; `iounit` is the largest piece, 0 for what fits in a message.
         13 Open { qid: Qid, iounit: u32 },
-        /// The file is there and open.
+        /// The file exists and is open.
         15 Create { qid: Qid, iounit: u32 },
-        /// The symbolic link is there.
+        /// The symbolic link exists.
         17 Symlink { qid: Qid },
-        /// The special file is there.
+        /// The special file exists.
         19 MakeNode { qid: Qid },
         /// The file has its new name.
         21 Rename {},
@@ -206,15 +206,20 @@ messages! {
         53 Lock { status: u8 },
         /// The lock in the way; of mode 2 if there is none.
         55 GetLock { mode: u8, start: u64, length: u64, process: u32, client: &'a [u8] },
-        /// The file has a further name.
+        /// The hard link exists.
         71 Link {},
-        /// The directory is there.
+        /// The directory exists.
         73 MakeDirectory { qid: Qid },
         /// The entry is renamed.
         75 RenameAt {},
         /// The entry is removed.
         77 UnlinkAt {},
     }
+}
+
+impl Reply<'_> {
+    /// The type of an error.
+    pub const ERROR: u8 = 7;
 }
 
 /// Append a header without a size, and return where the message starts.

@@ -42,7 +42,7 @@ impl Qid {
     pub const FILE: u8 = 0;
     /// The type of symbolic links.
     pub const SYMLINK: u8 = 0x02;
-    /// The type of what takes the token of a client.
+    /// The type of a fid for a token (`QTAUTH`).
     pub const TOKEN: u8 = 0x08;
     /// The type of directories.
     pub const DIRECTORY: u8 = 0x80;

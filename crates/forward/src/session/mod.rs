@@ -1,11 +1,11 @@
-//! The server's side of one client: what it has said, and what is still to be answered.
+//! The server's side of one client: version, fids, requests in flight.
 
 mod data;
 mod fids;
+mod locks;
 
 use crate::buffer::Buffer;
-use crate::files::{Errno, Files, Range, Result};
-use crate::locks::Mode;
+use crate::files::{Errno, Files, Result};
 use crate::message::{
     Change, NO_FID, NO_TAG, Path, Qid, READ_HEADER, Reply, Request, Trailing, read_request, tag,
 };
@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// The protocol of this server.
 const VERSION: &[u8] = b"9P2000.L";
 
-/// Minimum size of messages in bytes that a client may ask for: any reply but data fits.
+/// Minimum size of messages in bytes that a client may ask for.
 const SMALLEST: u32 = 4096;
 
 /// Maximum number of fids of a client that has not attached.
@@ -25,15 +25,13 @@ const FIRST_FIDS: usize = 4;
 /// The flag of Linux that removes a directory, `AT_REMOVEDIR`.
 const REMOVE_DIRECTORY: u32 = 0x200;
 
-/// What one client may have at a time.
+/// Limits of one client.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Size of a message in bytes.
     pub message_bytes: u32,
     /// Fids.
     pub fids: usize,
-    /// Requests that are carried out elsewhere.
-    pub deferred: usize,
 }
 
 impl Default for Limits {
@@ -42,7 +40,6 @@ impl Default for Limits {
         Self {
             message_bytes: (1 << 20) + 24,
             fids: 1_000_000,
-            deferred: 64,
         }
     }
 }
@@ -66,7 +63,7 @@ pub struct Ticket {
     serial: u64,
 }
 
-/// What the server knows of one client.
+/// The server's state of one client.
 pub struct Session<F: Files> {
     limits: Limits,
     /// Maximum size of a message in bytes, as agreed on; `None` before that.
@@ -78,7 +75,7 @@ pub struct Session<F: Files> {
     is_attached: bool,
 }
 
-/// What becomes of a request.
+/// The result of a request.
 enum Outcome<'a, O> {
     /// The client gets this reply.
     Reply(Reply<'a>),
@@ -89,7 +86,7 @@ enum Outcome<'a, O> {
 }
 
 impl<F: Files> Session<F> {
-    /// Create the session of a client that has said nothing.
+    /// Create the session of a client that has sent nothing.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
         Self {
@@ -120,12 +117,6 @@ impl<F: Files> Session<F> {
         self.is_attached
     }
 
-    /// Return whether the client must wait until a request that is carried out elsewhere has ended.
-    #[must_use]
-    pub fn is_full(&self) -> bool {
-        self.deferred.len() >= self.limits.deferred
-    }
-
     /// Return the number of fids.
     #[must_use]
     pub fn fids(&self) -> usize {
@@ -149,10 +140,18 @@ impl<F: Files> Session<F> {
             fail(tag, Errno::BUSY, out);
             return None;
         }
-        match self.carry_out(tag, request, files, out) {
-            Ok(Outcome::Written) => None,
-            Ok(Outcome::Reply(reply)) => {
-                reply.write(tag, out);
+        let start = out.len();
+        let outcome = self.carry_out(tag, request, files, out);
+        if let Ok(Outcome::Reply(reply)) = &outcome {
+            reply.write(tag, out);
+        }
+        match outcome {
+            Ok(Outcome::Written | Outcome::Reply(_)) => {
+                // A client may have agreed on messages that are smaller than a name in the reply.
+                if out.len() - start > self.message_bytes() as usize {
+                    out.truncate(start);
+                    fail(tag, Errno::MSGSIZE, out);
+                }
                 None
             }
             Ok(Outcome::Later { open, data_only }) => {
@@ -297,6 +296,7 @@ impl<F: Files> Session<F> {
             }
             Request::WalkXattr { fid, newfid, name } => {
                 let subject = self.fids.subject(fid)?;
+                self.fids.check_free(newfid, self.fids_limit())?;
                 let value = match name {
                     b"" => files.xattrs(subject)?,
                     name => files.xattr(subject, name)?,
@@ -324,54 +324,9 @@ impl<F: Files> Session<F> {
                     data_only: data_only != 0,
                 });
             }
-            Request::Lock {
-                fid,
-                mode,
-                start,
-                length,
-                process,
-                client,
-                ..
-            } => {
-                let range = range((mode, start, length), process, client)?;
-                let is_done = files.lock(self.fids.opened(fid)?, &range)?;
-                let status = u8::from(!is_done);
-                Reply::Lock { status }
-            }
-            Request::GetLock {
-                fid,
-                mode,
-                start,
-                length,
-                process,
-                client,
-            } => {
-                let range = range((mode, start, length), process, client)?;
-                let found = files.conflict(self.fids.opened(fid)?, &range)?;
-                match &found {
-                    None => Reply::GetLock {
-                        mode: UNLOCK,
-                        start,
-                        length,
-                        process,
-                        client,
-                    },
-                    Some(lock) => {
-                        let length = match lock.end {
-                            u64::MAX => 0,
-                            end => end - lock.start,
-                        };
-                        let reply = Reply::GetLock {
-                            mode: u8::from(lock.mode == Mode::Exclusive),
-                            start: lock.start,
-                            length,
-                            process: lock.holder.process,
-                            client: &lock.holder.client,
-                        };
-                        reply.write(tag, out);
-                        return Ok(Outcome::Written);
-                    }
-                }
+            Request::Lock { .. } | Request::GetLock { .. } => {
+                self.lock(tag, &request, files, out)?;
+                return Ok(Outcome::Written);
             }
             Request::Link {
                 directory,
@@ -436,7 +391,7 @@ impl<F: Files> Session<F> {
         self.deferred.clear();
         files.unlock_all();
         let msize = msize.min(self.limits.message_bytes);
-        // A client may ask for more than the protocol, as `9P2000.L.x`, and takes less.
+        // A client may ask for an extension, such as `9P2000.L.x`, and must accept `9P2000.L`.
         let is_known = version == VERSION || version.starts_with(b"9P2000.L.");
         self.msize = is_known.then_some(msize);
         let version = if is_known { VERSION } else { b"unknown" };
@@ -472,11 +427,12 @@ impl<F: Files> Session<F> {
         Ok(Reply::Attach { qid: root.qid })
     }
 
-    /// Make the fid of what these names lead to. If only some of them exist, there is no fid, and
-    /// the client gets the qids of those.
+    /// Walk along names and assign the last file to `newfid`. If a later name does not exist, `newfid`
+    /// is not created, and the reply has the qids found so far.
     fn walk<'a>(&mut self, fid: u32, newfid: u32, path: Path<'_>, files: &F) -> Result<Reply<'a>> {
-        if fid != newfid {
-            self.fids.check_free(newfid, self.fids_limit())?;
+        match fid == newfid {
+            true => drop(self.fids.unopened(fid)?),
+            false => self.fids.check_free(newfid, self.fids_limit())?,
         }
         let mut node = self.fids.node(fid)?.clone();
         let mut qids = Vec::with_capacity(path.len());
@@ -497,30 +453,6 @@ impl<F: Files> Session<F> {
         self.fids.set(newfid, Fid::Named(node))?;
         Ok(Reply::Walk { qids })
     }
-}
-
-/// The mode of a request that unlocks bytes.
-const UNLOCK: u8 = 2;
-
-/// Return the bytes that a request for a lock is about.
-fn range((mode, start, length): (u8, u64, u64), process: u32, client: &[u8]) -> Result<Range<'_>> {
-    let mode = match mode {
-        0 => Some(Mode::Shared),
-        1 => Some(Mode::Exclusive),
-        UNLOCK => None,
-        _ => return Err(Errno::INVAL),
-    };
-    let end = match length {
-        0 => u64::MAX,
-        length => start.checked_add(length).ok_or(Errno::INVAL)?,
-    };
-    Ok(Range {
-        mode,
-        start,
-        end,
-        process,
-        client,
-    })
 }
 
 /// Check that a name is that of an entry of a directory.
