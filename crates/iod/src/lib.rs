@@ -13,7 +13,8 @@
 //! | `service`, `shared` | the service that `isthmus-daemon` runs, with its metrics; the state that all sessions share |
 //! | `session` | one connection: messages in, replies out |
 //! | `export` | an exported directory: names, and files beneath it |
-//! | `client` | the operations of one client on exported files |
+//! | `client` | one client: whether it is admitted, and what is logged of it |
+//! | `files` | the operations of a client on exported files |
 //! | `status` | attributes and flags of Linux, as the protocol has them |
 //!
 //! Linux only: this crate is empty elsewhere.
@@ -24,6 +25,7 @@ mod client;
 mod config;
 mod daemon;
 mod export;
+mod files;
 mod service;
 mod session;
 mod shared;

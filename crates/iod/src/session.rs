@@ -1,6 +1,7 @@
 //! The connection of one client: messages in, replies out, on a thread of its own.
 
-use crate::client::{Client, Open};
+use crate::client::Client;
+use crate::files::Open;
 use crate::shared::Shared;
 use crate::status::errno;
 use isthmus_daemon::Slot;
