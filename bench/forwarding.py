@@ -105,10 +105,16 @@ def _turns(
 ) -> Turns:
     """Let the clients work with both servers in turns."""
     turns = Turns(setting, ([], []), ([], []))
-    seconds = 0.2 if quick else 2
+    seconds, file = (0.2, 4 << 20) if quick else (2, 64 << 20)
     for _ in range(1 if quick else RUNS):
         for server, cpu, wall in zip(servers, turns.cpu, turns.wall, strict=True):
-            work = {"server": server.address, "export": folder, "seconds": seconds, **setting}
+            work = {
+                "server": server.address,
+                "export": folder,
+                "seconds": seconds,
+                "file": file,
+                **setting,
+            }
             before = server.cpu_s()
             found = report(engine.words("iod", **work))
             # A short run may take less than a tick of the system's clock.
