@@ -91,6 +91,8 @@ def test_the_daemon_prints_its_address_and_ends_when_asked(tmp_path):
         (["--export", ".", "--listen", "unix:/tmp/x", "--allow-plain"], "no tcp: address is given"),
         (["--export", ".", "--listen", "unix:/tmp/x", "--message", "1 B"], "4 KiB to 64 MiB"),
         (["--export", ".", "--listen", "unix:/tmp/x", "--hello", "5"], "--hello"),
+        (["--export", ".", "--listen", "unix:/tmp/x", "--socket-mode", "666"], "every user"),
+        (["--export", "a\udcff", "--listen", "unix:/tmp/x"], "is no UTF-8"),
     ],
 )
 def test_bad_options_are_one_line_with_status_2(tmp_path, words, error):
@@ -119,6 +121,8 @@ def test_the_tools_of_diod_read_what_is_served(tmp_path):
         common = ["-s", at, "-a", str(files)]
         listed = subprocess.check_output([diodls, *common], text=True, timeout=PATIENCE)
         assert listed.split() == ["results.bin"]
+        long = subprocess.run([diodls, "-l", *common], capture_output=True, text=True, check=True)
+        assert (long.stderr, len(long.stdout.splitlines())) == ("", 3)
         read = subprocess.check_output([diodcat, *common, "results.bin"], timeout=PATIENCE)
         assert read == data
 

@@ -100,7 +100,7 @@ pub struct Subject<'a, F: Files + ?Sized> {
 /// The files of a server as one client sees them. All errors are those of Linux.
 ///
 /// Names are single parts of paths: not empty, not `.` or `..`, without `/` and NUL bytes. Only
-/// [`Files::walk`] may get `..`.
+/// [`Files::walk`] may get `.`, the directory itself, and `..`, the one above it.
 pub trait Files {
     /// A file by name, which need not be open.
     type Node: Clone;

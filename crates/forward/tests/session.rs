@@ -223,10 +223,13 @@ fn walks_make_a_fid_only_if_all_names_exist() {
     assert_eq!(rig.walk(0, 2, &[b"none", b"c"]), Err(Errno::NOENT));
     assert_eq!(rig.walk(0, 2, &[b"a", b"none", b"c"]), Ok(1));
     assert_eq!(rig.call(Request::Clunk { fid: 2 }), Err(Errno::BADF));
-    for bad in [b"".as_slice(), b".", b"a/c", b"a\0"] {
+    for bad in [b"".as_slice(), b"a/c", b"a\0"] {
         assert_eq!(rig.walk(0, 2, &[bad]), Err(Errno::INVAL), "{bad:?}");
     }
     assert_eq!(rig.walk(0, 2, &[&[b'x'; 256]]), Err(Errno::NAMETOOLONG));
+    // diod's tools walk to the directory itself.
+    assert_eq!(rig.walk(0, 4, &[b".", b"a", b"."]), Ok(3));
+    rig.call(Request::Clunk { fid: 4 }).unwrap();
     // An open file cannot become another one by a walk.
     rig.walk(0, 4, &[]).unwrap();
     rig.call(Request::Open { fid: 4, flags: 0 }).unwrap();

@@ -141,6 +141,7 @@ impl Files for Memory {
     fn walk(&self, directory: &usize, name: &[u8]) -> Result<Node<usize>> {
         let inodes = self.inodes.borrow();
         let found = match name {
+            b"." => Some(*directory),
             b".." => Some(inodes[*directory].parent),
             name => inodes[*directory].entries.get(name).copied(),
         };

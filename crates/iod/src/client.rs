@@ -58,6 +58,19 @@ impl Client {
         }
     }
 
+    /// Log and count that the client asked for an export that there is not.
+    pub fn log_refused_export(&self, what: &str, error: Errno) {
+        self.log(what, &format!("refused: {error}"));
+        self.shared.counters.refused.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Log and count that the client has left without attaching, as one does that has no token.
+    pub fn log_left(&self) {
+        if !self.is_refused() {
+            self.refuse("it left without a token or an export", Errno::ACCES);
+        }
+    }
+
     /// Log a request of this client and its result.
     pub fn log(&self, what: &str, result: &str) {
         let who = format!("#{} {}", self.session, self.peer);

@@ -54,22 +54,25 @@ impl Config {
                         leave out --allow-plain";
             return Err(Error::Config(text.into()));
         }
-        // TLS shows who the daemon is, and not who the client is.
-        let is_open = |at: &&Address| match at {
-            Address::Unix(_) => false,
-            Address::Tcp(_) => !self.allow_plain,
-            Address::Tls(_) => true,
-        };
-        match listen.iter().find(is_open) {
-            Some(at) if self.server.tokens.clients.is_none() => Err(Error::Config(format!(
-                "--listen {at}: every user of this machine can connect; give --token-file for \
-                 clients that show a token{}",
-                match at {
-                    Address::Tcp(_) => ", or --allow-plain to admit all users",
-                    _ => "",
-                }
-            ))),
-            _ => Ok(()),
+        if self.server.tokens.clients.is_some() {
+            return Ok(());
         }
+        for at in listen {
+            let (who, or) = match at {
+                Address::Unix(_) if self.server.socket_mode & 0o007 == 0 => continue,
+                Address::Unix(_) => ("every user of this machine", ", or --socket-mode 660"),
+                Address::Tcp(_) if self.allow_plain => continue,
+                Address::Tcp(_) => (
+                    "every user of this machine",
+                    ", or --allow-plain to admit all users",
+                ),
+                // TLS shows who the daemon is, and not who the client is.
+                Address::Tls(_) => ("every host that reaches it", ""),
+            };
+            return Err(Error::Config(format!(
+                "--listen {at}: {who} can connect; give --token-file for clients that show a token{or}"
+            )));
+        }
+        Ok(())
     }
 }

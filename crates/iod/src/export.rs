@@ -145,9 +145,9 @@ impl Export {
         }
     }
 
-    /// Return the number of names that clients refer to.
+    /// Return the number of names that clients refer to, without the root.
     pub fn count(&self) -> usize {
-        self.state().names.count()
+        self.state().names.count() - 1
     }
 
     /// Return the root of an export as a place.
@@ -238,13 +238,17 @@ impl Place {
         status.map_err(errno)
     }
 
-    /// Return the entry of this directory with a name, and its type, version and number; `..` is the
-    /// directory above, or the root at the root.
+    /// Return the entry of this directory with a name, and its type, version and number; `.` is this
+    /// directory, `..` the one above it, or the root at the root.
     pub fn walk(&self, name: &[u8]) -> Result<(Self, Qid)> {
-        let export = Arc::clone(&self.export);
-        if name == b".." {
-            let name = self.export.state().names.parent(self.name);
-            let place = Self { export, name };
+        if matches!(name, b"." | b"..") {
+            let place = match name {
+                b"." => self.clone(),
+                _ => Self {
+                    name: self.export.state().names.parent(self.name),
+                    export: Arc::clone(&self.export),
+                },
+            };
             let qid = qid(&place.status()?, place.export.device);
             return Ok((place, qid));
         }

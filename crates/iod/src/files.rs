@@ -165,7 +165,7 @@ impl Files for Client {
         let what = format!("attach {:?}", String::from_utf8_lossy(shown));
         match &attached {
             Ok(_) => self.log(&what, "ok"),
-            Err(error) => self.log(&what, &format!("refused: {error}")),
+            Err(error) => self.log_refused_export(&what, *error),
         }
         attached
     }

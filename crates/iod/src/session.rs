@@ -125,6 +125,9 @@ impl Connection {
                 Step::Wait => self.wait(slot.is_some().then_some(hello)),
             }
         }
+        if self.session.has_version() && !self.session.is_attached() {
+            self.client.log_left();
+        }
         self.finish_storing();
         let deadline = Instant::now() + CLOSE_TIMEOUT;
         // Ignore a failure: the client is gone, or does not read.

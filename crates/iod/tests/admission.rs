@@ -39,13 +39,17 @@ fn plain_tcp_must_be_allowed() {
     config.allow_plain = false;
     let refused = Daemon::start(config.clone()).unwrap_err().to_string();
     assert!(refused.contains("give --token-file"), "{refused}");
+    config.server.listen = vec![Address::Unix(folder.0.join("socket"))];
+    config.server.socket_mode = 0o666;
+    let refused = Daemon::start(config.clone()).unwrap_err().to_string();
+    assert!(refused.contains("socket: every user"), "{refused}");
     // TLS shows nobody who the client is, on this machine either.
     config.server.listen = vec![Address::parse("tls:127.0.0.1:0").unwrap()];
     for allow_plain in [false, true] {
         config.allow_plain = allow_plain;
         config.server.listen.push(loopback());
         let refused = Daemon::start(config.clone()).unwrap_err().to_string();
-        assert!(refused.contains("tls:127.0.0.1:0: every user"), "{refused}");
+        assert!(refused.contains("tls:127.0.0.1:0: every host"), "{refused}");
     }
     config.server.listen = vec![Address::parse("tcp:0.0.0.0:0").unwrap()];
     config.allow_plain = true;

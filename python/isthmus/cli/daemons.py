@@ -105,6 +105,7 @@ def start(what: str, serve: str, options: dict[str, Any]) -> Daemon:
 
     from isthmus import _core
 
+    _check_text(what, options)
     if not hasattr(_core, serve):
         raise IsthmusError(f"isthmus {what} serve: it needs Linux; run it there")
     try:
@@ -112,6 +113,21 @@ def start(what: str, serve: str, options: dict[str, Any]) -> Daemon:
     except ValueError as error:
         raise IsthmusError(str(error)) from None
     return daemon
+
+
+def _check_text(what: str, options: object) -> None:
+    """Refuse options with bytes that are no UTF-8: the core takes text."""
+    if isinstance(options, dict):
+        options = list(options.values())
+    if isinstance(options, (list, tuple)):
+        for each in options:
+            _check_text(what, each)
+    elif isinstance(options, str):
+        try:
+            options.encode()
+        except UnicodeEncodeError:
+            name = os.fsencode(options)
+            raise IsthmusError(f"isthmus {what} serve: {name!r} is no UTF-8; rename it") from None
 
 
 def run(daemon: Daemon, what: str, *, as_json: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import click
@@ -86,6 +87,9 @@ With --allow-plain, Linux mounts an export so (as root):
 def command(as_json: bool, **given: Any) -> None:
     """Start the daemon, print its addresses, and wait for a signal."""
     daemon = daemons.start("iod", "serve_files", _options(given))
+    if os.geteuid() == 0:
+        text = "warning: as root, clients can do beneath --export what root can"
+        click.echo(text, err=True)
     daemons.run(daemon, "I/O daemon", as_json=as_json)
 
 

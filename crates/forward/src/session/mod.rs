@@ -438,7 +438,7 @@ impl<F: Files> Session<F> {
         let mut qids = Vec::with_capacity(path.len());
         for name in path.iter() {
             let name = match name {
-                b".." => Ok(name),
+                b"." | b".." => Ok(name),
                 name => checked(name),
             };
             match name.and_then(|name| files.walk(&node, name)) {
