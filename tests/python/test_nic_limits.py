@@ -63,8 +63,8 @@ def test_metrics_that_others_can_read_are_warned_of(tmp_path):
         )
         at = json.loads(process.stdout.readline())["metrics"]
         process.terminate()
-        _, told = process.communicate(timeout=60)
-        assert (f"warning: metrics at {at}: every host that reaches" in told) == warned, told
+        _, printed = process.communicate(timeout=60)
+        assert (f"warning: metrics at {at}: every host that reaches" in printed) == warned
 
 
 def test_datagrams_go_to_their_peer_and_who_confirms_none_is_named(nic):

@@ -66,7 +66,7 @@ impl Config {
                     "every user of this machine",
                     ", or --allow-plain to admit all users",
                 ),
-                // TLS shows who the daemon is, and not who the client is.
+                // TLS authenticates the daemon, not the client.
                 Address::Tls(_) => ("every host that reaches it", ""),
             };
             return Err(Error::Config(format!(

@@ -33,7 +33,7 @@ pub(crate) struct Export {
 struct State {
     names: Names,
     /// The entries that are being renamed or removed, as directory and name. Until a change is
-    /// recorded in `names`, nobody else refers to these entries or changes them.
+    /// recorded in `names`, no other request refers to these entries or changes them.
     changing: Vec<(Name, Vec<u8>)>,
     /// The number of changes so far.
     changes: u64,

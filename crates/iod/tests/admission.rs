@@ -1,6 +1,6 @@
 //! Who is let in, and for how long.
 
-use crate::rig::{Client, Folder, Rig, TIME};
+use crate::rig::{Client, Folder, Rig, TIME, allow_plain};
 use isthmus_forward::Errno;
 use isthmus_iod::{Address, Daemon, Secret};
 use isthmus_iod_client::{Connection, Error};
@@ -43,7 +43,7 @@ fn plain_tcp_must_be_allowed() {
     config.server.socket_mode = 0o666;
     let refused = Daemon::start(config.clone()).unwrap_err().to_string();
     assert!(refused.contains("socket: every user"), "{refused}");
-    // TLS shows nobody who the client is, on this machine either.
+    // TLS does not authenticate the client, on this machine either.
     config.server.listen = vec![Address::parse("tls:127.0.0.1:0").unwrap()];
     for allow_plain in [false, true] {
         config.allow_plain = allow_plain;
@@ -95,8 +95,7 @@ fn plain_clients_need_no_token_where_that_is_allowed() {
 #[test]
 fn silence_and_noise_end() {
     let rig = Rig::with(|config| {
-        config.server.listen.push(loopback());
-        config.allow_plain = true;
+        allow_plain(config);
         config.server.hello = Duration::from_millis(300);
     });
     let Address::Tcp(at) = rig.daemon.addresses()[1] else {
@@ -165,14 +164,14 @@ fn clients_attach_to_exports_only() {
             other => panic!("{other}"),
         })
     };
-    for good in [
+    for name in [
         "",
         "/",
         &export,
         &format!("{export}/"),
         &format!("{export}/a/b"),
     ] {
-        attach(good).unwrap();
+        attach(name).unwrap();
     }
     let mut beneath = attach(&format!("{export}/a")).unwrap();
     assert!(beneath.walk(5, "b").unwrap().is_some());

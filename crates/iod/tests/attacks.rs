@@ -1,6 +1,6 @@
 //! Attacks: none leaves the export, and none gets in without being admitted.
 
-use crate::rig::{Client, Rig, TIME};
+use crate::rig::{Client, Rig, TIME, allow_plain};
 use isthmus_forward::message::{
     Change, Data, NO_FID, NO_TAG, Path, Reply, Request, Trailing, read_reply,
 };
@@ -251,10 +251,10 @@ fn a_directory_that_is_moved_out_is_out_of_reach() {
     assert_eq!(client.read(2, 0, 10).unwrap(), b"data");
 }
 
-/// Checks that a directory that is a link at one moment and a directory at the next leads nobody
-/// out.
+/// Checks that a name that is a link at one moment and a directory at the next never leads
+/// outside.
 #[test]
-fn races_with_links_lead_nobody_out() {
+fn races_with_links_do_not_lead_out() {
     let rig = Rig::start();
     let folder = outside(&rig);
     std::fs::create_dir_all(rig.path("real")).unwrap();
@@ -448,11 +448,7 @@ fn strangers_get_errors_only() {
 #[test]
 fn garbage_harms_nobody_else() {
     let rig = Rig::with(|config| {
-        config
-            .server
-            .listen
-            .push(Address::parse("tcp:127.0.0.1:0").unwrap());
-        config.allow_plain = true;
+        allow_plain(config);
     });
     let mut client = rig.client();
     client.create(1, "", "file").unwrap();
@@ -484,11 +480,7 @@ fn garbage_harms_nobody_else() {
 #[test]
 fn a_client_that_does_not_read_waits_for_itself() {
     let rig = Rig::with(|config| {
-        config
-            .server
-            .listen
-            .push(Address::parse("tcp:127.0.0.1:0").unwrap());
-        config.allow_plain = true;
+        allow_plain(config);
         config.grace = Duration::from_millis(200);
     });
     std::fs::write(rig.path("file"), vec![1; 1 << 20]).unwrap();

@@ -268,14 +268,14 @@ fn attributes_change() {
         .unwrap();
     assert_eq!(rig.path("file").metadata().unwrap().mtime(), -1_000_000);
     assert_eq!(attributes(&mut client, 3).unwrap().modified_s, modified_s);
-    let nobody = Change {
+    let no_user = Change {
         valid: Change::UID,
         uid: u32::MAX,
         ..Change::default()
     };
     let refused = client.does(Request::SetAttributes {
         fid: 3,
-        change: nobody,
+        change: no_user,
     });
     assert_eq!(refused, Err(Errno::INVAL));
     assert_eq!(client.does(Request::ReadLink { fid: 3 }), Err(Errno::INVAL));

@@ -33,6 +33,13 @@ impl Drop for Folder {
     }
 }
 
+/// Lets a daemon listen at a port of this machine as well, for clients without a token.
+pub fn allow_plain(config: &mut Config) {
+    let port = Address::parse("tcp:127.0.0.1:0").unwrap();
+    config.server.listen.push(port);
+    config.allow_plain = true;
+}
+
 /// A daemon that exports `files` at the Unix socket `socket`, below a folder of its own.
 pub struct Rig {
     pub daemon: Daemon,

@@ -21,54 +21,55 @@ impl<F: Files> Session<F> {
         files: &F,
         out: &mut Buffer,
     ) -> Result<()> {
-        match *request {
-            Request::Lock {
-                fid,
-                mode,
-                start,
-                length,
-                process,
-                client,
-                ..
-            } => {
-                let range = range((mode, start, length), process, client)?;
-                let is_done = files.lock(self.fids.opened(fid)?, &range)?;
-                let status = u8::from(!is_done);
-                Reply::Lock { status }.write(tag, out);
-            }
-            Request::GetLock {
-                fid,
-                mode,
-                start,
-                length,
-                process,
-                client,
-            } => {
-                let range = range((mode, start, length), process, client)?;
-                let found = files.conflict(self.fids.opened(fid)?, &range)?;
-                let reply = match &found {
-                    None => Reply::GetLock {
-                        mode: UNLOCK,
-                        start,
-                        length,
-                        process,
-                        client,
-                    },
-                    Some(lock) => Reply::GetLock {
-                        mode: u8::from(lock.mode == LockMode::Exclusive),
-                        start: lock.start,
-                        length: match lock.end {
-                            u64::MAX => 0,
-                            end => end - lock.start,
-                        },
-                        process: lock.holder.process,
-                        client: &lock.holder.client,
-                    },
-                };
-                reply.write(tag, out);
-            }
-            _ => return Err(Errno::PROTO),
+        let (Request::Lock {
+            fid,
+            mode,
+            start,
+            length,
+            process,
+            client,
+            ..
         }
+        | Request::GetLock {
+            fid,
+            mode,
+            start,
+            length,
+            process,
+            client,
+        }) = *request
+        else {
+            return Err(Errno::PROTO);
+        };
+        let range = range((mode, start, length), process, client)?;
+        let open = self.fids.opened(fid)?;
+        if matches!(request, Request::Lock { .. }) {
+            let is_done = files.lock(open, &range)?;
+            let status = u8::from(!is_done);
+            Reply::Lock { status }.write(tag, out);
+            return Ok(());
+        }
+        let found = files.conflict(open, &range)?;
+        let reply = match &found {
+            None => Reply::GetLock {
+                mode: UNLOCK,
+                start,
+                length,
+                process,
+                client,
+            },
+            Some(lock) => Reply::GetLock {
+                mode: u8::from(lock.mode == LockMode::Exclusive),
+                start: lock.start,
+                length: match lock.end {
+                    u64::MAX => 0,
+                    end => end - lock.start,
+                },
+                process: lock.holder.process,
+                client: &lock.holder.client,
+            },
+        };
+        reply.write(tag, out);
         Ok(())
     }
 }
