@@ -159,7 +159,7 @@ class Daemon:
         """End it: within its time of grace and some seconds more.
 
         Raises:
-            RuntimeError: the stream manager had ended before, and why.
+            RuntimeError: the daemon had ended before, or leaves data that is not stored.
 
         """
 

@@ -3,6 +3,7 @@
 use crate::locks::Lock;
 use crate::message::{Attributes, Change, Entry, FileSystem, Qid};
 use std::fmt;
+use std::task::Poll;
 
 /// An error number of Linux, as it is sent to clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +14,12 @@ impl Errno {
     pub const PERM: Self = Self(1);
     /// There is no such file.
     pub const NOENT: Self = Self(2);
+    /// The client has flushed the request.
+    pub const INTR: Self = Self(4);
+    /// The file would be too large.
+    pub const FBIG: Self = Self(27);
+    /// There is no space left.
+    pub const NOSPC: Self = Self(28);
     /// A fault of the store.
     pub const IO: Self = Self(5);
     /// There is no such fid, or it is not open for this.
@@ -128,11 +135,18 @@ pub trait Files {
         mode: u32,
     ) -> Result<(Self::Node, Opened<Self::Open>)>;
 
-    /// Read bytes of an open file from `offset`, and return how many; 0 at the end of the file.
-    fn read(&self, open: &Self::Open, offset: u64, bytes: &mut [u8]) -> Result<usize>;
+    /// Read bytes of an open file from `offset`, and return how many; 0 at the end of the file. `Pending`
+    /// here and below: it may take long, so the request is deferred.
+    fn read(&self, open: &Self::Open, offset: u64, bytes: &mut [u8]) -> Poll<Result<usize>>;
 
     /// Write data to an open file, and return the number of bytes written.
-    fn write(&self, open: &Self::Open, offset: u64, data: &[u8]) -> Result<usize>;
+    fn write(&self, open: &Self::Open, offset: u64, data: &[u8]) -> Poll<Result<usize>>;
+
+    /// Have the data of an open file stored; with `data_only` not all of its attributes.
+    fn sync(&self, open: &Self::Open, data_only: bool) -> Poll<Result<()>>;
+
+    /// Close a file that a client has opened. Whatever the result, the client has it closed.
+    fn close(&self, open: &Self::Open) -> Poll<Result<()>>;
 
     /// Call `each` with the entries of an open directory from `offset` until it returns `false`.
     fn read_directory(

@@ -16,6 +16,7 @@
 //! | [`names`](Names) | files by parent and name, which follow renames |
 //! | [`locks`](Locks) | locks of byte ranges among clients |
 //! | [`buffer`](Buffer) | bytes of messages that wait to be sent |
+//! | [`cache`] | which bytes of files are kept, written to the store and dropped, and when; its log |
 //! | [`calls`](Calls) | the client's side: tags of requests in flight, and their replies |
 //!
 //! The crate uses no sockets, files, clocks or threads.
@@ -39,6 +40,7 @@
 //! ```
 
 mod buffer;
+pub mod cache;
 mod calls;
 mod files;
 mod frames;
@@ -53,4 +55,4 @@ pub use files::{Errno, Files, LockRange, Node, Opened, Result, Subject};
 pub use frames::Frames;
 pub use locks::{Holder, Lock, LockMode, Locks};
 pub use names::{Name, Names};
-pub use session::{Deferred, Limits, Session, Ticket};
+pub use session::{Deferred, Done, Job, Limits, Session, Ticket};

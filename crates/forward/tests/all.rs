@@ -1,5 +1,6 @@
 //! Tests of the protocol, and of the machines against naive references.
 
+mod cache;
 mod frames;
 mod locks;
 mod messages;

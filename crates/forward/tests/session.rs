@@ -3,8 +3,9 @@
 use isthmus_forward::message::{
     Change, Data, Entry, NO_FID, NO_TAG, Path, Reply, Request, Trailing, read_reply,
 };
-use isthmus_forward::{Buffer, Deferred, Errno, Frames, Limits, Session};
+use isthmus_forward::{Buffer, Deferred, Done, Errno, Frames, Job, Limits, Session};
 use isthmus_fuzz_bodies::{Memory, TOKEN};
+use std::sync::atomic::Ordering;
 
 /// A client of a session with files in memory.
 struct Rig {
@@ -458,13 +459,17 @@ fn a_flushed_request_is_not_answered() {
     let fsync = || Request::Fsync { fid: 0, data_only };
     assert_eq!(rig.ask(7, fsync()), b"");
     let first = rig.deferred.pop().unwrap();
-    assert!(first.data_only && *first.open == 1);
+    assert_eq!(
+        (&first.job, *first.open),
+        (&Job::Sync { data_only: true }, 1)
+    );
     // The tag is in use until the reply.
     let busy = rig.ask(7, Request::Clunk { fid: 0 });
     let errno = Errno::BUSY.0;
     assert_eq!(read_reply(&busy), Ok((7, Reply::Error { errno })));
     rig.out.clear();
-    rig.session.finish(first.ticket, Ok(()), &mut rig.out);
+    rig.session
+        .finish(first.ticket, Ok(Done::Synced), &mut rig.out);
     assert_eq!(read_reply(rig.out.bytes()), Ok((7, Reply::Fsync {})));
 
     assert_eq!(rig.ask(7, fsync()), b"");
@@ -475,8 +480,11 @@ fn a_flushed_request_is_not_answered() {
     // The tag may be used again at once, and the old result is not taken for the new one.
     assert_eq!(rig.ask(7, fsync()), b"");
     let fourth = rig.deferred.pop().unwrap();
+    assert!(third.is_flushed.load(Ordering::Relaxed));
+    assert!(!fourth.is_flushed.load(Ordering::Relaxed));
     rig.out.clear();
-    rig.session.finish(third.ticket, Ok(()), &mut rig.out);
+    rig.session
+        .finish(third.ticket, Ok(Done::Synced), &mut rig.out);
     assert!(rig.out.is_empty());
     rig.session
         .finish(fourth.ticket, Err(Errno::IO), &mut rig.out);
@@ -484,11 +492,58 @@ fn a_flushed_request_is_not_answered() {
     assert_eq!(read_reply(rig.out.bytes()), Ok((7, Reply::Error { errno })));
     rig.version();
     rig.out.clear();
-    rig.session.finish(second.ticket, Ok(()), &mut rig.out);
+    rig.session
+        .finish(second.ticket, Ok(Done::Synced), &mut rig.out);
     assert!(rig.out.is_empty());
     // A flush of what is not in flight is answered as well.
     let flush = rig.ask(9, Request::Flush { oldtag: 50 });
     assert_eq!(read_reply(&flush), Ok((9, Reply::Flush {})));
+}
+
+/// Checks that requests for data that may take long are deferred with all that is needed to carry them out,
+/// and answered with their results.
+#[test]
+fn requests_for_data_are_deferred() {
+    let mut rig = Rig::attached();
+    rig.create(0, b"file").unwrap();
+    rig.files.is_slow.set(true);
+    let (fid, offset, data) = (0, 3, Data(b"data"));
+    let count = 9;
+    let requests = [
+        Request::Read { fid, offset, count },
+        Request::Write { fid, offset, data },
+        Request::Clunk { fid },
+    ];
+    let jobs = [
+        Job::Read { offset, count: 9 },
+        Job::Write {
+            offset,
+            data: b"data".to_vec(),
+        },
+        Job::Close,
+    ];
+    let done = [Done::Read(b"read".to_vec()), Done::Written(4), Done::Closed];
+    let replies = [
+        Reply::Read {
+            data: Data(b"read"),
+        },
+        Reply::Write { count: 4 },
+        Reply::Clunk {},
+    ];
+    for (request, job) in requests.into_iter().zip(&jobs) {
+        assert_eq!(rig.ask(5, request), b"");
+        let deferred = rig.deferred.pop().unwrap();
+        assert_eq!((&deferred.job, *deferred.open), (job, 1));
+        let at = jobs.iter().position(|each| each == job).unwrap();
+        rig.out.clear();
+        rig.session
+            .finish(deferred.ticket, Ok(done[at].clone()), &mut rig.out);
+        assert_eq!(read_reply(rig.out.bytes()), Ok((5, replies[at].clone())));
+    }
+    // The file is closed, although the server had not finished at once.
+    let errno = Errno::BADF.0;
+    let again = rig.ask(6, Request::Clunk { fid });
+    assert_eq!(read_reply(&again), Ok((6, Reply::Error { errno })));
 }
 
 /// Checks that a message that is none is answered with an error and its tag.

@@ -12,6 +12,7 @@
 //! | [`datagrams`] | the same, over datagrams | the same |
 //! | [`control`] | lines of the control interface | the split does not change the lines; a parsed line is unchanged after it is written |
 //! | [`forward`] | requests of 9P, to a session with files in memory | each request has one reply, with its tag, as large as agreed on at most; numbers of fids and requests are bounded |
+//! | [`cache_log`] | the log of a cache, with right and wrong checksums | what is before the damage is a log with the same files; ranges are in order |
 //! | [`manager`] | all calls of a manager, and its peer | memory and limits are bounded; nothing remains of ended objects |
 //! | [`submit`] | connections and streams of a driver | memory is bounded |
 //! | [`destination`] | the text of a destination | – |
@@ -19,6 +20,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod cache_log;
 mod control;
 mod draw;
 mod formats;
@@ -32,6 +34,7 @@ mod peer;
 mod ring;
 mod submit;
 
+pub use cache_log::cache_log;
 pub use control::control;
 pub use formats::{destination, frames, headers};
 pub use forward::forward;
@@ -56,6 +59,7 @@ pub const TARGETS: &[Target] = &[
     ("datagrams", datagrams),
     ("control", control),
     ("forward", forward),
+    ("cache_log", cache_log),
     ("manager", manager),
     ("destination", destination),
     ("ring", ring),

@@ -4,8 +4,9 @@ use isthmus_forward::message::{Attributes, Change, Entry, FileSystem, Qid};
 use isthmus_forward::{
     Errno, Files, Holder, Lock, LockRange, Locks, Node, Opened, Result, Subject,
 };
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::task::Poll;
 
 /// The token that a client must show, where one is needed.
 pub const TOKEN: &[u8] = b"correct horse battery";
@@ -31,6 +32,8 @@ pub struct Memory {
     locks: RefCell<Locks<usize>>,
     /// Whether a client must show [`TOKEN`].
     pub wants_token: bool,
+    /// Whether requests for data are deferred.
+    pub is_slow: Cell<bool>,
 }
 
 impl Default for Memory {
@@ -44,6 +47,7 @@ impl Default for Memory {
             inodes: RefCell::new(vec![root]),
             locks: RefCell::default(),
             wants_token: false,
+            is_slow: Cell::new(false),
         }
     }
 }
@@ -175,7 +179,10 @@ impl Files for Memory {
         Ok((at, self.open(&at, flags)?))
     }
 
-    fn read(&self, open: &usize, offset: u64, bytes: &mut [u8]) -> Result<usize> {
+    fn read(&self, open: &usize, offset: u64, bytes: &mut [u8]) -> Poll<Result<usize>> {
+        if self.is_slow.get() {
+            return Poll::Pending;
+        }
         let inodes = self.inodes.borrow();
         let rest = inodes[*open]
             .data
@@ -183,15 +190,32 @@ impl Files for Memory {
             .unwrap_or_default();
         let count = rest.len().min(bytes.len());
         bytes[..count].copy_from_slice(&rest[..count]);
-        Ok(count)
+        Poll::Ready(Ok(count))
     }
 
-    fn write(&self, open: &usize, offset: u64, bytes: &[u8]) -> Result<usize> {
+    fn write(&self, open: &usize, offset: u64, bytes: &[u8]) -> Poll<Result<usize>> {
+        if self.is_slow.get() {
+            return Poll::Pending;
+        }
         let data = &mut self.inodes.borrow_mut()[*open].data;
-        let end = checked(offset.saturating_add(bytes.len() as u64))?;
+        let end = match checked(offset.saturating_add(bytes.len() as u64)) {
+            Ok(end) => end,
+            Err(error) => return Poll::Ready(Err(error)),
+        };
         data.resize(data.len().max(end), 0);
         data[offset as usize..end].copy_from_slice(bytes);
-        Ok(bytes.len())
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn sync(&self, _: &usize, _: bool) -> Poll<Result<()>> {
+        Poll::Pending
+    }
+
+    fn close(&self, _: &usize) -> Poll<Result<()>> {
+        match self.is_slow.get() {
+            true => Poll::Pending,
+            false => Poll::Ready(Ok(())),
+        }
     }
 
     fn read_directory(

@@ -1,9 +1,47 @@
 //! Settings of the I/O daemon.
 
 use isthmus_forward::Limits;
+use isthmus_forward::cache::Settings;
 use isthmus_wire::{Address, Error, Result};
 use std::path::PathBuf;
 use std::time::Duration;
+
+/// Where data of a file is safe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// Its data is with the kernel of this host.
+    Written,
+    /// Its data is synced in the cache.
+    Cached,
+    /// Its data is synced in the store.
+    Stored,
+}
+
+/// The configuration of the cache of an I/O daemon.
+#[derive(Clone, Debug)]
+pub struct CacheConfig {
+    /// The folder of the cache, on a file system of this host.
+    pub folder: PathBuf,
+    /// Its bounds.
+    pub settings: Settings,
+    /// Where data is safe when `fsync` is answered: in the store or in the cache.
+    pub fsync: Level,
+    /// Where data is safe when a file is closed: in the store, or with this host's kernel.
+    pub close: Level,
+}
+
+impl CacheConfig {
+    /// Create the configuration of a cache in a folder, with default bounds.
+    #[must_use]
+    pub fn new(folder: PathBuf) -> Self {
+        Self {
+            folder,
+            settings: Settings::default(),
+            fsync: Level::Stored,
+            close: Level::Written,
+        }
+    }
+}
 
 /// The configuration of an I/O daemon.
 #[derive(Clone, Debug)]
@@ -17,9 +55,11 @@ pub struct Config {
     /// Whether clients without a token are admitted over TCP from this machine: kernels and the
     /// tools of diod know no tokens.
     pub allow_plain: bool,
+    /// The cache between clients and store; `None` without one.
+    pub cache: Option<CacheConfig>,
     /// What one client may have at a time.
     pub limits: Limits,
-    /// Time after which a request to store data fails if the store has not answered.
+    /// Time after which a request fails that waits for the store, if the store has made no progress.
     pub store_timeout: Duration,
     /// Time for which clients may go on after a request to end the daemon.
     pub grace: Duration,
@@ -35,6 +75,7 @@ impl Config {
             exports,
             read_only: false,
             allow_plain: false,
+            cache: None,
             limits: Limits::default(),
             store_timeout: Duration::from_secs(30),
             grace: Duration::from_secs(5),

@@ -1,5 +1,6 @@
 //! Starts, reloads and stops the I/O daemon.
 
+use crate::cache::{Cache, CacheStatus};
 use crate::config::Config;
 use crate::service::Iod;
 use crate::shared::Shared;
@@ -34,13 +35,21 @@ impl Daemon {
     /// descriptors or threads left.
     pub fn start(config: Config) -> Result<Self> {
         config.check()?;
-        let open_files = descriptors(config.server.sessions)?;
+        let mut open_files = descriptors(config.server.sessions)?;
+        if config.cache.is_some() {
+            // One in the cache, two in the store.
+            open_files /= 3;
+        }
         let listeners = Listeners::bind(config.server.clone())?;
         let shared = Arc::new(Shared::new(
             &config,
             Arc::clone(listeners.gate()),
             open_files,
         )?);
+        if let Some(cache) = &shared.cache {
+            let what = "starting the threads of the cache";
+            Cache::start(cache).map_err(|error| Error::system(what, error))?;
+        }
         rustix::process::umask(Mode::empty());
         Ok(Self {
             server: listeners.serve(&Arc::new(Iod(Arc::clone(&shared))))?,
@@ -68,10 +77,18 @@ impl Daemon {
         self.server.metrics()
     }
 
+    /// Return the state of the cache; `None` without one.
+    #[must_use]
+    pub fn cache(&self) -> Option<CacheStatus> {
+        self.shared.cache.as_ref().map(|cache| cache.status())
+    }
+
     /// End the daemon. It answers the requests that have arrived; clients that do not read the
-    /// replies within the grace period lose their connections.
-    pub fn stop(mut self) {
+    /// replies within the grace period lose their connections. A cache is drained for as long as the grace
+    /// period. Return its state then: what is not stored stays in its folder, for the next daemon.
+    pub fn stop(mut self) -> Option<CacheStatus> {
         self.end(self.grace);
+        self.cache()
     }
 
     /// End the daemon with this grace period.
@@ -82,10 +99,16 @@ impl Daemon {
         let log = self.shared.gate.log();
         log.record("daemon", "end", &format!("grace {grace:?}"));
         self.server.stop_listening();
+        if let Some(cache) = self.shared.cache.as_ref().filter(|_| grace.is_zero()) {
+            cache.halt();
+        }
         self.shared.end_sessions();
         self.server.wait_for_sessions(Instant::now() + grace);
         self.shared.close_connections();
         self.server.wait_for_sessions(Instant::now() + LEAVE);
+        if let Some(cache) = &self.shared.cache {
+            cache.stop(grace);
+        }
         log.record("daemon", "ended", "ok");
         log.stop();
     }

@@ -150,6 +150,13 @@ impl Export {
         self.state().names.count() - 1
     }
 
+    /// Return a path from the root of an export as a place. The file need not exist.
+    pub fn place(export: &Arc<Self>, path: &[u8]) -> Place {
+        let names = path.split(|byte| *byte == b'/');
+        let names = names.filter(|name| !name.is_empty());
+        names.fold(Self::root(export), |place, name| place.child(name))
+    }
+
     /// Return the root of an export as a place.
     pub fn root(export: &Arc<Self>) -> Place {
         Place {
@@ -178,6 +185,18 @@ impl Place {
                 return result;
             }
         }
+    }
+
+    /// Return the path of the file from the root of the export.
+    pub fn path(&self) -> Result<Vec<u8>> {
+        self.export.state().names.path(self.name)
+    }
+
+    /// Return the path of an entry of this directory.
+    pub fn path_of(&self, name: &[u8]) -> Result<Vec<u8>> {
+        let mut path = self.path()?;
+        join(&mut path, name);
+        Ok(path)
     }
 
     /// Open the file with flags of the system.
@@ -308,6 +327,11 @@ impl Place {
         }
         drop(changing);
         Ok(())
+    }
+
+    /// Return whether both are the same name.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.name == other.name && self.is_in_same_export(other)
     }
 
     /// Return whether both places are in the same export.

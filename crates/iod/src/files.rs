@@ -1,5 +1,6 @@
 //! The operations of a client on exported files.
 
+use crate::cache::{Cache, File};
 use crate::client::Client;
 use crate::export::{Export, Place};
 use crate::shared::Shared;
@@ -9,18 +10,19 @@ use crate::status::{
 };
 use isthmus_forward::message::{Attributes, Change, Entry, FileSystem, Qid};
 use isthmus_forward::{
-    Errno, Files, Holder, Lock, LockMode, LockRange, Node, Opened, Result, Subject,
+    Done, Errno, Files, Holder, Job, Lock, LockMode, LockRange, Node, Opened, Result, Subject,
 };
 use rustix::fs::{
-    AtFlags, FileType, Gid, Mode, OFlags, RawDir, SeekFrom, Statx, StatxFlags, Uid, XattrFlags,
-    chmod, chownat, fchmod, fchown, fgetxattr, flistxattr, fremovexattr, fsetxattr, fstatfs,
-    ftruncate, futimens, getxattr, linkat, listxattr, mkdirat, mknodat, open, readlinkat,
-    removexattr, renameat, seek, setxattr, statx, symlinkat, unlinkat, utimensat,
+    AtFlags, FileType, Gid, Mode, OFlags, RawDir, SeekFrom, Statx, Timespec, Uid, XattrFlags,
+    chmod, chownat, fchmod, fchown, fdatasync, fgetxattr, flistxattr, fremovexattr, fsetxattr,
+    fstatfs, fsync, ftruncate, futimens, getxattr, linkat, listxattr, mkdirat, mknodat, open,
+    readlinkat, removexattr, renameat, seek, setxattr, statx, symlinkat, unlinkat, utimensat,
 };
 use rustix::io::{pread, pwrite};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
 
 /// Size in bytes of the buffer for entries of a directory.
 const ENTRIES_BYTES: usize = 32 << 10;
@@ -29,9 +31,42 @@ const ENTRIES_BYTES: usize = 32 << 10;
 /// Linux.
 const XATTR_BYTES: usize = 64 << 10;
 
+/// The cached data of an open file.
+struct Cached {
+    cache: Arc<Cache>,
+    file: Arc<File>,
+    /// The flags with which the client has opened it.
+    flags: OFlags,
+}
+
+impl Cached {
+    /// Return the offset of a write; `None` for the end of the file.
+    fn offset(&self, offset: u64) -> Option<u64> {
+        (!self.flags.contains(OFlags::APPEND)).then_some(offset)
+    }
+
+    /// Return whether each write is stored before the client gets the reply.
+    fn stores_each_write(&self) -> bool {
+        self.flags.intersects(OFlags::SYNC | OFlags::DSYNC)
+    }
+
+    /// Return whether the client may write.
+    fn is_for_writing(&self) -> bool {
+        self.flags & OFlags::RWMODE != OFlags::RDONLY
+    }
+
+    /// Return whether the client may read.
+    fn is_for_reading(&self) -> bool {
+        self.flags & OFlags::RWMODE != OFlags::WRONLY
+    }
+}
+
 /// An open file or directory.
 pub(crate) struct Open {
-    pub file: OwnedFd,
+    /// The file in the store.
+    file: Arc<OwnedFd>,
+    /// Its cached data, if it is an ordinary file and there is a cache.
+    cached: Option<Cached>,
     /// The number of the file in the system, for locks: device and inode.
     id: (u64, u64),
     /// The number by which inodes of this file system are changed in qids.
@@ -43,6 +78,64 @@ impl Drop for Open {
     /// Count the file as closed.
     fn drop(&mut self) {
         self.shared.open_files.fetch_sub(1, Ordering::Relaxed);
+        if let Some(cached) = &self.cached {
+            cached.cache.close(&cached.file);
+        }
+    }
+}
+
+impl Open {
+    /// Carry out what a deferred request asks for, and call `answer` with the result. This may take as long
+    /// as the store takes.
+    pub fn carry_out(&self, job: Job, is_flushed: &AtomicBool, answer: impl FnOnce(Result<Done>)) {
+        let done = match (&self.cached, job) {
+            (Some(Cached { cache, file, .. }), Job::Read { offset, count }) => {
+                return cache.fetch(file, offset, count, |bytes| {
+                    if let Ok(bytes) = &bytes {
+                        self.count_read(bytes.len());
+                    }
+                    answer(bytes.map(Done::Read));
+                });
+            }
+            (Some(cached), Job::Write { offset, data }) => {
+                let Cached { cache, file, .. } = cached;
+                let offset = cached.offset(offset);
+                let written = cache.write_later(file, offset, &data, is_flushed);
+                let written = written.inspect(|count| self.count_written(*count));
+                match cached.stores_each_write() {
+                    true => written.and_then(|count| cache.sync(file).map(|()| count)),
+                    false => written,
+                }
+                .map(Done::Written)
+            }
+            (Some(Cached { cache, file, .. }), Job::Sync { .. }) => {
+                cache.sync(file).map(|()| Done::Synced)
+            }
+            (Some(Cached { cache, file, .. }), Job::Close) => {
+                cache.store(file).map(|()| Done::Closed)
+            }
+            (None, Job::Sync { data_only: true }) => {
+                fdatasync(&*self.file).map_err(errno).map(|()| Done::Synced)
+            }
+            (None, Job::Sync { data_only: false }) => {
+                fsync(&*self.file).map_err(errno).map(|()| Done::Synced)
+            }
+            // Without a cache, the other requests are carried out at once.
+            (None, _) => Err(Errno::INVAL),
+        };
+        answer(done);
+    }
+
+    /// Count bytes that the client has read.
+    fn count_read(&self, bytes: usize) {
+        let read = &self.shared.counters.read;
+        read.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// Count bytes that the client has written.
+    fn count_written(&self, bytes: usize) {
+        let written = &self.shared.counters.written;
+        written.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 }
 
@@ -75,12 +168,29 @@ impl Client {
         Ok((file, status))
     }
 
-    /// Count an open file, and return it with its type, version and number.
-    fn opened(&self, file: OwnedFd, status: &Statx, place: &Place) -> Result<Opened<Open>> {
+    /// Return the flags with which a file is opened in the store: with a cache, the daemon itself cuts,
+    /// appends and syncs.
+    fn store_flags(&self, flags: OFlags) -> OFlags {
+        let own = OFlags::TRUNC | OFlags::APPEND | OFlags::SYNC | OFlags::DSYNC;
+        match self.shared.cache {
+            Some(_) => flags - own,
+            None => flags,
+        }
+    }
+
+    /// Count an open file, and return it with its type, version and number. `flags` are those of the client.
+    fn opened(
+        &self,
+        file: OwnedFd,
+        status: &Statx,
+        place: &Place,
+        flags: OFlags,
+    ) -> Result<Opened<Open>> {
         let count = self.shared.open_files.fetch_add(1, Ordering::Relaxed);
         let home = place.export.device;
-        let open = Open {
-            file,
+        let mut open = Open {
+            file: Arc::new(file),
+            cached: None,
             id: (
                 device(status.stx_dev_major, status.stx_dev_minor),
                 status.stx_ino,
@@ -91,8 +201,34 @@ impl Client {
         if count >= self.shared.open_files_limit {
             return Err(Errno::NFILE);
         }
+        let is_file = FileType::from_raw_mode(status.stx_mode.into()) == FileType::RegularFile;
+        if let Some(cache) = self.shared.cache.as_ref().filter(|_| is_file) {
+            let handle = Arc::clone(&open.file);
+            let file = cache.open(place, handle, status, flags);
+            let cache = Arc::clone(cache);
+            let cached = open.cached.insert(Cached { cache, file, flags });
+            if flags.contains(OFlags::TRUNC) {
+                cached.cache.cut(&cached.file, 0)?;
+            }
+        }
         let qid = qid(status, home);
         Ok(Opened { open, qid })
+    }
+
+    /// End a file at a size.
+    fn cut(&self, of: &Subject<'_, Self>, size: u64) -> Result<()> {
+        if let Some(cache) = &self.shared.cache
+            && let Some(file) = cache.find(&status(of)?)
+        {
+            return cache.cut(&file, size);
+        }
+        let cut = of.open.map(|open| ftruncate(&*open.file, size));
+        // A file that is open for reading only is opened again.
+        if !matches!(cut, Some(Ok(()))) {
+            let (file, _) = self.open_file(of.node, open_flags(0) | OFlags::WRONLY)?;
+            ftruncate(&file, size).map_err(errno)?;
+        }
+        Ok(())
     }
 
     /// Return the holder of a lock of this client.
@@ -111,14 +247,14 @@ fn path_of(place: &OwnedFd) -> String {
 }
 
 /// Return the state of an open file or a path handle.
-fn status_of(file: &OwnedFd) -> Result<Statx> {
+fn status_of(file: impl AsFd) -> Result<Statx> {
     statx(file, c"", AtFlags::EMPTY_PATH, WANTED).map_err(errno)
 }
 
 /// Return the state of the target of a request.
 fn status(of: &Subject<'_, Client>) -> Result<Statx> {
     match of.open {
-        Some(open) => status_of(&open.file),
+        Some(open) => status_of(&*open.file),
         None => of.node.status(),
     }
 }
@@ -180,8 +316,8 @@ impl Files for Client {
         if is_for_writing(flags) {
             self.check_writable()?;
         }
-        let (file, status) = self.open_file(node, flags)?;
-        self.opened(file, &status, node)
+        let (file, status) = self.open_file(node, self.store_flags(flags))?;
+        self.opened(file, &status, node, flags)
     }
 
     fn create(
@@ -192,32 +328,62 @@ impl Files for Client {
         mode: u32,
     ) -> Result<(Place, Opened<Open>)> {
         self.check_writable()?;
-        let file = directory.create(name, open_flags(flags), permissions(mode))?;
+        let flags = open_flags(flags);
+        let file = directory.create(name, self.store_flags(flags), permissions(mode))?;
         let status = status_of(&file)?;
         match FileType::from_raw_mode(status.stx_mode.into()) {
             FileType::RegularFile => {}
             _ => return Err(Errno::NXIO),
         }
-        let opened = self.opened(file, &status, directory)?;
-        Ok((directory.child(name), opened))
+        let node = directory.child(name);
+        let opened = self.opened(file, &status, &node, flags)?;
+        Ok((node, opened))
     }
 
-    fn read(&self, open: &Open, offset: u64, bytes: &mut [u8]) -> Result<usize> {
-        let read = pread(&open.file, bytes, offset).map_err(errno)?;
-        self.shared
-            .counters
-            .read
-            .fetch_add(read as u64, Ordering::Relaxed);
-        Ok(read)
+    fn read(&self, open: &Open, offset: u64, bytes: &mut [u8]) -> Poll<Result<usize>> {
+        let read = match &open.cached {
+            None => pread(&*open.file, bytes, offset).map_err(errno),
+            Some(cached) if !cached.is_for_reading() => Err(Errno::BADF),
+            Some(cached) => match cached.cache.read(&cached.file, offset, bytes) {
+                Ok(None) => return Poll::Pending,
+                Ok(Some(count)) => Ok(count),
+                Err(error) => Err(error),
+            },
+        };
+        Poll::Ready(read.inspect(|count| open.count_read(*count)))
     }
 
-    fn write(&self, open: &Open, offset: u64, data: &[u8]) -> Result<usize> {
-        let written = pwrite(&open.file, data, offset).map_err(errno)?;
-        self.shared
-            .counters
-            .written
-            .fetch_add(written as u64, Ordering::Relaxed);
-        Ok(written)
+    fn write(&self, open: &Open, offset: u64, data: &[u8]) -> Poll<Result<usize>> {
+        let written = match &open.cached {
+            None => pwrite(&*open.file, data, offset).map_err(errno),
+            Some(cached) if !cached.is_for_writing() => Err(Errno::BADF),
+            Some(cached) if cached.stores_each_write() => return Poll::Pending,
+            Some(cached) => {
+                let offset = cached.offset(offset);
+                match cached.cache.write(&cached.file, offset, data) {
+                    Ok(None) => return Poll::Pending,
+                    Ok(Some(count)) => Ok(count),
+                    Err(error) => Err(error),
+                }
+            }
+        };
+        Poll::Ready(written.inspect(|count| open.count_written(*count)))
+    }
+
+    fn sync(&self, _: &Open, _: bool) -> Poll<Result<()>> {
+        Poll::Pending
+    }
+
+    fn close(&self, open: &Open) -> Poll<Result<()>> {
+        match &open.cached {
+            Some(cached) if cached.is_for_writing() => {
+                match cached.cache.waits_at_close(&cached.file) {
+                    true => Poll::Pending,
+                    false => Poll::Ready(cached.cache.error(&cached.file)),
+                }
+            }
+            _ => Poll::Ready(Ok(())),
+        }
     }
 
     fn read_directory(
@@ -226,9 +392,9 @@ impl Files for Client {
         offset: u64,
         each: &mut dyn FnMut(Entry<'_>) -> bool,
     ) -> Result<()> {
-        seek(&open.file, SeekFrom::Start(offset)).map_err(errno)?;
+        seek(&*open.file, SeekFrom::Start(offset)).map_err(errno)?;
         let mut buffer = Vec::with_capacity(ENTRIES_BYTES);
-        let mut entries = RawDir::new(&open.file, buffer.spare_capacity_mut());
+        let mut entries = RawDir::new(&*open.file, buffer.spare_capacity_mut());
         while let Some(entry) = entries.next() {
             let entry = entry.map_err(errno)?;
             let (kind, kind_of_linux) = kinds(entry.file_type());
@@ -251,7 +417,11 @@ impl Files for Client {
     }
 
     fn attributes(&self, of: Subject<'_, Self>) -> Result<Attributes> {
-        Ok(attributes(&status(&of)?, of.node.export.device))
+        let mut status = status(&of)?;
+        if let Some(cache) = &self.shared.cache {
+            cache.correct(&mut status);
+        }
+        Ok(attributes(&status, of.node.export.device))
     }
 
     fn change(&self, of: Subject<'_, Self>, change: &Change) -> Result<()> {
@@ -264,7 +434,7 @@ impl Files for Client {
         let group = id(Change::GID, change.gid).map(Gid::from_raw);
         if owner.is_some() || group.is_some() {
             match of.open {
-                Some(open) => fchown(&open.file, owner, group),
+                Some(open) => fchown(&*open.file, owner, group),
                 None => {
                     let place = of.node.as_place()?;
                     chownat(&place, c"", owner, group, AtFlags::EMPTY_PATH)
@@ -275,22 +445,17 @@ impl Files for Client {
         if change.has(Change::MODE) {
             let mode = permissions(change.mode);
             match of.open {
-                Some(open) => fchmod(&open.file, mode),
+                Some(open) => fchmod(&*open.file, mode),
                 None => chmod(path_of(&place_for_path(of.node)?), mode),
             }
             .map_err(errno)?;
         }
         if change.has(Change::SIZE) {
-            let truncated = of.open.map(|open| ftruncate(&open.file, change.size));
-            // A file that is open for reading only is opened again.
-            if !matches!(truncated, Some(Ok(()))) {
-                let (file, _) = self.open_file(of.node, open_flags(0) | OFlags::WRONLY)?;
-                ftruncate(&file, change.size).map_err(errno)?;
-            }
+            self.cut(&of, change.size)?;
         }
         if let Some(times) = times(change)? {
             match of.open {
-                Some(open) => futimens(&open.file, &times),
+                Some(open) => futimens(&*open.file, &times),
                 None => {
                     let (directory, name) = match of.node.entry() {
                         Ok((directory, name)) => (directory, name),
@@ -302,6 +467,21 @@ impl Files for Client {
                 }
             }
             .map_err(errno)?;
+            if let Some(cache) = self
+                .shared
+                .cache
+                .as_ref()
+                .filter(|_| change.has(Change::MODIFIED))
+            {
+                let status = status(&of)?;
+                if let Some(file) = cache.find(&status) {
+                    let at = Timespec {
+                        tv_sec: status.stx_mtime.tv_sec,
+                        tv_nsec: status.stx_mtime.tv_nsec.into(),
+                    };
+                    cache.set_modified(&file, at)?;
+                }
+            }
         }
         Ok(())
     }
@@ -375,13 +555,22 @@ impl Files for Client {
         let (source, target) = (from.directory()?, to.directory()?);
         from.rename(old, to, new, || {
             // Of two names of one file, the system leaves both.
-            let of = |at, name| statx(at, name, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::INO);
+            let of = |at, name| statx(at, name, AtFlags::SYMLINK_NOFOLLOW, WANTED).ok();
             let inode =
-                |status: Statx| (status.stx_dev_major, status.stx_dev_minor, status.stx_ino);
-            let target_inode = of(target.as_fd(), new).map(inode);
-            let is_same =
-                target_inode.is_ok() && target_inode == of(source.as_fd(), old).map(inode);
-            renameat(&source, old, &target, new).map_err(errno)?;
+                |status: &Statx| (status.stx_dev_major, status.stx_dev_minor, status.stx_ino);
+            let replaced = of(target.as_fd(), new);
+            let replaced = replaced.filter(|replaced| {
+                of(source.as_fd(), old).is_none_or(|moved| inode(&moved) != inode(replaced))
+            });
+            let is_same = replaced.is_none() && of(target.as_fd(), new).is_some();
+            let rename = || renameat(&source, old, &target, new).map_err(errno);
+            match &self.shared.cache {
+                None => rename()?,
+                Some(cache) => cache.rename((from, old), (to, new), || match &replaced {
+                    Some(replaced) => cache.remove_name(replaced, rename),
+                    None => rename(),
+                })?,
+            }
             Ok(!is_same)
         })
     }
@@ -398,7 +587,16 @@ impl Files for Client {
             false => AtFlags::empty(),
         };
         let at = directory.directory()?;
-        directory.unlink(name, || unlinkat(&at, name, flags).map_err(errno))
+        directory.unlink(name, || {
+            let remove = || unlinkat(&at, name, flags).map_err(errno);
+            match self.shared.cache.as_ref().filter(|_| !is_directory) {
+                None => remove(),
+                Some(cache) => {
+                    let status = statx(at.as_fd(), name, AtFlags::SYMLINK_NOFOLLOW, WANTED);
+                    cache.remove_name(&status.map_err(errno)?, remove)
+                }
+            }
+        })
     }
 
     fn remove_node(&self, node: &Place) -> Result<()> {
@@ -411,7 +609,7 @@ impl Files for Client {
     fn xattr(&self, of: Subject<'_, Self>, name: &[u8]) -> Result<Vec<u8>> {
         let mut value = vec![0; XATTR_BYTES];
         let size = match of.open {
-            Some(open) => fgetxattr(&open.file, name, &mut value),
+            Some(open) => fgetxattr(&*open.file, name, &mut value),
             None => getxattr(path_of(&place_for_path(of.node)?), name, &mut value),
         };
         value.truncate(size.map_err(errno)?);
@@ -422,7 +620,7 @@ impl Files for Client {
     fn xattrs(&self, of: Subject<'_, Self>) -> Result<Vec<u8>> {
         let mut names = vec![0; XATTR_BYTES];
         let size = match of.open {
-            Some(open) => flistxattr(&open.file, &mut names),
+            Some(open) => flistxattr(&*open.file, &mut names),
             None => match place_for_path(of.node) {
                 Ok(place) => listxattr(path_of(&place), &mut names),
                 // The attributes of symbolic links are not served: there are none.
@@ -449,8 +647,8 @@ impl Files for Client {
         }
         let flags = XattrFlags::from_bits_truncate(flags);
         match (of.open, value) {
-            (Some(open), Some(value)) => fsetxattr(&open.file, name, value, flags),
-            (Some(open), None) => fremovexattr(&open.file, name),
+            (Some(open), Some(value)) => fsetxattr(&*open.file, name, value, flags),
+            (Some(open), None) => fremovexattr(&*open.file, name),
             (None, value) => {
                 let place = place_for_path(of.node)?;
                 match value {

@@ -14,6 +14,7 @@
 //! | `session` | one connection: messages in, replies out |
 //! | `export` | an exported directory: names, and files beneath it |
 //! | `client` | one client: whether it is admitted, and what is logged of it |
+//! | `cache` | data of files in a folder, between the clients and the store |
 //! | `files` | the operations of a client on exported files |
 //! | `status` | attributes and flags of Linux, as the protocol has them |
 //!
@@ -21,6 +22,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod cache;
 mod client;
 mod config;
 mod daemon;
@@ -31,8 +33,10 @@ mod session;
 mod shared;
 mod status;
 
-pub use config::Config;
+pub use cache::CacheStatus;
+pub use config::{CacheConfig, Config, Level};
 pub use daemon::Daemon;
 pub use isthmus_daemon::{Logs, Secret, Tokens};
 pub use isthmus_forward::Limits;
+pub use isthmus_forward::cache::Settings;
 pub use isthmus_wire::{Address, Certificate, Error, Result};

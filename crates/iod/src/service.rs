@@ -51,8 +51,21 @@ impl Service for Iod {
         text.counters("bytes_total", help, "direction", &each);
         let help = "Clients that were not admitted.";
         text.counter("refused_total", help, count(&counters.refused));
-        let help = "Requests to store data that the store has not answered in time.";
+        let help = "Requests that have failed because the store made no progress.";
         text.counter("store_timeouts_total", help, count(&counters.timed_out));
+        if let Some(cache) = &shared.cache {
+            let status = cache.status();
+            text.gauge("cache_files", "Files in the cache.", status.files);
+            text.gauge("cache_bytes", "Bytes in the cache.", status.bytes);
+            let help = "Bytes in the cache that the store has not synced.";
+            text.gauge("unstored_bytes", help, status.unstored);
+            let help = "Files with such bytes.";
+            text.gauge("unstored_files", help, status.unstored_files);
+            let help = "Files that could not be stored at the last attempt.";
+            text.gauge("failed_files", help, status.failed_files);
+            let help = "Age in seconds of the oldest byte that the store has not synced.";
+            text.gauge("unstored_age_seconds", help, status.oldest.as_secs_f64());
+        }
         Some(text.finish())
     }
 

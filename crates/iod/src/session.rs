@@ -3,13 +3,12 @@
 use crate::client::Client;
 use crate::files::Open;
 use crate::shared::Shared;
-use crate::status::errno;
 use isthmus_daemon::Slot;
 use isthmus_forward::message::Reply;
-use isthmus_forward::{Buffer, Deferred, Errno, Frames, Result, Session, Ticket};
+use isthmus_forward::{Buffer, Deferred, Done, Errno, Frames, Job, Result, Session, Ticket};
 use isthmus_wire::{Moved, Signal, Transport, timespec};
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fs::{fdatasync, fsync};
+use std::collections::VecDeque;
 use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -35,14 +34,27 @@ pub(crate) fn run(shared: &Arc<Shared>, slot: Slot, transport: Transport) {
     }
 }
 
-/// Maximum number of threads of one connection that store data, and of all connections.
-const STORING: usize = 64;
-const STORING_ALL: usize = 1024;
+/// Maximum number of requests of one connection that wait for the store, and of all connections.
+const DEFERRED: usize = 64;
+const DEFERRED_ALL: usize = 1024;
+
+/// Maximum number of bytes in them. A connection with more takes no further requests until some have ended.
+const DEFERRED_BYTES: usize = 4 << 20;
+const DEFERRED_BYTES_ALL: usize = 64 << 20;
+
+/// The result of a request that was carried out on another thread.
+#[derive(Debug)]
+struct Finish {
+    ticket: Ticket,
+    /// The number of bytes of its data.
+    bytes: usize,
+    result: Result<Done>,
+}
 
 /// The results of requests that were carried out on other threads.
 #[derive(Debug)]
 struct Finished {
-    results: Mutex<Vec<(Ticket, Result<()>)>>,
+    results: Mutex<Vec<Finish>>,
     /// Wakes the thread of the connection.
     signal: Signal,
 }
@@ -56,10 +68,11 @@ struct Connection {
     frames: Frames,
     out: Buffer,
     finished: Arc<Finished>,
-    /// The number of threads that store data for this connection.
-    storing: usize,
+    /// The number of requests of this connection on other threads, and of the bytes in them.
+    deferred: usize,
+    deferred_bytes: usize,
     /// When requests on these threads fail, if the store has not answered by then.
-    deadlines: Vec<(Instant, Ticket)>,
+    deadlines: VecDeque<(Instant, Ticket)>,
 }
 
 impl Drop for Connection {
@@ -99,8 +112,9 @@ impl Connection {
             frames: Frames::new(FIRST_BYTES),
             out: Buffer::new(),
             finished: Arc::new(finished),
-            storing: 0,
-            deadlines: Vec::new(),
+            deferred: 0,
+            deferred_bytes: 0,
+            deadlines: VecDeque::new(),
         })
     }
 
@@ -128,18 +142,18 @@ impl Connection {
         if self.session.has_version() && !self.session.is_attached() {
             self.client.log_left();
         }
-        self.finish_storing();
+        self.finish_deferred();
         let deadline = Instant::now() + CLOSE_TIMEOUT;
         // Ignore a failure: the client is gone, or does not read.
         let _ = self.transport.write_all(self.out.unsent(), deadline);
         self.transport.close_gracefully(deadline);
     }
 
-    /// Wait for the requests that store data, after the last request of the client, as long as the
+    /// Wait for the deferred requests, after the last request of the client, as long as the
     /// connection is open.
-    fn finish_storing(&mut self) {
+    fn finish_deferred(&mut self) {
         while !self.deadlines.is_empty() && self.send().is_ok() {
-            let first = self.deadlines.first().map(|(at, _)| *at);
+            let first = self.deadlines.front().map(|(at, _)| *at);
             let left = first.map(|at| at.saturating_duration_since(Instant::now()));
             // A client that has closed both directions has no use for the reply.
             if self.poll(PollFlags::empty(), left.map(|left| left.min(IDLE))) || self.is_late() {
@@ -193,7 +207,10 @@ impl Connection {
 
     /// Return whether a further request can be carried out.
     fn has_room(&self) -> bool {
+        let all = self.shared.deferred_bytes.load(Ordering::Relaxed);
         self.out.len() < REPLIES_BYTES
+            && self.deferred_bytes < DEFERRED_BYTES
+            && (self.deferred_bytes == 0 || all < DEFERRED_BYTES_ALL)
     }
 
     /// Carry out the requests that have arrived, while there is room for replies.
@@ -223,48 +240,62 @@ impl Connection {
         }
     }
 
-    /// Have the data of a file stored on another thread, because the store may take long.
+    /// Carry out a request on another thread, because it may take long.
     fn defer(&mut self, deferred: Deferred<Open>) {
         let Deferred {
             open,
-            data_only,
+            job,
             ticket,
+            is_flushed,
         } = deferred;
+        let bytes = match &job {
+            Job::Read { count, .. } => *count,
+            Job::Write { data, .. } => data.len(),
+            Job::Sync { .. } | Job::Close => 0,
+        };
         let shared = Arc::clone(&self.shared);
-        let is_full = shared.storing.fetch_add(1, Ordering::Relaxed) >= STORING_ALL;
-        if is_full || self.storing >= STORING {
-            shared.storing.fetch_sub(1, Ordering::Relaxed);
+        let is_full = shared.deferred.fetch_add(1, Ordering::Relaxed) >= DEFERRED_ALL;
+        if is_full || self.deferred >= DEFERRED {
+            shared.deferred.fetch_sub(1, Ordering::Relaxed);
             return self.finish(ticket, Err(Errno::AGAIN));
         }
+        shared.deferred_bytes.fetch_add(bytes, Ordering::Relaxed);
         let finished = Arc::clone(&self.finished);
-        let thread = std::thread::Builder::new().name("fsync".into());
+        let thread = std::thread::Builder::new().name("request".into());
         let started = thread.spawn(move || {
-            let result = match data_only {
-                true => fdatasync(&open.file),
-                false => fsync(&open.file),
-            };
-            shared.storing.fetch_sub(1, Ordering::Relaxed);
-            let results = finished.results.lock();
-            let mut results = results.unwrap_or_else(PoisonError::into_inner);
-            results.push((ticket, result.map_err(errno)));
-            drop(results);
-            finished.signal.set();
+            open.carry_out(job, &is_flushed, |result| {
+                shared.deferred.fetch_sub(1, Ordering::Relaxed);
+                shared.deferred_bytes.fetch_sub(bytes, Ordering::Relaxed);
+                let results = finished.results.lock();
+                let mut results = results.unwrap_or_else(PoisonError::into_inner);
+                results.push(Finish {
+                    ticket,
+                    bytes,
+                    result,
+                });
+                drop(results);
+                finished.signal.set();
+            });
         });
         match started {
             Ok(_) => {
-                self.storing += 1;
+                self.deferred += 1;
+                self.deferred_bytes += bytes;
                 let deadline = Instant::now() + self.shared.store_timeout;
-                self.deadlines.push((deadline, ticket));
+                self.deadlines.push_back((deadline, ticket));
             }
             Err(_) => {
-                self.shared.storing.fetch_sub(1, Ordering::Relaxed);
+                self.shared.deferred.fetch_sub(1, Ordering::Relaxed);
+                self.shared
+                    .deferred_bytes
+                    .fetch_sub(bytes, Ordering::Relaxed);
                 self.finish(ticket, Err(Errno::AGAIN));
             }
         }
     }
 
-    /// Reply to a request to store data, unless the client has flushed it.
-    fn finish(&mut self, ticket: Ticket, result: Result<()>) {
+    /// Reply to a deferred request, unless the client has flushed it.
+    fn finish(&mut self, ticket: Ticket, result: Result<Done>) {
         if result.is_err() {
             self.shared.counters.failed.fetch_add(1, Ordering::Relaxed);
         }
@@ -273,17 +304,24 @@ impl Connection {
 
     /// Reply to the requests that have ended on other threads, or have taken too long.
     fn take_finished(&mut self) {
-        if self.storing > 0 && self.finished.signal.clear() {
+        if self.deferred > 0 && self.finished.signal.clear() {
             let results = self.finished.results.lock();
             let results = std::mem::take(&mut *results.unwrap_or_else(PoisonError::into_inner));
-            self.storing -= results.len();
-            for (ticket, result) in results {
-                self.deadlines.retain(|(_, other)| *other != ticket);
-                self.finish(ticket, result);
+            for finish in results {
+                self.deferred -= 1;
+                self.deferred_bytes -= finish.bytes;
+                self.deadlines.retain(|(_, other)| *other != finish.ticket);
+                self.finish(finish.ticket, finish.result);
             }
         }
         while self.is_late() {
-            let (_, late) = self.deadlines.remove(0);
+            let Some((_, late)) = self.deadlines.pop_front() else {
+                break;
+            };
+            if let Some(later) = self.later_deadline() {
+                self.deadlines.push_back((later, late));
+                continue;
+            }
             self.finish(late, Err(Errno::IO));
             self.shared
                 .counters
@@ -292,9 +330,16 @@ impl Connection {
         }
     }
 
+    /// Return when requests are late, if the store has made progress meanwhile.
+    fn later_deadline(&self) -> Option<Instant> {
+        let cache = self.shared.cache.as_ref()?;
+        let later = cache.progress() + self.shared.store_timeout;
+        (later > Instant::now()).then_some(later)
+    }
+
     /// Return whether a request on another thread has taken too long.
     fn is_late(&self) -> bool {
-        let first = self.deadlines.first();
+        let first = self.deadlines.front();
         first.is_some_and(|(at, _)| *at <= Instant::now())
     }
 
@@ -320,7 +365,7 @@ impl Connection {
         let sends = !self.out.is_empty() || self.transport.wants_write();
         let flag = |wanted: bool, flag: PollFlags| if wanted { flag } else { PollFlags::empty() };
         let flags = flag(self.has_room(), PollFlags::IN) | flag(sends, PollFlags::OUT);
-        let late = self.deadlines.first().map(|(at, _)| *at);
+        let late = self.deadlines.front().map(|(at, _)| *at);
         let until = [hello, late].into_iter().flatten().min();
         let left = until.map(|at| at.saturating_duration_since(Instant::now()));
         let is_idle = left.is_none_or(|left| left > IDLE);

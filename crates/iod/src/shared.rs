@@ -1,6 +1,7 @@
 //! The state that all sessions of the daemon share.
 
-use crate::config::Config;
+use crate::cache::Cache;
+use crate::config::{CacheConfig, Config};
 use crate::export::Export;
 use isthmus_daemon::{Gate, open_directory};
 use isthmus_forward::{Limits, Locks};
@@ -23,7 +24,7 @@ pub(crate) struct Counters {
     pub written: AtomicU64,
     /// Clients that were not admitted.
     pub refused: AtomicU64,
-    /// Requests to store data that the store has not answered in time.
+    /// Requests that have failed because the store made no progress.
     pub timed_out: AtomicU64,
 }
 
@@ -32,6 +33,7 @@ pub(crate) struct Counters {
 pub(crate) struct Shared {
     pub gate: Arc<Gate>,
     pub exports: Vec<Arc<Export>>,
+    pub cache: Option<Arc<Cache>>,
     pub read_only: bool,
     pub allow_plain: bool,
     pub limits: Limits,
@@ -40,8 +42,9 @@ pub(crate) struct Shared {
     /// The number of open files of all clients, and its limit.
     pub open_files: AtomicUsize,
     pub open_files_limit: usize,
-    /// The number of threads that store data.
-    pub storing: AtomicUsize,
+    /// The number of requests that wait for the store, and of the bytes in them.
+    pub deferred: AtomicUsize,
+    pub deferred_bytes: AtomicUsize,
     locks: Mutex<Locks<(u64, u64)>>,
     /// The sockets of all connections, by which the daemon ends them.
     connections: Mutex<BTreeMap<u32, Socket>>,
@@ -66,7 +69,13 @@ impl Shared {
             let export = export.map_err(|error| failed(error.into()))?;
             exports.push(Arc::new(export));
         }
+        let timeout = config.store_timeout;
+        let open = |cache: &CacheConfig| {
+            Cache::open_folder(cache.clone(), timeout, &exports, Arc::clone(&gate))
+        };
+        let cache = config.cache.as_ref().map(open).transpose()?.map(Arc::new);
         Ok(Self {
+            cache,
             gate,
             exports,
             read_only: config.read_only,
@@ -76,7 +85,8 @@ impl Shared {
             counters: Counters::default(),
             open_files: AtomicUsize::new(0),
             open_files_limit,
-            storing: AtomicUsize::new(0),
+            deferred: AtomicUsize::new(0),
+            deferred_bytes: AtomicUsize::new(0),
             locks: Mutex::default(),
             connections: Mutex::default(),
             is_ending: AtomicBool::new(false),

@@ -7,7 +7,7 @@ use rustix::fs::{
 };
 
 /// The attributes that the daemon asks the system for.
-pub(crate) const WANTED: StatxFlags = StatxFlags::BASIC_STATS;
+pub(crate) const WANTED: StatxFlags = StatxFlags::BASIC_STATS.union(StatxFlags::BTIME);
 
 /// The flags of the protocol for opening a file, which are those of Linux on x86, and those of this
 /// machine.

@@ -4,6 +4,7 @@
 
 mod admission;
 mod attacks;
+mod cache;
 mod diod;
 mod files;
 mod rig;

@@ -2,20 +2,11 @@
 
 use crate::rig::{Client, Rig};
 use isthmus_forward::Errno;
-use isthmus_forward::message::{Attributes, Change, Data, Entry, Qid, Reply, Request, Trailing};
+use isthmus_forward::message::{Change, Data, Entry, Qid, Reply, Request, Trailing};
 use isthmus_iod_client::ROOT;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-
-/// Returns the attributes of a fid.
-fn attributes(client: &mut Client, fid: u32) -> Result<Attributes, Errno> {
-    let mask = Attributes::BASIC;
-    client.call(Request::GetAttributes { fid, mask }, |reply| match reply {
-        Reply::GetAttributes { attributes } => attributes,
-        other => panic!("{other:?}"),
-    })
-}
 
 /// Checks data and attributes of a file against the system's.
 #[test]
@@ -39,7 +30,7 @@ fn a_file_is_as_it_was_written() {
     }
     assert_eq!(read, data);
     assert_eq!(client.read(1, data.len() as u64, 10).unwrap(), b"");
-    let found = attributes(&mut client, 1).unwrap();
+    let found = client.attributes(1).unwrap();
     let real = rig.path("file").metadata().unwrap();
     assert_eq!((found.size, found.mode), (real.len(), real.mode()));
     assert_eq!(
@@ -72,7 +63,7 @@ fn large_files_may_have_holes() {
     let real = rig.path("large").metadata().unwrap();
     assert_eq!(real.len(), offset + 3);
     assert!(real.blocks() * 512 < 1 << 20);
-    assert_eq!(attributes(&mut client, 1).unwrap().blocks, real.blocks());
+    assert_eq!(client.attributes(1).unwrap().blocks, real.blocks());
     assert_eq!(client.write(1, u64::MAX - 1, b"x"), Err(Errno::INVAL));
 }
 
@@ -189,13 +180,13 @@ fn fids_follow_renames() {
     })
     .unwrap();
     assert_eq!(other.read(1, 0, 10).unwrap(), b"data");
-    assert_eq!(attributes(&mut other, 1).unwrap().links, 0);
-    assert_eq!(attributes(&mut one, 1).map(|_| ()), Err(Errno::STALE));
+    assert_eq!(other.attributes(1).unwrap().links, 0);
+    assert_eq!(one.attributes(1).map(|_| ()), Err(Errno::STALE));
     // A new file of this name is another file.
     std::fs::write(rig.path("top"), "new").unwrap();
-    assert_eq!(attributes(&mut one, 1).map(|_| ()), Err(Errno::STALE));
+    assert_eq!(one.attributes(1).map(|_| ()), Err(Errno::STALE));
     one.walk(2, "top").unwrap();
-    assert_eq!(attributes(&mut one, 2).unwrap().size, 3);
+    assert_eq!(one.attributes(2).unwrap().size, 3);
 }
 
 /// Checks changes of attributes by name and on an open file.
@@ -267,7 +258,7 @@ fn attributes_change() {
         })
         .unwrap();
     assert_eq!(rig.path("file").metadata().unwrap().mtime(), -1_000_000);
-    assert_eq!(attributes(&mut client, 3).unwrap().modified_s, modified_s);
+    assert_eq!(client.attributes(3).unwrap().modified_s, modified_s);
     let no_user = Change {
         valid: Change::UID,
         uid: u32::MAX,
@@ -287,7 +278,7 @@ fn attributes_change() {
     client
         .does(Request::SetAttributes { fid: ROOT, change })
         .unwrap();
-    assert!(attributes(&mut client, ROOT).unwrap().mode & 0o040_000 != 0);
+    assert!(client.attributes(ROOT).unwrap().mode & 0o040_000 != 0);
     client.does(Request::StatFs { fid: ROOT }).unwrap();
 }
 
@@ -320,7 +311,7 @@ fn links_are_what_they_are() {
         other => panic!("{other:?}"),
     });
     assert_eq!(read.unwrap(), target);
-    let found = attributes(&mut client, 2).unwrap();
+    let found = client.attributes(2).unwrap();
     assert_eq!(
         (found.mode & 0o170_000, found.size),
         (0o120_000, target.len() as u64)
@@ -575,7 +566,7 @@ fn a_rename_between_names_of_one_file_leaves_both() {
         })
         .unwrap();
     for fid in [1, 2] {
-        assert_eq!(attributes(&mut client, fid).unwrap().links, 2);
+        assert_eq!(client.attributes(fid).unwrap().links, 2);
     }
 }
 
@@ -606,7 +597,7 @@ fn fids_follow_renames_at_any_moment() {
         });
         let until = Instant::now() + Duration::from_millis(500);
         while Instant::now() < until {
-            let found = attributes(&mut client, 1).map(|found| found.size);
+            let found = client.attributes(1).map(|found| found.size);
             if found != Ok(4) {
                 is_ended.store(true, Ordering::Relaxed);
             }
@@ -652,5 +643,5 @@ fn clients_create_and_remove_the_same_file() {
     let _ = std::fs::remove_file(rig.path("same"));
     client.create(1, "", "same").unwrap();
     client.walk(2, "same").unwrap();
-    assert_eq!(attributes(&mut client, 2).unwrap().links, 1);
+    assert_eq!(client.attributes(2).unwrap().links, 1);
 }

@@ -1,8 +1,8 @@
 //! A daemon with an export of its own, and clients of it.
 
 use isthmus_forward::Errno;
-use isthmus_forward::message::{Data, Qid, Reply, Request};
-use isthmus_iod::{Address, Config, Daemon};
+use isthmus_forward::message::{Attributes, Change, Data, Qid, Reply, Request, Trailing};
+use isthmus_iod::{Address, CacheConfig, Config, Daemon};
 use isthmus_iod_client::{Connection, ROOT};
 use isthmus_wire::Remote;
 use std::path::{Path, PathBuf};
@@ -66,6 +66,35 @@ impl Rig {
     pub fn config(folder: &Folder) -> Config {
         let listen = Address::Unix(folder.0.join("socket"));
         Config::new(vec![listen], vec![folder.0.join("files")])
+    }
+
+    /// Starts a daemon with a cache that drains nothing by itself for an hour, but for `change`.
+    pub fn cached(change: impl FnOnce(&mut Config)) -> Self {
+        let folder = Folder::new();
+        std::fs::create_dir(folder.0.join("files")).unwrap();
+        let mut config = Self::config(&folder);
+        Self::add_cache(&mut config, &folder);
+        change(&mut config);
+        let daemon = Daemon::start(config).unwrap();
+        Self { daemon, folder }
+    }
+
+    /// Gives a daemon a cache below a folder.
+    pub fn add_cache(config: &mut Config, folder: &Folder) {
+        let mut cache = CacheConfig::new(folder.0.join("cache"));
+        cache.settings.dirty_age = Duration::from_secs(3600);
+        config.cache = Some(cache);
+    }
+
+    /// Ends the daemon as if it were killed: nothing is drained. Starts another one with the same folders.
+    pub fn restart(self, change: impl FnOnce(&mut Config)) -> Self {
+        let Self { daemon, folder } = self;
+        drop(daemon);
+        let mut config = Self::config(&folder);
+        Self::add_cache(&mut config, &folder);
+        change(&mut config);
+        let daemon = Daemon::start(config).unwrap();
+        Self { daemon, folder }
     }
 
     /// Returns the path of a file in the export.
@@ -158,6 +187,43 @@ impl Client {
         self.call(Request::Write { fid, offset, data }, |reply| match reply {
             Reply::Write { count } => count,
             other => panic!("{other:?}"),
+        })
+    }
+
+    /// Returns the attributes of a fid.
+    pub fn attributes(&mut self, fid: u32) -> Result<Attributes, Errno> {
+        let mask = Attributes::BASIC;
+        self.call(Request::GetAttributes { fid, mask }, |reply| match reply {
+            Reply::GetAttributes { attributes } => attributes,
+            other => panic!("{other:?}"),
+        })
+    }
+
+    /// Changes attributes of a file.
+    pub fn change(&mut self, fid: u32, change: Change) -> Result<(), Errno> {
+        self.does(Request::SetAttributes { fid, change })
+    }
+
+    /// Has the data of an open file stored.
+    pub fn fsync(&mut self, fid: u32) -> Result<(), Errno> {
+        let data_only = Trailing(0);
+        self.does(Request::Fsync { fid, data_only })
+    }
+
+    /// Renames an entry of the root.
+    pub fn rename(&mut self, old: &str, new: &str) -> Result<(), Errno> {
+        let (old, new) = (old.as_bytes(), new.as_bytes());
+        let (from, to) = (ROOT, ROOT);
+        self.does(Request::RenameAt { from, old, to, new })
+    }
+
+    /// Removes an entry of the root.
+    pub fn unlink(&mut self, name: &str) -> Result<(), Errno> {
+        let (directory, name, flags) = (ROOT, name.as_bytes(), 0);
+        self.does(Request::UnlinkAt {
+            directory,
+            name,
+            flags,
         })
     }
 

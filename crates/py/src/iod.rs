@@ -2,7 +2,7 @@
 
 use crate::daemon::{PyDaemon, Running, ServerOptions};
 use crate::question::Refusal;
-use isthmus_iod::{Address, Config, Daemon, Limits};
+use isthmus_iod::{Address, CacheConfig, Config, Daemon, Level, Limits, Settings};
 use pyo3::prelude::*;
 use serde::Deserialize;
 use std::net::SocketAddr;
@@ -21,6 +21,41 @@ struct DaemonOptions {
     message_bytes: u32,
     store_timeout_ns: u64,
     grace_ns: u64,
+    cache: Option<CacheOptions>,
+}
+
+/// The options of the cache.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CacheOptions {
+    folder: PathBuf,
+    bytes: u64,
+    dirty_bytes: u64,
+    dirty_age_ns: u64,
+    /// Whether `fsync` waits for the cache only.
+    fsync_in_cache: bool,
+    /// Whether a client that closes a file waits for the store.
+    close_stored: bool,
+}
+
+impl CacheOptions {
+    /// Convert the options to the configuration of a cache.
+    fn config(self) -> CacheConfig {
+        let mut config = CacheConfig::new(self.folder);
+        config.settings = Settings {
+            bytes: self.bytes,
+            dirty_bytes: self.dirty_bytes,
+            dirty_age: Duration::from_nanos(self.dirty_age_ns),
+            ..config.settings
+        };
+        if self.fsync_in_cache {
+            config.fsync = Level::Cached;
+        }
+        if self.close_stored {
+            config.close = Level::Stored;
+        }
+        config
+    }
 }
 
 impl DaemonOptions {
@@ -36,6 +71,7 @@ impl DaemonOptions {
         };
         config.store_timeout = Duration::from_nanos(self.store_timeout_ns);
         config.grace = Duration::from_nanos(self.grace_ns);
+        config.cache = self.cache.map(CacheOptions::config);
         Ok(config)
     }
 }
@@ -58,8 +94,19 @@ impl Running for Daemon {
     }
 
     fn stop(self: Box<Self>) -> Result<(), String> {
-        Daemon::stop(*self);
-        Ok(())
+        match Daemon::stop(*self) {
+            Some(left) if left.unstored > 0 => {
+                let files = match left.unstored_files {
+                    1 => "1 file".into(),
+                    count => format!("{count} files"),
+                };
+                Err(format!(
+                    "{} bytes of {files} are not stored; start a daemon with the same --cache to store them",
+                    left.unstored
+                ))
+            }
+            _ => Ok(()),
+        }
     }
 }
 

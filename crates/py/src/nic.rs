@@ -96,7 +96,8 @@ impl Running for Daemon {
     }
 
     fn stop(self: Box<Self>) -> Result<(), String> {
-        Daemon::stop(*self).map_err(|error| error.to_string())
+        let stopped = Daemon::stop(*self);
+        stopped.map_err(|error| format!("the stream manager had ended: {error}"))
     }
 }
 

@@ -45,9 +45,11 @@ def sizes(name: str, default: str | None, help_: str) -> Decorator:
     )
 
 
-def times(name: str, default: str, help_: str) -> Decorator:
+def times(name: str, default: str | None, help_: str) -> Decorator:
     """Return a click option whose value is a time, as text such as ``5 s``."""
-    return click.option(name, default=default, show_default=True, metavar="TIME", help=help_)
+    return click.option(
+        name, default=default, show_default=default is not None, help=help_, metavar="TIME"
+    )
 
 
 def count(name: str, default: int, help_: str) -> Decorator:
@@ -130,7 +132,7 @@ def _check_text(what: str, options: object) -> None:
             raise IsthmusError(f"isthmus {what} serve: {name!r} is no UTF-8; rename it") from None
 
 
-def run(daemon: Daemon, what: str, *, as_json: bool) -> None:
+def run(daemon: Daemon, *, as_json: bool) -> None:
     """Print the addresses of a daemon, and run it until a signal ends it."""
     from isthmus.cli.streams import document
 
@@ -145,7 +147,7 @@ def run(daemon: Daemon, what: str, *, as_json: bool) -> None:
             if not daemon.runs():
                 break
         _notify("STOPPING=1")
-        _stop(daemon, what)
+        _stop(daemon)
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -192,7 +194,7 @@ def _set_handlers(daemon: Daemon, end: threading.Event) -> dict[int, Any]:
     return before
 
 
-def _stop(daemon: Daemon, what: str) -> None:
+def _stop(daemon: Daemon) -> None:
     """Stop the daemon on another thread, so that a second signal is handled."""
     failed: list[RuntimeError] = []
     done = threading.Event()
@@ -210,7 +212,7 @@ def _stop(daemon: Daemon, what: str) -> None:
     while not done.wait(POLL_S):
         pass
     if failed:
-        raise RunFailedError(f"the {what} had ended: {failed[0]}")
+        raise RunFailedError(str(failed[0]))
 
 
 def _notify(state: str) -> None:

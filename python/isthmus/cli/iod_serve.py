@@ -14,6 +14,9 @@ from isthmus.errors import IsthmusError
 MESSAGE_HEADER_BYTES = 24
 """Maximum size of the header of a message with data, as Linux counts it."""
 
+LEAST_CACHE_BYTES = 16 << 20
+"""Minimum size of a cache."""
+
 
 @click.command(
     name="serve",
@@ -22,6 +25,8 @@ MESSAGE_HEADER_BYTES = 24
 
 \b
   isthmus iod serve --export /scratch/job --listen unix:/tmp/iod.sock
+  isthmus iod serve --export /scratch/job --listen unix:/tmp/iod.sock \\
+      --cache /tmp/cache               takes data now, and stores it later
   isthmus iod serve --export /scratch/job --listen tls:0.0.0.0:5641 \\
       --tls-cert cert.pem --tls-key key.pem --token-file token
   isthmus iod serve --export /scratch/job --listen tcp:127.0.0.1:5640 \\
@@ -33,8 +38,9 @@ export by its path; without a path it gets the first one.
 
 It prints its addresses and runs until SIGTERM or Ctrl-C. Then it answers
 what has arrived and ends. SIGHUP reopens the log and reads token and
-certificate again. Every address that other machines can reach must be a
-tls: address with a token.
+certificate again. With --cache it stores what it can within --grace; the
+next daemon with the same folder stores the rest. Every address that other
+machines can reach must be a tls: address with a token.
 
 With --allow-plain, Linux mounts an export so (as root):
 
@@ -78,7 +84,26 @@ With --allow-plain, Linux mounts an export so (as root):
 @daemons.sizes("--message", "1 MiB", "Maximum amount of data in a request or reply.")
 @daemons.times("--hello", "10 s", "Time within which a client must attach.")
 @daemons.times(
-    "--store-timeout", "30 s", "Time after which an fsync without an answer of the store fails."
+    "--store-timeout", "30 s", "Time without progress after which waiting for the store fails."
+)
+@click.option(
+    "--cache",
+    type=click.Path(),
+    metavar="DIR",
+    help="Keep written data in this folder until the store has it.",
+)
+@daemons.sizes("--cache-size", None, "Maximum size of the cache.  [default: 1 GiB]")
+@daemons.sizes("--dirty", None, "Maximum amount of data that is not stored.  [default: half of it]")
+@daemons.times("--dirty-age", None, "Time after which data is stored.  [default: 5 s]")
+@click.option(
+    "--fsync",
+    type=click.Choice(["stored", "cache"]),
+    help="Where data is safe when fsync returns.  [default: stored]",
+)
+@click.option(
+    "--close",
+    type=click.Choice(["written", "stored"]),
+    help="Where data is safe when a file is closed.  [default: written]",
 )
 @daemons.times("--grace", "5 s", "Time that clients have to read the last replies at the end.")
 @click.option("--log", metavar="FILE", help="File of the audit log; - is standard error.")
@@ -90,7 +115,7 @@ def command(as_json: bool, **given: Any) -> None:
     if os.geteuid() == 0:
         text = "warning: as root, clients can do beneath --export what root can"
         click.echo(text, err=True)
-    daemons.run(daemon, "I/O daemon", as_json=as_json)
+    daemons.run(daemon, as_json=as_json)
 
 
 def _options(given: dict[str, Any]) -> dict[str, Any]:
@@ -103,7 +128,49 @@ def _options(given: dict[str, Any]) -> dict[str, Any]:
     options["message_bytes"] = data + MESSAGE_HEADER_BYTES
     options["store_timeout_ns"] = daemons.nanoseconds(given, "store_timeout", 1e-3)
     options["grace_ns"] = daemons.nanoseconds(given, "grace")
+    options["cache"] = _cache(given)
     if "" in given["exports"]:
         # Refuse an empty path, which would mean the current folder.
         raise IsthmusError("--export: the path is empty; name an existing folder, such as /scratch")
     return {**options, **given}
+
+
+CACHE_OPTIONS = {
+    "cache_size": "1 GiB",
+    "dirty": None,
+    "dirty_age": "5 s",
+    "fsync": "stored",
+    "close": "written",
+}
+"""The options of the cache, with their default values."""
+
+
+def _cache(given: dict[str, Any]) -> dict[str, Any] | None:
+    """Remove the options of the cache from ``given``. Return them as the core takes them."""
+    folder = given.pop("cache")
+    options = {name: given.pop(name) for name in CACHE_OPTIONS}
+    if folder is None:
+        for name, value in options.items():
+            if value is not None:
+                flag = f"--{name.replace('_', '-')}"
+                raise IsthmusError(f"{flag}: there is no cache; give --cache DIR, or leave it out")
+        return None
+    if not folder:
+        raise IsthmusError("--cache: the path is empty; name a folder, such as /tmp/cache")
+    options = {name: value or CACHE_OPTIONS[name] for name, value in options.items()}
+    size = daemons.value(options, "cache_size")
+    bytes_ = size.data()
+    if bytes_ < LEAST_CACHE_BYTES:
+        raise IsthmusError(f"--cache-size: {size.value}: give 16 MiB or more, such as 10 GiB")
+    dirty = daemons.value(options, "dirty")
+    dirty_bytes = bytes_ // 2 if dirty.value is None else dirty.data()
+    if not 0 < dirty_bytes <= bytes_:
+        raise IsthmusError(f"--dirty: {dirty.value}: give more than 0, and at most --cache-size")
+    return {
+        "folder": folder,
+        "bytes": bytes_,
+        "dirty_bytes": dirty_bytes,
+        "dirty_age_ns": daemons.nanoseconds(options, "dirty_age"),
+        "fsync_in_cache": options["fsync"] == "cache",
+        "close_stored": options["close"] == "stored",
+    }

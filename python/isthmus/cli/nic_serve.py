@@ -105,7 +105,7 @@ A token file holds one line that only the daemon's user may read (chmod 600).
 def command(as_json: bool, **given: Any) -> None:
     """Start the daemon, print its addresses, and wait for a signal."""
     daemon = daemons.start("nic", "serve_streams", _options(given))
-    daemons.run(daemon, "stream manager", as_json=as_json)
+    daemons.run(daemon, as_json=as_json)
 
 
 def _options(given: dict[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ use crate::buffer::Buffer;
 
 /// The bytes of a message that have not been read.
 #[derive(Debug)]
-pub(super) struct Unread<'a>(pub &'a [u8]);
+pub(crate) struct Unread<'a>(pub &'a [u8]);
 
 impl<'a> Unread<'a> {
     /// Take the next bytes.
@@ -17,7 +17,7 @@ impl<'a> Unread<'a> {
 }
 
 /// A field of a message.
-pub(super) trait Field<'a>: Sized {
+pub(crate) trait Field<'a>: Sized {
     /// Read the field from the next bytes of a message.
     fn read(from: &mut Unread<'a>) -> Result<Self, Malformed>;
 

@@ -4,7 +4,7 @@
 //! its request, and its fields. All numbers are little-endian. Sources: intro(5) of Plan 9 for 9P,
 //! and *diod: 9P2000.L protocol* for the types below 100, which Linux kernels speak.
 
-mod field;
+pub(crate) mod field;
 mod record;
 
 pub use field::{Data, Path, Trailing};
@@ -67,20 +67,22 @@ macro_rules! messages {
             }
 
             /// Read the fields of a message of this type.
-            fn read(code: u8, fields: &'a [u8]) -> Result<Self, Malformed> {
+            fn read(code: u8, fields: &'a [u8]) -> Result<Self, $crate::message::Malformed> {
+                use $crate::message::field::{Field, Unread};
                 let mut unread = Unread(fields);
                 let message = match code {
                     $($code => Self::$name { $($field: Field::read(&mut unread)?),* },)*
-                    other => return Err(Malformed::Type(other)),
+                    other => return Err($crate::message::Malformed::Type(other)),
                 };
                 match unread.0.len() {
                     0 => Ok(message),
-                    left => Err(Malformed::Long(left)),
+                    left => Err($crate::message::Malformed::Long(left)),
                 }
             }
 
             /// Append the bytes of the message with this tag.
-            pub fn write(&self, tag: u16, out: &mut Buffer) {
+            pub fn write(&self, tag: u16, out: &mut $crate::Buffer) {
+                use $crate::message::{begin, field::Field, finish};
                 let start = begin(self.code(), tag, out);
                 match self {
                     $(Self::$name { $($field),* } => { $($field.write(out);)* })*
@@ -90,6 +92,8 @@ macro_rules! messages {
         }
     };
 }
+
+pub(crate) use messages;
 
 messages! {
     /// A request of a client. Numbers are fids, except sizes, offsets and flags of Linux.

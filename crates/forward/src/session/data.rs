@@ -1,11 +1,12 @@
 //! Data of files, entries of directories and values of extended attributes, in both directions.
 
-use super::Session;
 use super::fids::{Fid, NewValue};
+use super::{Job, Outcome, Session, written};
 use crate::buffer::Buffer;
 use crate::files::{Errno, Files, Result, Subject};
 use crate::message::{Data, Entry, HEADER, READ_HEADER, Reply, finish};
 use std::sync::Arc;
+use std::task::Poll;
 
 /// Maximum size in bytes of the value of an extended attribute, as on Linux.
 const VALUE_BYTES: u64 = 65_536;
@@ -18,23 +19,28 @@ const XATTR_REPLACE: u32 = 2;
 
 impl<F: Files> Session<F> {
     /// Append the reply to a read request: data of a file, or the value of an extended attribute.
-    pub(super) fn read(
+    pub(super) fn read<'a>(
         &self,
         tag: u16,
         (fid, offset, count): (u32, u64, usize),
         files: &F,
         out: &mut Buffer,
-    ) -> Result<()> {
+    ) -> Result<Outcome<'a, F::Open>> {
         let empty = Reply::Read { data: Data(&[]) };
         match self.fids.get(fid)? {
             Fid::Open(_, open) => {
                 let start = out.len();
                 empty.write(tag, out);
                 match files.read(open, offset, out.space(count)) {
-                    Ok(read) => out.advance(read),
-                    Err(errno) => {
+                    Poll::Ready(Ok(read)) => out.advance(read),
+                    Poll::Ready(Err(errno)) => {
                         out.truncate(start);
                         return Err(errno);
+                    }
+                    Poll::Pending => {
+                        out.truncate(start);
+                        let job = Job::Read { offset, count };
+                        return Ok(Outcome::Later(Arc::clone(open), job));
                     }
                 }
                 complete(start, out);
@@ -47,7 +53,7 @@ impl<F: Files> Session<F> {
             }
             _ => return Err(Errno::BADF),
         }
-        Ok(())
+        Ok(Outcome::Written)
     }
 
     /// Append the reply to a request for entries of a directory.
@@ -95,9 +101,16 @@ impl<F: Files> Session<F> {
         offset: u64,
         data: &[u8],
         files: &F,
-    ) -> Result<Reply<'a>> {
+    ) -> Result<Outcome<'a, F::Open>> {
         let count = match self.fids.get_mut(fid)? {
-            Fid::Open(_, open) => files.write(open, offset, data)?,
+            Fid::Open(_, open) => match files.write(open, offset, data) {
+                Poll::Ready(result) => result?,
+                Poll::Pending => {
+                    let data = data.to_vec();
+                    let job = Job::Write { offset, data };
+                    return Ok(Outcome::Later(Arc::clone(open), job));
+                }
+            },
             Fid::NewValue(new) => {
                 let is_next = offset == new.value.len() as u64;
                 if !is_next || new.value.len() + data.len() > new.size {
@@ -115,13 +128,20 @@ impl<F: Files> Session<F> {
             }
             Fid::Named(_) | Fid::Value(_) => return Err(Errno::BADF),
         };
-        let count = u32::try_from(count).unwrap_or(u32::MAX);
-        Ok(Reply::Write { count })
+        Ok(Outcome::Reply(written(count)))
     }
 
-    /// Forget a fid. The value of an extended attribute that was written is set now.
-    pub(super) fn clunk<'a>(&mut self, fid: u32, files: &F) -> Result<Reply<'a>> {
-        if let Fid::NewValue(new) = self.fids.take(fid)? {
+    /// Forget a fid. An open file is closed, and the value of an extended attribute that was written is
+    /// set now.
+    pub(super) fn clunk<'a>(&mut self, fid: u32, files: &F) -> Result<Outcome<'a, F::Open>> {
+        let taken = self.fids.take(fid)?;
+        if let Fid::Open(_, open) = taken {
+            return match files.close(&open) {
+                Poll::Ready(result) => result.map(|()| Outcome::Reply(Reply::Clunk {})),
+                Poll::Pending => Ok(Outcome::Later(open, Job::Close)),
+            };
+        }
+        if let Fid::NewValue(new) = taken {
             if new.value.len() != new.size {
                 return Err(Errno::INVAL);
             }
@@ -133,7 +153,7 @@ impl<F: Files> Session<F> {
             };
             files.set_xattr(subject, &new.name, value, new.flags)?;
         }
-        Ok(Reply::Clunk {})
+        Ok(Outcome::Reply(Reply::Clunk {}))
     }
 
     /// Turn a fid into one to which the value of an extended attribute is written.

@@ -7,11 +7,14 @@ mod locks;
 use crate::buffer::Buffer;
 use crate::files::{Errno, Files, Result};
 use crate::message::{
-    Change, NO_FID, NO_TAG, Path, Qid, READ_HEADER, Reply, Request, Trailing, read_request, tag,
+    Change, Data, NO_FID, NO_TAG, Path, Qid, READ_HEADER, Reply, Request, Trailing, read_request,
+    tag,
 };
 use fids::{Fid, Fids};
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
 
 /// The protocol of this server.
 const VERSION: &[u8] = b"9P2000.L";
@@ -44,16 +47,56 @@ impl Default for Limits {
     }
 }
 
-/// A request to store the data of a file, which may take long. The server carries it out, then calls
-/// [`Session::finish`].
+/// A request that may take long. The server carries it out, then calls [`Session::finish`].
 #[derive(Debug)]
 pub struct Deferred<O> {
     /// The open file.
     pub open: Arc<O>,
-    /// Whether some attributes need not be stored.
-    pub data_only: bool,
+    /// What is to be done.
+    pub job: Job,
     /// Names the request for [`Session::finish`].
     pub ticket: Ticket,
+    /// Becomes `true` when the client flushes the request: a write that has not started is left out.
+    pub is_flushed: Arc<AtomicBool>,
+}
+
+/// What a deferred request asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Job {
+    /// Read `count` bytes.
+    Read {
+        /// The first byte.
+        offset: u64,
+        /// The number of bytes.
+        count: usize,
+    },
+    /// Write data.
+    Write {
+        /// The first byte.
+        offset: u64,
+        /// The data.
+        data: Vec<u8>,
+    },
+    /// Have the data of the file stored.
+    Sync {
+        /// Whether some attributes need not be stored.
+        data_only: bool,
+    },
+    /// Close the file.
+    Close,
+}
+
+/// The result of a [`Job`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Done {
+    /// The bytes that were read.
+    Read(Vec<u8>),
+    /// The number of bytes that were written.
+    Written(usize),
+    /// The data is stored.
+    Synced,
+    /// The file is closed.
+    Closed,
 }
 
 /// Names a request that is carried out elsewhere: its tag, and a number that is used once.
@@ -69,10 +112,23 @@ pub struct Session<F: Files> {
     /// Maximum size of a message in bytes, as agreed on; `None` before that.
     msize: Option<u32>,
     fids: Fids<F>,
-    /// The requests that are carried out elsewhere, with their serial numbers.
-    deferred: HashMap<u16, u64>,
+    /// The requests that are carried out elsewhere, by tag.
+    deferred: HashMap<u16, Elsewhere>,
     next_serial: u64,
     is_attached: bool,
+}
+
+/// A request that is carried out elsewhere.
+struct Elsewhere {
+    serial: u64,
+    is_flushed: Arc<AtomicBool>,
+}
+
+impl Drop for Elsewhere {
+    /// Record that the client wants no reply any more.
+    fn drop(&mut self) {
+        self.is_flushed.store(true, Ordering::Relaxed);
+    }
 }
 
 /// The result of a request.
@@ -82,7 +138,7 @@ enum Outcome<'a, O> {
     /// The reply is written already.
     Written,
     /// The request is carried out elsewhere.
-    Later { open: Arc<O>, data_only: bool },
+    Later(Arc<O>, Job),
 }
 
 impl<F: Files> Session<F> {
@@ -154,15 +210,21 @@ impl<F: Files> Session<F> {
                 }
                 None
             }
-            Ok(Outcome::Later { open, data_only }) => {
+            Ok(Outcome::Later(open, job)) => {
                 let serial = self.next_serial;
                 self.next_serial += 1;
-                self.deferred.insert(tag, serial);
+                let is_flushed = Arc::new(AtomicBool::new(false));
+                let elsewhere = Elsewhere {
+                    serial,
+                    is_flushed: Arc::clone(&is_flushed),
+                };
+                self.deferred.insert(tag, elsewhere);
                 let ticket = Ticket { tag, serial };
                 Some(Deferred {
                     open,
-                    data_only,
+                    job,
                     ticket,
+                    is_flushed,
                 })
             }
             Err(errno) => {
@@ -174,14 +236,17 @@ impl<F: Files> Session<F> {
 
     /// Append the reply to a request that was carried out elsewhere, unless the client has flushed
     /// it.
-    pub fn finish(&mut self, ticket: Ticket, result: Result<()>, out: &mut Buffer) {
+    pub fn finish(&mut self, ticket: Ticket, result: Result<Done>, out: &mut Buffer) {
         let Ticket { tag, serial } = ticket;
-        if self.deferred.get(&tag) != Some(&serial) {
+        if self.deferred.get(&tag).map(|elsewhere| elsewhere.serial) != Some(serial) {
             return;
         }
         self.deferred.remove(&tag);
         match result {
-            Ok(()) => Reply::Fsync {}.write(tag, out),
+            Ok(Done::Read(bytes)) => Reply::Read { data: Data(&bytes) }.write(tag, out),
+            Ok(Done::Written(count)) => written(count).write(tag, out),
+            Ok(Done::Synced) => Reply::Fsync {}.write(tag, out),
+            Ok(Done::Closed) => Reply::Clunk {}.write(tag, out),
             Err(errno) => fail(tag, errno, out),
         }
     }
@@ -212,11 +277,12 @@ impl<F: Files> Session<F> {
             Request::Read { fid, offset, count } => {
                 let most = msize as usize - READ_HEADER;
                 let count = (count as usize).min(most);
-                self.read(tag, (fid, offset, count), files, out)?;
-                return Ok(Outcome::Written);
+                return self.read(tag, (fid, offset, count), files, out);
             }
-            Request::Write { fid, offset, data } => self.write(fid, offset, data.0, files)?,
-            Request::Clunk { fid } => self.clunk(fid, files)?,
+            Request::Write { fid, offset, data } => {
+                return self.write(fid, offset, data.0, files);
+            }
+            Request::Clunk { fid } => return self.clunk(fid, files),
             Request::Remove { fid } => {
                 let node = match self.fids.take(fid)? {
                     Fid::Named(node) | Fid::Open(node, _) => node,
@@ -318,11 +384,16 @@ impl<F: Files> Session<F> {
                 return Ok(Outcome::Written);
             }
             Request::Fsync { fid, data_only } => {
-                let Trailing(data_only) = data_only;
-                return Ok(Outcome::Later {
-                    open: Arc::clone(self.fids.opened(fid)?),
-                    data_only: data_only != 0,
-                });
+                let open = self.fids.opened(fid)?;
+                let data_only = data_only != Trailing(0);
+                match files.sync(open, data_only) {
+                    Poll::Ready(result) => result?,
+                    Poll::Pending => {
+                        let job = Job::Sync { data_only };
+                        return Ok(Outcome::Later(Arc::clone(open), job));
+                    }
+                }
+                Reply::Fsync {}
             }
             Request::Lock { .. } | Request::GetLock { .. } => {
                 self.lock(tag, &request, files, out)?;
@@ -463,6 +534,12 @@ fn checked(name: &[u8]) -> Result<&[u8]> {
         name if name.contains(&b'/') || name.contains(&0) => Err(Errno::INVAL),
         name => Ok(name),
     }
+}
+
+/// Return the reply to a write request.
+fn written<'a>(count: usize) -> Reply<'a> {
+    let count = u32::try_from(count).unwrap_or(u32::MAX);
+    Reply::Write { count }
 }
 
 /// Append the reply that a request has failed.

@@ -1,0 +1,453 @@
+//! One file in the cache: its ranges, its tasks under way, and when it is drained.
+
+use super::extents::{Extents, State};
+use super::{AHEAD_BYTES, FIRST_AHEAD_BYTES, Fetch, RETRY, RETRY_MOST, Settings, Task};
+use crate::files::Errno;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::time::Duration;
+
+/// What a client waits for: that all it has written so far is stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Goal {
+    round: u64,
+    failures: u64,
+}
+
+/// The state of a file in the cache.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// Size in bytes.
+    pub size: u64,
+    /// The number of bytes in the cache, stored or not.
+    pub bytes: u64,
+    /// The number of unstored bytes.
+    pub unstored: u64,
+    /// Whether all unstored bytes are synced in the cache.
+    pub is_cached: bool,
+    /// Whether a client has it open.
+    pub is_open: bool,
+    /// The error of the last attempt to store it, until all is stored.
+    pub error: Option<Errno>,
+    /// When the oldest unstored byte was written.
+    pub since: Option<Duration>,
+}
+
+/// A drain whose bytes are not synced in the store.
+#[derive(Debug)]
+struct Drain {
+    range: Range<u64>,
+    /// The oldest round of its bytes.
+    round: u64,
+    /// Whether the bytes are written to the store.
+    is_written: bool,
+}
+
+/// A sync under way.
+#[derive(Debug)]
+struct Sync {
+    ticket: u64,
+    /// The drains that it covers.
+    drains: Vec<u64>,
+}
+
+/// One file in the cache.
+#[derive(Debug)]
+pub(super) struct File {
+    pub size: u64,
+    pub extents: Extents,
+    /// The number of clients that have it open.
+    pub opens: u32,
+    /// The number of times it is paused.
+    pub pauses: u32,
+    /// The number of writes so far, and of those that are synced in the cache.
+    pub writes: u64,
+    pub synced: u64,
+    /// When its oldest unstored byte was written.
+    pub dirty_since: Option<Duration>,
+    /// When it is drained again after a failure.
+    pub retry_at: Option<Duration>,
+    /// When it has something to do, as in [`super::Cache::due`].
+    pub due: Option<Duration>,
+    /// Its last use, as in [`super::Cache::used`].
+    pub used: u64,
+    /// The number of this round: it grows whenever a client waits.
+    round: u64,
+    /// Since when it is to be drained without waiting for its age.
+    urgent_since: Option<Duration>,
+    drains: BTreeMap<u64, Drain>,
+    sync: Option<Sync>,
+    /// Whether all dirty bytes are in the range of a drain under way.
+    is_blocked: bool,
+    /// Where the search for dirty bytes begins.
+    cursor: u64,
+    error: Option<Errno>,
+    failures: u64,
+    /// The number of failures since the last success.
+    failures_in_row: u32,
+    /// Where a client that reads on would read next, and how far is read ahead of it.
+    next_read: u64,
+    ahead: u64,
+}
+
+impl File {
+    /// Create a file that one client has open, of which nothing is cached.
+    pub fn new(size: u64) -> Self {
+        Self {
+            size,
+            extents: Extents::default(),
+            opens: 1,
+            pauses: 0,
+            writes: 0,
+            synced: 0,
+            dirty_since: None,
+            retry_at: None,
+            due: None,
+            used: 0,
+            round: 0,
+            urgent_since: None,
+            drains: BTreeMap::new(),
+            sync: None,
+            is_blocked: false,
+            cursor: 0,
+            error: None,
+            failures: 0,
+            failures_in_row: 0,
+            next_read: 0,
+            ahead: 0,
+        }
+    }
+
+    /// Return the state of the file.
+    pub fn status(&self) -> Status {
+        Status {
+            size: self.size,
+            bytes: self.extents.bytes(),
+            unstored: self.extents.unstored(),
+            is_cached: self.synced == self.writes,
+            is_open: self.opens > 0,
+            error: self.error,
+            since: self.dirty_since,
+        }
+    }
+
+    /// Have the file drained without waiting for its age.
+    pub fn hurry(&mut self, now: Duration) {
+        if self.extents.unstored() > 0 {
+            self.urgent_since.get_or_insert(now);
+        }
+    }
+
+    /// Return when there is something to do, if there is.
+    pub fn when_due(&self, settings: &Settings) -> Option<Duration> {
+        if self.pauses > 0 || !(self.can_drain() || self.can_sync(settings)) {
+            return None;
+        }
+        let by_age = self.dirty_since.map(|since| since + settings.dirty_age);
+        let due = match self.can_drain() {
+            true => self.urgent_since.or(by_age),
+            false => self.dirty_since,
+        };
+        // After a failure, not before the time to try again.
+        due.max(self.retry_at)
+    }
+
+    /// Return whether there are bytes that no drain has taken.
+    fn has_dirty(&self) -> bool {
+        self.extents.oldest_round().is_some()
+    }
+
+    /// Return whether a drain can begin.
+    fn can_drain(&self) -> bool {
+        self.has_dirty() && !self.is_blocked
+    }
+
+    /// Return whether a sync is worth it: all is written to the store, or a good part of what may be unstored.
+    fn can_sync(&self, settings: &Settings) -> bool {
+        if self.sync.is_some() {
+            return false;
+        }
+        let written = self.drains.values().filter(|drain| drain.is_written);
+        let bytes: u64 = written
+            .clone()
+            .map(|drain| drain.range.end - drain.range.start)
+            .sum();
+        let is_all = !self.has_dirty() && self.drains.values().all(|drain| drain.is_written);
+        bytes > 0 && (is_all || bytes >= settings.dirty_bytes / 4)
+    }
+
+    /// Return whether no task is under way.
+    pub fn is_idle(&self) -> bool {
+        self.sync.is_none() && self.drains.values().all(|drain| drain.is_written)
+    }
+
+    /// Record that a client has written bytes.
+    pub fn wrote(&mut self, now: Duration, range: Range<u64>, part: u64) {
+        self.size = self.size.max(range.end);
+        self.writes += 1;
+        self.is_blocked = false;
+        self.extents.write(range.clone(), self.round);
+        self.dirty_since.get_or_insert(now);
+        // A part that is complete, at the end of what was written.
+        let last = (range.end / part).saturating_sub(1) * part..range.end / part * part;
+        let is_complete = last.end > range.start && !last.is_empty() && {
+            let mut unstored = 0;
+            for (piece, state) in self.extents.within(last.clone()) {
+                if matches!(state, State::Dirty(_)) {
+                    unstored += piece.end - piece.start;
+                }
+            }
+            unstored == part
+        };
+        if is_complete {
+            self.hurry(now);
+        }
+    }
+
+    /// Begin a round: a client waits until what was written so far is stored.
+    pub fn want(&mut self, now: Duration) -> Goal {
+        let round = self.round;
+        self.round += 1;
+        self.retry_at = None;
+        self.hurry(now);
+        let failures = self.failures;
+        Goal { round, failures }
+    }
+
+    /// Return whether a goal is reached, or cannot be.
+    pub fn reached(&self, goal: Goal) -> Option<Result<(), Errno>> {
+        let is_dirty = self
+            .extents
+            .oldest_round()
+            .is_some_and(|at| at <= goal.round);
+        if !is_dirty && self.drains.values().all(|drain| drain.round > goal.round) {
+            return Some(Ok(()));
+        }
+        match self.error {
+            Some(error) if self.failures > goal.failures => Some(Err(error)),
+            _ => None,
+        }
+    }
+
+    /// Begin a task.
+    pub fn begin(&mut self, ticket: u64, settings: &Settings) -> Option<Task> {
+        if self.can_sync(settings) {
+            let drains = self.drains.iter().filter(|(_, drain)| drain.is_written);
+            let drains = drains.map(|(ticket, _)| *ticket).collect();
+            self.sync = Some(Sync { ticket, drains });
+            return Some(Task::Sync);
+        }
+        let part = settings.part_bytes;
+        let found = self.to_drain(self.cursor, part);
+        let Some((range, round)) = found.or_else(|| self.to_drain(0, part)) else {
+            self.is_blocked = true;
+            return None;
+        };
+        self.cursor = range.end;
+        self.extents
+            .set(range.clone(), Some(State::Draining(ticket)));
+        let drain = Drain {
+            range: range.clone(),
+            round,
+            is_written: false,
+        };
+        self.drains.insert(ticket, drain);
+        Some(Task::Drain(range))
+    }
+
+    /// Return the first dirty bytes from `start` on that no drain under way has in its range, and their
+    /// oldest round. Of two drains of the same bytes, the store could be left with the older ones.
+    fn to_drain(&self, mut start: u64, part: u64) -> Option<(Range<u64>, u64)> {
+        let running = self.drains.values().filter(|drain| !drain.is_written);
+        loop {
+            let (mut range, round) = self.extents.first_dirty(start, part)?;
+            let others = running.clone().map(|drain| &drain.range);
+            let mut others =
+                others.filter(|other| other.start < range.end && range.start < other.end);
+            if let Some(other) = others.clone().find(|other| other.start <= range.start) {
+                start = other.end;
+                continue;
+            }
+            if let Some(first) = others.by_ref().map(|other| other.start).min() {
+                range.end = first;
+            }
+            return Some((range, round));
+        }
+    }
+
+    /// Record the result of a task. Return the bytes that are stored now.
+    pub fn finish(
+        &mut self,
+        now: Duration,
+        ticket: u64,
+        result: Result<(), Errno>,
+    ) -> Vec<Range<u64>> {
+        self.is_blocked = false;
+        match result {
+            Ok(()) => self.failures_in_row = 0,
+            Err(error) => {
+                self.error = Some(error);
+                self.failures += 1;
+                let wait = RETRY.saturating_mul(1 << self.failures_in_row.min(10));
+                self.failures_in_row += 1;
+                self.retry_at = Some(now + wait.min(RETRY_MOST));
+            }
+        }
+        let covered = match self.sync.take_if(|sync| sync.ticket == ticket) {
+            Some(sync) => sync.drains,
+            None if result.is_ok() => {
+                if let Some(drain) = self.drains.get_mut(&ticket) {
+                    drain.is_written = true;
+                }
+                return Vec::new();
+            }
+            None => vec![ticket],
+        };
+        let mut stored = Vec::new();
+        for ticket in covered {
+            let Some(drain) = self.drains.remove(&ticket) else {
+                continue;
+            };
+            let from = State::Draining(ticket);
+            match result {
+                Ok(()) => {
+                    let to = Some(State::Stored);
+                    stored.extend(self.extents.change(drain.range, from, to));
+                }
+                // What a store that could not sync has done with the bytes is unknown.
+                Err(_) => self.undo(ticket, &drain),
+            }
+        }
+        if self.extents.unstored() == 0 {
+            (self.dirty_since, self.urgent_since) = (None, None);
+            (self.retry_at, self.error) = (None, None);
+        } else if result.is_ok() {
+            self.retry_at = None;
+        }
+        stored
+    }
+
+    /// Mark what a drain was for as dirty again. Who waits for it waits now for what clients have written
+    /// over it meanwhile.
+    fn undo(&mut self, ticket: u64, drain: &Drain) {
+        let Drain { range, round, .. } = drain;
+        self.extents.undo(range.clone(), ticket, *round);
+        for later in self.drains.values_mut() {
+            if later.range.start < range.end && range.start < later.range.end {
+                later.round = later.round.min(*round);
+            }
+        }
+    }
+
+    /// Limit a range to the size of the file.
+    fn clip(&self, range: &Range<u64>) -> Range<u64> {
+        let end = range.end.min(self.size);
+        range.start.min(end)..end
+    }
+
+    /// Return whether all bytes of a range are in the cache, as far as the file has them.
+    pub fn is_present(&mut self, range: &Range<u64>) -> bool {
+        let range = self.clip(range);
+        let is_fetching = |(_, state)| matches!(state, State::Fetching(_));
+        let is_present = range.is_empty()
+            || (self.extents.missing(&range).is_empty()
+                && !self.extents.within(range.clone()).any(is_fetching));
+        if is_present && range.start == self.next_read {
+            self.next_read = range.end;
+        }
+        is_present
+    }
+
+    /// Return whether some bytes of a range are being fetched.
+    pub fn is_fetching(&self, range: &Range<u64>) -> bool {
+        let range = self.clip(range);
+        !range.is_empty()
+            && self
+                .extents
+                .within(range)
+                .any(|(_, state)| matches!(state, State::Fetching(_)))
+    }
+
+    /// Begin to fetch the missing bytes of a range, in parts, and bytes after them if the client reads the
+    /// file from start to end. The fetches are numbered from `ticket` on.
+    pub fn fetch(&mut self, range: &Range<u64>, ticket: u64, part: u64, most: u64) -> Vec<Fetch> {
+        let is_next = range.start == self.next_read;
+        self.ahead = match is_next {
+            true => (self.ahead * 2)
+                .clamp(FIRST_AHEAD_BYTES, AHEAD_BYTES)
+                .min(most),
+            false => 0,
+        };
+        self.next_read = range.end.min(self.size);
+        let end = range.end.saturating_add(self.ahead);
+        let wanted = self.clip(&(range.start..end));
+        let mut fetches = Vec::new();
+        for gap in self.extents.missing(&wanted) {
+            let mut start = gap.start;
+            while start < gap.end {
+                // The bytes that the client waits for are fetched by themselves.
+                let mut end = gap.end.min((start / part + 1) * part);
+                if start < range.end {
+                    end = end.min(range.end);
+                }
+                let ticket = ticket + fetches.len() as u64;
+                let range = start..end;
+                self.extents
+                    .set(range.clone(), Some(State::Fetching(ticket)));
+                fetches.push(Fetch { ticket, range });
+                start = end;
+            }
+        }
+        fetches
+    }
+
+    /// End a fetch. Return the bytes that it is still for.
+    pub fn fetched(&mut self, fetch: &Fetch, is_ok: bool) -> Vec<Range<u64>> {
+        let to = is_ok.then_some(State::Stored);
+        let from = State::Fetching(fetch.ticket);
+        self.extents.change(fetch.range.clone(), from, to)
+    }
+
+    /// Drop stored bytes, at least `bytes` of them if there are as many. Return the ranges.
+    pub fn drop_stored(&mut self, bytes: u64) -> Vec<Range<u64>> {
+        let mut left = bytes;
+        let mut ranges = Vec::new();
+        for (range, state) in self.extents.within(0..u64::MAX) {
+            if state == State::Stored && left > 0 {
+                let end = range.end.min(range.start.saturating_add(left));
+                left -= end - range.start;
+                ranges.push(range.start..end);
+            }
+        }
+        for range in &ranges {
+            self.extents.set(range.clone(), None);
+        }
+        ranges
+    }
+
+    /// Drop all but the unstored bytes. Return the ranges.
+    pub fn renew(&mut self, size: u64) -> Vec<Range<u64>> {
+        let clean = self.extents.within(0..u64::MAX);
+        let clean = clean.filter(|(_, state)| matches!(state, State::Stored | State::Fetching(_)));
+        let ranges: Vec<_> = clean.map(|(range, _)| range).collect();
+        for range in &ranges {
+            self.extents.set(range.clone(), None);
+        }
+        let unstored = self.unstored_ranges();
+        self.size = unstored.last().map_or(size, |last| size.max(last.end));
+        ranges
+    }
+
+    /// Return the unstored ranges in order.
+    pub fn unstored_ranges(&self) -> Vec<Range<u64>> {
+        let mut ranges: Vec<Range<u64>> = Vec::new();
+        for (range, state) in self.extents.within(0..u64::MAX) {
+            match (state, ranges.last_mut()) {
+                (State::Fetching(_) | State::Stored, _) => {}
+                (_, Some(last)) if last.end == range.start => last.end = range.end,
+                _ => ranges.push(range),
+            }
+        }
+        ranges
+    }
+}

@@ -1,0 +1,497 @@
+//! What clients do with the data of files in the cache.
+
+use super::file::{File, Version, born, key, read_all, state as state_of, write_all};
+use super::log;
+use super::names::Operation;
+use super::state::{Cache, Entry};
+use crate::config::Level;
+use crate::export::Place;
+use crate::status::errno;
+use isthmus_forward::cache::Fetch;
+use isthmus_forward::cache::log::Record;
+use isthmus_forward::{Errno, Result};
+use rustix::fs::{FallocateFlags, OFlags, Statx, Timespec, fallocate, fdatasync, fsync, ftruncate};
+use std::ops::Range;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Maximum number of files of which stored bytes are dropped at a time.
+const DROPPED_FILES: usize = 16;
+
+impl Cache {
+    /// Open a file for a client, which has opened it in the store with these flags as `handle`.
+    pub fn open(
+        &self,
+        place: &Place,
+        handle: Arc<OwnedFd>,
+        status: &Statx,
+        flags: OFlags,
+    ) -> Arc<File> {
+        let (key, born) = (key(status), born(status));
+        let version = Version::of(status);
+        let mut state = self.state();
+        let known = state.find(key).filter(|entry| entry.file.born == born);
+        let (file, is_current) = match known {
+            Some(entry) => {
+                let (file, known) = (Arc::clone(&entry.file), entry.version);
+                state.machine.open(file.id);
+                let is_unstored = state.machine.unstored_of(file.id) > 0;
+                (file, is_unstored || known == Some(version))
+            }
+            None => {
+                let id = state.machine.add(status.stx_size);
+                let file = File::new(id, Some(key), status.stx_ino, born, place.clone());
+                let file = Arc::new(file);
+                let entry = Entry::new(Arc::clone(&file), Some(version));
+                state.entries.insert(id, entry);
+                // Another inode may have had the number.
+                state.by_key.insert(key, id);
+                (file, true)
+            }
+        };
+        drop(state);
+        file.add_place(place);
+        file.keep(handle, flags);
+        if !is_current {
+            self.renew(&file, status);
+        }
+        file
+    }
+
+    /// Close a file for a client.
+    pub fn close(&self, file: &File) {
+        let now = self.now();
+        let mut state = self.state();
+        state.machine.close(now, file.id);
+        self.tidy(&mut state, file.id);
+        drop(state);
+        self.work.notify_one();
+    }
+
+    /// Drop what the cache has of a former version of a file, but for unstored bytes.
+    pub fn renew(&self, file: &File, status: &Statx) {
+        let _alone = file.alone();
+        let mut state = self.state();
+        let dropped = state.machine.renew(file.id, status.stx_size);
+        if let Some(entry) = state.entries.get_mut(&file.id) {
+            entry.version = Some(Version::of(status));
+        }
+        drop(state);
+        self.remove(file, &dropped);
+    }
+
+    /// Give the space of some bytes of a file back. What cannot be removed is overwritten later.
+    fn remove(&self, file: &File, ranges: &[Range<u64>]) {
+        if ranges.is_empty() {
+            return;
+        }
+        let Ok(data) = file.data(&self.data) else {
+            return;
+        };
+        for range in ranges {
+            let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+            let _ = fallocate(&data, flags, range.start, range.end - range.start);
+        }
+    }
+
+    /// Drop stored bytes if the cache is too full for these many bytes more.
+    fn make_room(&self, bytes: u64) {
+        let excess = self.state().machine.excess(bytes);
+        if excess > 0 {
+            self.drop_stored(excess);
+        }
+    }
+
+    /// Drop stored bytes that were not used for the longest time, `bytes` of them if there are as many.
+    /// Return how many.
+    fn drop_stored(&self, bytes: u64) -> u64 {
+        let mut left = bytes;
+        let candidates: Vec<_> = {
+            let state = self.state();
+            let ids = state.machine.least_used().take(DROPPED_FILES);
+            let entries = ids.filter_map(|id| state.entries.get(&id));
+            let entries = entries.filter(|entry| !entry.is_log_late);
+            entries.map(|entry| Arc::clone(&entry.file)).collect()
+        };
+        for file in candidates {
+            let Some(_alone) = file.try_alone() else {
+                continue;
+            };
+            let dropped = self.state().machine.drop_stored(file.id, left);
+            self.remove(&file, &dropped);
+            self.tidy(&mut self.state(), file.id);
+            let bytes = dropped.iter().map(|range| range.end - range.start);
+            left = left.saturating_sub(bytes.sum());
+            if left == 0 {
+                break;
+            }
+        }
+        bytes - left
+    }
+
+    /// Read bytes of a file. `None` if some are missing.
+    pub fn read(&self, file: &File, offset: u64, bytes: &mut [u8]) -> Result<Option<usize>> {
+        let _shared = file.share();
+        let size = {
+            let mut state = self.state();
+            let range = offset..offset.saturating_add(bytes.len() as u64);
+            if !state.machine.is_present(file.id, &range) {
+                return Ok(None);
+            }
+            state.machine.size(file.id)
+        };
+        let left = usize::try_from(size.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let count = bytes.len().min(left);
+        if count > 0 {
+            read_all(&*file.data(&self.data)?, &mut bytes[..count], offset)?;
+        }
+        Ok(Some(count))
+    }
+
+    /// Read bytes of a file, after those that are missing were read from the store. `answer` gets them; then
+    /// bytes after them may be read ahead.
+    pub fn fetch(
+        &self,
+        file: &File,
+        offset: u64,
+        count: usize,
+        answer: impl FnOnce(Result<Vec<u8>>),
+    ) {
+        let range = offset..offset.saturating_add(count as u64);
+        let mut fetches = self.state().machine.fetch(file.id, &range);
+        let ahead = fetches
+            .iter()
+            .position(|fetch| fetch.range.start >= range.end);
+        let ahead = fetches.split_off(ahead.unwrap_or(fetches.len()));
+        let mut bytes = vec![0; count];
+        let mut read = || {
+            for fetch in &fetches {
+                self.carry_out_fetch(file, fetch)?;
+            }
+            loop {
+                if let Some(count) = self.read(file, offset, &mut bytes)? {
+                    return Ok(count);
+                }
+                let state = self.state();
+                self.wait(state, |state| {
+                    let is_fetching = state.machine.is_fetching(file.id, &range);
+                    (!is_fetching).then_some(Ok(()))
+                })?;
+                // Others may have failed to read them, or they were dropped again.
+                let missing = self.state().machine.fetch(file.id, &range);
+                for fetch in missing {
+                    self.carry_out_fetch(file, &fetch)?;
+                }
+            }
+        };
+        let result = read();
+        answer(result.map(|count| {
+            bytes.truncate(count);
+            bytes
+        }));
+        for fetch in ahead {
+            // Who reads these bytes gets the error.
+            let _ = self.carry_out_fetch(file, &fetch);
+        }
+    }
+
+    /// Read bytes from the store into the cache.
+    fn carry_out_fetch(&self, file: &File, fetch: &Fetch) -> Result<()> {
+        let bytes = fetch.range.end - fetch.range.start;
+        self.make_room(0);
+        let read = || {
+            let mut buffer = vec![0; usize::try_from(bytes).map_err(|_| Errno::NOMEM)?];
+            // Bytes after the end in the store are zero: a client has written after them.
+            read_all(&*file.reader()?, &mut buffer, fetch.range.start)?;
+            Ok((buffer, file.data(&self.data)?))
+        };
+        let result = read().and_then(|(buffer, data)| {
+            let _alone = file.alone();
+            let ranges = self.state().machine.fetched(file.id, fetch);
+            for range in ranges {
+                let from = (range.start - fetch.range.start) as usize;
+                let to = (range.end - fetch.range.start) as usize;
+                if let Err(error) = write_all(&data, &buffer[from..to], range.start) {
+                    // The folder has other bytes than the machine says: forget them.
+                    let machine = &mut self.state().machine;
+                    let size = machine.size(file.id);
+                    machine.renew(file.id, size);
+                    return Err(errno(error));
+                }
+            }
+            Ok(())
+        });
+        if result.is_err() {
+            self.state().machine.not_fetched(file.id, fetch);
+        }
+        self.changed.notify_all();
+        result
+    }
+
+    /// Write data to a file, at its end if `offset` is `None`. `None` if so much is unstored that the client
+    /// waits.
+    pub fn write(&self, file: &File, offset: Option<u64>, data: &[u8]) -> Result<Option<usize>> {
+        let is_admitted = self.state().machine.admit(data.len() as u64);
+        if is_admitted {
+            match self.write_admitted(file, offset, data) {
+                Err(Errno::NOSPC) => {}
+                other => return other.map(Some),
+            }
+        }
+        self.work.notify_all();
+        Ok(None)
+    }
+
+    /// Write data to a file once there is room, unless the client has flushed the request.
+    pub fn write_later(
+        &self,
+        file: &File,
+        offset: Option<u64>,
+        data: &[u8],
+        is_flushed: &AtomicBool,
+    ) -> Result<usize> {
+        loop {
+            self.wait(self.state(), |state| {
+                if is_flushed.load(Ordering::Relaxed) {
+                    return Some(Err(Errno::INTR));
+                }
+                state.machine.admit(data.len() as u64).then_some(Ok(()))
+            })?;
+            let progress = self.state().machine.progress();
+            match self.write_admitted(file, offset, data) {
+                Err(Errno::NOSPC) => {}
+                other => return other,
+            }
+            // The file system of the cache is full: what is stored makes room.
+            let bytes = self.drop_stored(data.len() as u64);
+            let is_all_stored = self.state().machine.unstored() == 0;
+            if bytes == 0 && is_all_stored {
+                return Err(Errno::NOSPC);
+            }
+            if bytes == 0 {
+                self.work.notify_all();
+                self.wait(self.state(), |state| {
+                    (state.machine.progress() > progress).then_some(Ok(()))
+                })?;
+            }
+        }
+    }
+
+    /// Write data that there is room for.
+    fn write_admitted(&self, file: &File, offset: Option<u64>, data: &[u8]) -> Result<usize> {
+        self.make_room(data.len() as u64);
+        let result = match offset {
+            Some(offset) => {
+                let _shared = file.share();
+                self.write_at(file, offset, data)
+            }
+            None => {
+                let _alone = file.alone();
+                let end = self.state().machine.size(file.id);
+                self.write_at(file, end, data)
+            }
+        };
+        self.state().machine.release(data.len() as u64);
+        result.map(|()| data.len())
+    }
+
+    /// Write data to the folder, then to the log.
+    fn write_at(&self, file: &File, offset: u64, data: &[u8]) -> Result<()> {
+        let end = offset.checked_add(data.len() as u64);
+        let end = end
+            .filter(|end| i64::try_from(*end).is_ok())
+            .ok_or(Errno::FBIG)?;
+        if data.is_empty() {
+            return Ok(());
+        }
+        if self.state().is_closed {
+            return Err(Errno::IO);
+        }
+        write_all(&*file.data(&self.data)?, data, offset).map_err(errno)?;
+        let mut state = self.state();
+        let (id, start) = (file.id, offset);
+        let record = Record::Wrote {
+            file: id.0,
+            start,
+            end,
+        };
+        state.record(self, id, record)?;
+        let now = self.now();
+        state.machine.wrote(now, id, start..end);
+        if let Some(entry) = state.entries.get_mut(&id) {
+            (entry.modified, entry.is_modified_set) = (Some(clock()), false);
+        }
+        let is_due =
+            state.machine.wake_at().is_some_and(|at| at <= now) || state.machine.is_pressed();
+        drop(state);
+        if is_due {
+            self.work.notify_one();
+        }
+        Ok(())
+    }
+
+    /// Have all that was written to a file so far synced, as the site wants it.
+    pub fn sync(&self, file: &File) -> Result<()> {
+        match self.config.fsync {
+            Level::Cached => self.sync_in_cache(file),
+            _ => self.store(file),
+        }
+    }
+
+    /// Have all that was written to a file so far synced in the store.
+    pub fn store(&self, file: &File) -> Result<()> {
+        let now = self.now();
+        let mut state = self.state();
+        let goal = state.machine.want(now, file.id);
+        self.work.notify_all();
+        self.wait(state, |state| state.machine.reached(file.id, goal))?;
+        // Attributes are changed in the store at once; what was not synced of them is now.
+        let handle = file.writer().or_else(|_| file.reader())?;
+        fsync(&*handle).map_err(errno)
+    }
+
+    /// Have all that was written to a file so far synced in the cache.
+    fn sync_in_cache(&self, file: &File) -> Result<()> {
+        let (id, data) = (file.id, file.data(&self.data)?);
+        loop {
+            let (writes, records, unstored, log) = {
+                let state = self.state();
+                let machine = &state.machine;
+                let unstored = machine.unstored_ranges(id);
+                (
+                    machine.writes(id),
+                    state.log.records,
+                    unstored,
+                    state.log.file(),
+                )
+            };
+            fdatasync(&*data).map_err(errno)?;
+            fsync(&self.data).map_err(errno)?;
+            let mut state = self.state();
+            // A log that was rewritten meanwhile has other numbers: once more.
+            if Arc::ptr_eq(&log, &state.log.file()) {
+                if state.entries.get(&id).is_some_and(|entry| entry.is_logged) {
+                    state.record(
+                        self,
+                        id,
+                        Record::Synced {
+                            file: id.0,
+                            records,
+                        },
+                    )?;
+                    state.machine.synced(id, writes);
+                    if let Some(entry) = state.entries.get_mut(&id) {
+                        entry.synced = unstored;
+                    }
+                }
+                drop(state);
+                return log::sync(&log).map_err(errno);
+            }
+        }
+    }
+
+    /// Return the error of the last attempt to store a file, if all of it is not stored yet.
+    pub fn error(&self, file: &File) -> Result<()> {
+        let status = self.state().machine.status(file.id);
+        match status.and_then(|status| status.error) {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+
+    /// Return whether a client that closes a file waits until it is stored.
+    pub fn waits_at_close(&self, file: &File) -> bool {
+        self.config.close == Level::Stored && self.state().machine.unstored_of(file.id) > 0
+    }
+
+    /// End a file at a size, in the cache and in the store.
+    pub fn cut(&self, file: &File, size: u64) -> Result<()> {
+        let (id, handle, data) = (file.id, file.writer()?, file.data(&self.data)?);
+        let mut state = self.state();
+        state.machine.pause(id);
+        let idle = self.wait(state, |state| state.machine.is_idle(id).then_some(Ok(())));
+        let result = idle.and_then(|()| {
+            let _alone = file.alone();
+            let operation = self.begin(&Operation::Cut { file: id, size })?;
+            let result = ftruncate(&*handle, size).map_err(errno);
+            let mut state = self.state();
+            if result.is_ok() {
+                state.machine.cut(id, size);
+                if let Some(entry) = state.entries.get_mut(&id) {
+                    entry.version = state_of(&*handle).ok().map(|status| Version::of(&status));
+                    (entry.modified, entry.is_modified_set) = (Some(clock()), false);
+                }
+                // Zeros after the end, should the file grow again.
+                let _ = ftruncate(&*data, size);
+            }
+            self.end(&mut state, operation, result.is_ok());
+            result
+        });
+        state = self.state();
+        state.machine.resume(id);
+        if state.machine.unstored_of(id) == 0 {
+            state.unrecord(id);
+            if let Some(entry) = state.entries.get_mut(&id) {
+                entry.modified = None;
+            }
+        }
+        drop(state);
+        self.work.notify_one();
+        result
+    }
+
+    /// Return the file in the cache that has this state in the store.
+    pub fn find(&self, status: &Statx) -> Option<Arc<File>> {
+        let state = self.state();
+        let entry = state.find(key(status))?;
+        (entry.file.born == born(status)).then(|| Arc::clone(&entry.file))
+    }
+
+    /// Change the state of a file in the store to what it will be when all is stored.
+    pub fn correct(&self, status: &mut Statx) {
+        let state = self.state();
+        let Some(entry) = state.find(key(status)) else {
+            return;
+        };
+        if entry.file.born != born(status) || state.machine.unstored_of(entry.file.id) == 0 {
+            return;
+        }
+        status.stx_size = state.machine.size(entry.file.id);
+        if let Some(modified) = entry.modified {
+            status.stx_mtime.tv_sec = modified.tv_sec;
+            status.stx_mtime.tv_nsec = u32::try_from(modified.tv_nsec).unwrap_or(0);
+        }
+    }
+
+    /// Record that a client has set the time of the last change of a file.
+    pub fn set_modified(&self, file: &File, at: Timespec) -> Result<()> {
+        let mut state = self.state();
+        if state.machine.unstored_of(file.id) == 0 {
+            return Ok(());
+        }
+        let s = u64::try_from(at.tv_sec).unwrap_or(0);
+        let ns = u32::try_from(at.tv_nsec).unwrap_or(0);
+        let record = Record::Modified {
+            file: file.id.0,
+            s,
+            ns,
+        };
+        state.record(self, file.id, record)?;
+        if let Some(entry) = state.entries.get_mut(&file.id) {
+            (entry.modified, entry.is_modified_set) = (Some(at), true);
+        }
+        Ok(())
+    }
+}
+
+/// Return the time of day.
+fn clock() -> Timespec {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now = now.unwrap_or_default();
+    Timespec {
+        tv_sec: i64::try_from(now.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: now.subsec_nanos().into(),
+    }
+}

@@ -1,0 +1,252 @@
+//! The threads that write unstored data to the store.
+
+use super::file::{self, File, Version, read_all, state as state_of, write_all};
+use super::log::{self, Log};
+use super::recover::{boot, describe};
+use super::state::{Cache, LOOK, State, path_of};
+use crate::status::errno;
+use isthmus_forward::cache::log::Record;
+use isthmus_forward::cache::{Task, Work};
+use isthmus_forward::{Errno, Result};
+use rustix::fs::{
+    AtFlags, FlockOperation, Timespec, Timestamps, UTIME_OMIT, flock, fsync, futimens, unlinkat,
+};
+use std::ops::Range;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Time that threads have to end.
+const LEAVE: Duration = Duration::from_secs(2);
+
+/// Size in bytes of the buffer of a drain.
+const BUFFER: u64 = 1 << 20;
+
+impl Cache {
+    /// Start the threads that carry out tasks.
+    ///
+    /// # Errors
+    /// The system has no threads left.
+    pub fn start(cache: &Arc<Self>) -> std::io::Result<()> {
+        for _ in 0..cache.config.settings.tasks {
+            let cache = Arc::clone(cache);
+            let thread = std::thread::Builder::new().name("drain".into());
+            cache.state().threads += 1;
+            let started = {
+                let cache = Arc::clone(&cache);
+                thread.spawn(move || cache.work())
+            };
+            if let Err(error) = started {
+                cache.state().threads -= 1;
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Carry out tasks until the daemon ends.
+    fn work(&self) {
+        while let Some(work) = self.next() {
+            let file = {
+                let state = self.state();
+                let entry = state.entries.get(&work.file);
+                entry.map(|entry| Arc::clone(&entry.file))
+            };
+            let result = match (&file, &work.task) {
+                (None, _) => Err(Errno::STALE),
+                (Some(file), Task::Drain(range)) => self.drain(file, range),
+                (Some(file), Task::Sync) => self.sync_in_store(file),
+            };
+            self.finish(&work, result);
+            if let (Err(error), Some(file)) = (result, file) {
+                self.log_failure(&file, error);
+            }
+        }
+        self.state().threads -= 1;
+        self.changed.notify_all();
+    }
+
+    /// Wait for the next task. `None` when the daemon ends.
+    fn next(&self) -> Option<Work> {
+        let mut state = self.state();
+        loop {
+            if state.is_ending {
+                return None;
+            }
+            let now = self.now();
+            if let Some(work) = state.machine.next(now) {
+                return Some(work);
+            }
+            let wake = state.machine.wake_at().filter(|at| *at > now);
+            let left = wake.map_or(LOOK, |at| (at - now).min(LOOK));
+            let waited = self.work.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Write bytes from the cache to the store.
+    fn drain(&self, file: &File, range: &Range<u64>) -> Result<()> {
+        let (data, store) = (file.data(&self.data)?, file.writer()?);
+        let status = state_of(&*store)?;
+        let version = Version::of(&status);
+        let is_other = {
+            let state = self.state();
+            let known = state.entries.get(&file.id).and_then(|entry| entry.version);
+            known.is_some_and(|known| known != version)
+        };
+        if is_other {
+            // Somebody else has changed the file: its other bytes may be different now.
+            self.renew(file, &status);
+        }
+        let mut buffer = vec![0; (range.end - range.start).min(BUFFER) as usize];
+        let mut at = range.start;
+        while at < range.end {
+            let count = (range.end - at).min(BUFFER) as usize;
+            read_all(&data, &mut buffer[..count], at)?;
+            write_all(&store, &buffer[..count], at).map_err(errno)?;
+            at += count as u64;
+        }
+        self.note_version(file, &store)
+    }
+
+    /// Have the store sync a file, with the time of the last change by a client.
+    fn sync_in_store(&self, file: &File) -> Result<()> {
+        let store = file.writer()?;
+        let (modified, is_removed) = {
+            let state = self.state();
+            let entry = state.entries.get(&file.id).ok_or(Errno::STALE)?;
+            (entry.modified, entry.is_removed)
+        };
+        if let Some(modified) = modified {
+            let times = Timestamps {
+                last_access: Timespec {
+                    tv_sec: 0,
+                    tv_nsec: UTIME_OMIT,
+                },
+                last_modification: modified,
+            };
+            futimens(&*store, &times).map_err(errno)?;
+        }
+        fsync(&*store).map_err(errno)?;
+        if state_of(&*store)?.stx_nlink == 0 && !is_removed {
+            // Somebody else has removed it: what was written has no name.
+            return Err(Errno::STALE);
+        }
+        self.note_version(file, &store)
+    }
+
+    /// Record the version that the store has after this daemon has changed the file.
+    fn note_version(&self, file: &File, store: &std::os::fd::OwnedFd) -> Result<()> {
+        let version = Version::of(&state_of(store)?);
+        if let Some(entry) = self.state().entries.get_mut(&file.id) {
+            entry.version = Some(version);
+        }
+        Ok(())
+    }
+
+    /// Record the result of a task, and wake those who wait for it.
+    fn finish(&self, work: &Work, result: Result<()>) {
+        let (now, id) = (self.now(), work.file);
+        let mut state = self.state();
+        let stored = state.machine.finish(now, work.ticket, result);
+        for range in stored {
+            let (file, start, end) = (id.0, range.start, range.end);
+            let is_recorded = state.entries.get(&id).is_none_or(|entry| {
+                // A file whose name was removed is not in the log any more.
+                !entry.is_logged
+            }) || state
+                .log
+                .append(&[Record::Stored { file, start, end }])
+                .is_ok();
+            if !is_recorded && let Some(entry) = state.entries.get_mut(&id) {
+                entry.is_log_late = true;
+            }
+        }
+        if state.machine.unstored_of(id) == 0 {
+            let was_synced = state
+                .entries
+                .get(&id)
+                .is_some_and(|entry| !entry.synced.is_empty());
+            state.unrecord(id);
+            if let Some(entry) = state.entries.get_mut(&id) {
+                entry.modified = None;
+            }
+            self.tidy(&mut state, id);
+            if was_synced {
+                // After a failure of the host, these bytes are not written to the store again.
+                let log = state.log.file();
+                drop(state);
+                let _ = log::sync(&log);
+                state = self.state();
+            }
+        }
+        if state.log.is_long() && state.operations == 0 {
+            self.shorten(&mut state);
+        }
+        drop(state);
+        self.changed.notify_all();
+        self.work.notify_one();
+    }
+
+    /// Rewrite the log without what is out of date. If that fails, the old one stays in use.
+    fn shorten(&self, state: &mut State) {
+        let paths = self.exports.iter().map(path_of);
+        let (entries, machine) = (&state.entries, &state.machine);
+        let log = Log::create(&self.folder, &boot(), paths, |add| {
+            for (id, entry) in entries.iter().filter(|(_, entry)| entry.is_logged) {
+                describe(entry, &self.exports, &machine.unstored_ranges(*id), add);
+            }
+        });
+        if let Ok(log) = log {
+            state.log = log;
+        }
+    }
+
+    /// Write to the audit log that a file could not be stored.
+    fn log_failure(&self, file: &File, error: Errno) {
+        let path = file.place().map(|(_, path)| path).unwrap_or_default();
+        let what = format!("store {:?}", String::from_utf8_lossy(&path));
+        self.gate.log().record("cache", &what, &error.to_string());
+    }
+
+    /// Begin no further tasks.
+    pub fn halt(&self) {
+        self.state().is_ending = true;
+        self.work.notify_all();
+    }
+
+    /// Drain everything, for at most this time, and end the threads.
+    pub fn stop(&self, grace: Duration) {
+        let until = Instant::now() + grace;
+        let mut state = self.state();
+        let ids: Vec<_> = state.entries.keys().copied().collect();
+        for id in ids {
+            let _ = state.machine.want(self.now(), id);
+        }
+        self.work.notify_all();
+        while state.machine.unstored() > 0 && !state.is_ending {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            let waited = self.changed.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        (state.is_ending, state.is_closed) = (true, true);
+        self.work.notify_all();
+        self.changed.notify_all();
+        // A thread that the store holds up may still write: until it ends, the folder is locked.
+        let waited = self
+            .changed
+            .wait_timeout_while(state, LEAVE, |state| state.threads > 0);
+        let state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        if state.threads == 0 {
+            let entries = state.entries.iter();
+            for (id, _) in entries.filter(|(_, entry)| !entry.is_logged) {
+                // The next daemon removes what cannot be removed now.
+                let _ = unlinkat(&self.data, file::name(*id), AtFlags::empty());
+            }
+            // The lock ends with the process at the latest.
+            let _ = flock(&self.lock, FlockOperation::Unlock);
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! A file in the cache: its data in the folder of the cache, and its handles in the store.
+
+use crate::export::Place;
+use crate::status::{WANTED, device, errno};
+use isthmus_forward::cache::FileId;
+use isthmus_forward::{Errno, Result};
+use rustix::fs::{AtFlags, Mode, OFlags, Statx, chmod, openat, statx};
+use rustix::io::{pread, pwrite};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+/// When an inode of the store was created, in s and ns since 1970: a later one with the same number has another
+/// time. Zero where the store does not say.
+pub(super) type Born = (u64, u32);
+
+/// Return when the inode was created.
+pub(super) fn born(status: &Statx) -> Born {
+    let at = status.stx_btime;
+    (u64::try_from(at.tv_sec).unwrap_or(0), at.tv_nsec)
+}
+
+/// A version of a file in the store: it changes when somebody changes the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Version {
+    size: u64,
+    modified: (i64, u32),
+    changed: (i64, u32),
+}
+
+impl Version {
+    /// Return the version of a file with this state.
+    pub fn of(status: &Statx) -> Self {
+        let (modified, changed) = (status.stx_mtime, status.stx_ctime);
+        Self {
+            size: status.stx_size,
+            modified: (modified.tv_sec, modified.tv_nsec),
+            changed: (changed.tv_sec, changed.tv_nsec),
+        }
+    }
+}
+
+/// The descriptors of a file in the cache.
+#[derive(Debug, Default)]
+struct Handles {
+    data: Option<Arc<OwnedFd>>,
+    reader: Option<Arc<OwnedFd>>,
+    writer: Option<Arc<OwnedFd>>,
+}
+
+/// A file in the cache.
+#[derive(Debug)]
+pub(crate) struct File {
+    pub id: FileId,
+    /// Its device and inode in the store; `None` for one that a former daemon has left and that is gone.
+    pub key: Option<(u64, u64)>,
+    pub inode: u64,
+    pub born: Born,
+    /// The names by which clients have opened it, those that were removed too.
+    places: Mutex<Vec<Place>>,
+    /// Shared by those who read and write the data; alone has it who fills it from the store, cuts it or
+    /// drops parts of it.
+    access: RwLock<()>,
+    handles: Mutex<Handles>,
+}
+
+impl File {
+    /// Describe a file, of which nothing is open.
+    pub fn new(id: FileId, key: Option<(u64, u64)>, inode: u64, born: Born, place: Place) -> Self {
+        Self {
+            id,
+            key,
+            inode,
+            born,
+            places: Mutex::new(vec![place]),
+            access: RwLock::default(),
+            handles: Mutex::default(),
+        }
+    }
+
+    /// Record a name by which a client has opened the file.
+    pub fn add_place(&self, place: &Place) {
+        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        if !places.iter().any(|known| known.is_same(place)) {
+            places.retain(|known| known.path().is_ok());
+            places.push(place.clone());
+        }
+    }
+
+    /// Return a name of the file, with its path.
+    ///
+    /// # Errors
+    /// [`Errno::STALE`] if all names were removed.
+    pub fn place(&self) -> Result<(Place, Vec<u8>)> {
+        let places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found = places
+            .iter()
+            .filter_map(|place| Some((place.clone(), place.path().ok()?)));
+        found.next().ok_or(Errno::STALE)
+    }
+
+    /// Read or write the data beside others.
+    pub fn share(&self) -> RwLockReadGuard<'_, ()> {
+        self.access.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Have the data alone.
+    pub fn alone(&self) -> RwLockWriteGuard<'_, ()> {
+        self.access.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Have the data alone, if nobody uses it now.
+    pub fn try_alone(&self) -> Option<RwLockWriteGuard<'_, ()>> {
+        self.access.try_write().ok()
+    }
+
+    /// Return the descriptors, locked.
+    fn handles(&self) -> MutexGuard<'_, Handles> {
+        self.handles.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Return the file with the data, in this folder.
+    pub fn data(&self, folder: &OwnedFd) -> Result<Arc<OwnedFd>> {
+        if let Some(open) = &self.handles().data {
+            return Ok(Arc::clone(open));
+        }
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let opened =
+            openat(folder, name(self.id), flags, Mode::RUSR | Mode::WUSR).map_err(errno)?;
+        Ok(Arc::clone(
+            self.handles().data.get_or_insert_with(|| Arc::new(opened)),
+        ))
+    }
+
+    /// Keep a handle that a client has opened in the store.
+    pub fn keep(&self, handle: Arc<OwnedFd>, access: OFlags) {
+        let mut handles = self.handles();
+        match access & OFlags::RWMODE {
+            OFlags::WRONLY => drop(handles.writer.get_or_insert(handle)),
+            OFlags::RDWR => {
+                handles.reader.get_or_insert_with(|| Arc::clone(&handle));
+                handles.writer.get_or_insert(handle);
+            }
+            _ => drop(handles.reader.get_or_insert(handle)),
+        }
+    }
+
+    /// Close all handles. They are opened again when they are needed.
+    pub fn close(&self) {
+        *self.handles() = Handles::default();
+    }
+
+    /// Return a handle in the store for reading.
+    pub fn reader(&self) -> Result<Arc<OwnedFd>> {
+        if let Some(open) = &self.handles().reader {
+            return Ok(Arc::clone(open));
+        }
+        let opened = Arc::new(self.open(OFlags::RDONLY)?);
+        Ok(Arc::clone(self.handles().reader.get_or_insert(opened)))
+    }
+
+    /// Return a handle in the store for writing.
+    pub fn writer(&self) -> Result<Arc<OwnedFd>> {
+        if let Some(open) = &self.handles().writer {
+            return Ok(Arc::clone(open));
+        }
+        let opened = match self.open(OFlags::WRONLY) {
+            // The client has opened it before it made it read-only.
+            Err(Errno::ACCES) => self.open_read_only(),
+            other => other,
+        };
+        let opened = Arc::new(opened?);
+        Ok(Arc::clone(self.handles().writer.get_or_insert(opened)))
+    }
+
+    /// Open the file in the store, where another file may have its name now.
+    fn open(&self, access: OFlags) -> Result<OwnedFd> {
+        let flags = access | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let opened = self.place()?.0.open(flags)?;
+        let status = state(&opened)?;
+        match (status.stx_ino, born(&status)) == (self.inode, self.born) {
+            true => Ok(opened),
+            false => Err(Errno::STALE),
+        }
+    }
+
+    /// Open a file without write permission for writing.
+    fn open_read_only(&self) -> Result<OwnedFd> {
+        let place = self.open(OFlags::PATH)?;
+        let mode = Mode::from_raw_mode(state(&place)?.stx_mode.into());
+        let path = format!("/proc/self/fd/{}", place.as_raw_fd());
+        chmod(&path, mode | Mode::WUSR).map_err(errno)?;
+        let opened = rustix::fs::open(&path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty());
+        chmod(&path, mode).map_err(errno)?;
+        opened.map_err(errno)
+    }
+}
+
+/// Return the state of an open file.
+pub(super) fn state(file: impl AsFd) -> Result<Statx> {
+    statx(file, c"", AtFlags::EMPTY_PATH, WANTED).map_err(errno)
+}
+
+/// Return the name of the data of a file in the folder of the cache.
+pub(super) fn name(id: FileId) -> String {
+    format!("{:016x}", id.0)
+}
+
+/// Return the number of the file whose data has this name.
+pub(super) fn id(name: &[u8]) -> Option<FileId> {
+    let name = str::from_utf8(name).ok().filter(|name| name.len() == 16)?;
+    u64::from_str_radix(name, 16).ok().map(FileId)
+}
+
+/// Return the device and inode of a file in the store.
+pub(super) fn key(status: &Statx) -> (u64, u64) {
+    let device = device(status.stx_dev_major, status.stx_dev_minor);
+    (device, status.stx_ino)
+}
+
+/// Read bytes at an offset of a file; those after its end are zero.
+pub(super) fn read_all(file: &OwnedFd, bytes: &mut [u8], offset: u64) -> Result<()> {
+    let mut at = 0;
+    while at < bytes.len() {
+        match pread(file, &mut bytes[at..], offset + at as u64) {
+            Ok(0) => {
+                bytes[at..].fill(0);
+                return Ok(());
+            }
+            Ok(count) => at += count,
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(errno(error)),
+        }
+    }
+    Ok(())
+}
+
+/// Write bytes at an offset of a file.
+pub(super) fn write_all(
+    file: &OwnedFd,
+    mut bytes: &[u8],
+    mut offset: u64,
+) -> rustix::io::Result<()> {
+    while !bytes.is_empty() {
+        match pwrite(file, bytes, offset) {
+            Ok(0) => return Err(rustix::io::Errno::NOSPC),
+            Ok(count) => {
+                bytes = &bytes[count..];
+                offset += count as u64;
+            }
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}

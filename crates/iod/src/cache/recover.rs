@@ -1,0 +1,359 @@
+//! Opens the folder of the cache, with what a former daemon has left in it.
+
+use super::file::{self, File, born, key, state as state_of};
+use super::log::{LOG, Log};
+use super::state::{Cache, Entry, State, add_record, number_of, path_of};
+use crate::config::CacheConfig;
+use crate::export::Export;
+use isthmus_daemon::Gate;
+use isthmus_forward::cache::log::{Left, Record, Replay};
+use isthmus_forward::cache::{Cache as Machine, FileId};
+use isthmus_wire::{Error, Result};
+use rustix::fs::{
+    AtFlags, Dir, FlockOperation, Mode, OFlags, Timespec, flock, ftruncate, mkdirat, openat,
+    unlinkat,
+};
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+/// The names in the folder of a cache, beside the log.
+const DATA: &str = "data";
+const LOCK: &str = "lock";
+
+/// Return the identifier of this start of the host.
+pub(super) fn boot() -> Vec<u8> {
+    let read = std::fs::read("/proc/sys/kernel/random/boot_id");
+    read.unwrap_or_default().trim_ascii().to_vec()
+}
+
+/// Add the records that describe a file with its unstored bytes. `add` returns the number of records so far.
+pub(super) fn describe(
+    entry: &Entry,
+    exports: &[Arc<Export>],
+    unstored: &[Range<u64>],
+    add: &mut dyn FnMut(Record<'_>) -> u64,
+) {
+    // A file that was removed has no path, and is not in the log.
+    let Ok((place, path)) = entry.file.place() else {
+        return;
+    };
+    let file = entry.file.id.0;
+    add(add_record(
+        &entry.file,
+        number_of(exports, &place.export),
+        &path,
+    ));
+    let mut wrote = |range: &Range<u64>| {
+        let Range { start, end } = *range;
+        add(Record::Wrote { file, start, end })
+    };
+    let mut records = 0;
+    for range in both(unstored, &entry.synced) {
+        records = wrote(&range);
+    }
+    let rest = entry.synced.iter().fold(unstored.to_vec(), without);
+    if records > 0 {
+        add(Record::Synced { file, records });
+    }
+    for Range { start, end } in rest {
+        add(Record::Wrote { file, start, end });
+    }
+    if let Some(at) = entry.modified.filter(|_| entry.is_modified_set) {
+        let s = u64::try_from(at.tv_sec).unwrap_or(0);
+        let ns = u32::try_from(at.tv_nsec).unwrap_or(0);
+        add(Record::Modified { file, s, ns });
+    }
+}
+
+/// Return the bytes that are in ranges of both lists.
+fn both(some: &[Range<u64>], others: &[Range<u64>]) -> Vec<Range<u64>> {
+    let pairs = some
+        .iter()
+        .flat_map(|one| others.iter().map(move |other| (one, other)));
+    let common = pairs.map(|(one, other)| one.start.max(other.start)..one.end.min(other.end));
+    common.filter(|range| !range.is_empty()).collect()
+}
+
+/// Return ranges without those bytes that are in `other`.
+fn without(ranges: Vec<Range<u64>>, other: &Range<u64>) -> Vec<Range<u64>> {
+    let parts = ranges.into_iter().flat_map(|range| {
+        let before = range.start..range.end.min(other.start);
+        let after = range.start.max(other.end)..range.end;
+        [before, after]
+    });
+    parts.filter(|range| !range.is_empty()).collect()
+}
+
+/// Return an error of the option `--cache`.
+fn refuse(config: &CacheConfig, text: &str) -> Error {
+    Error::Config(format!("--cache {}: {text}", config.folder.display()))
+}
+
+/// A file that a former daemon has left, found again.
+struct Found {
+    entry: Entry,
+    size: u64,
+    unstored: Vec<Range<u64>>,
+}
+
+impl Cache {
+    /// Open the cache in a folder for these exports.
+    ///
+    /// # Errors
+    /// A folder that cannot be used, is used by another daemon, or has data of another export or of
+    /// another version.
+    pub fn open_folder(
+        config: CacheConfig,
+        store_timeout: Duration,
+        exports: &[Arc<Export>],
+        gate: Arc<Gate>,
+    ) -> Result<Self> {
+        let (folder, data, lock) = open(&config, exports)?;
+        let replay = read(&config, &folder)?;
+        let is_same_boot = replay.boot == boot();
+        let mut machine = Machine::new(config.settings);
+        let (mut entries, mut by_key) = (BTreeMap::new(), HashMap::new());
+        for (id, left) in &replay.files {
+            let id = FileId(*id);
+            let found = find(
+                &config,
+                exports,
+                &replay,
+                &data,
+                (id, left, is_same_boot),
+                &gate,
+            )?;
+            let Some(found) = found else {
+                continue;
+            };
+            machine.recover(Duration::ZERO, id, found.size, &found.unstored);
+            found.entry.file.key.map(|key| by_key.insert(key, id));
+            entries.insert(id, found.entry);
+        }
+        let paths = exports.iter().map(path_of);
+        let log = Log::create(&folder, &boot(), paths, |add| {
+            for (id, entry) in &entries {
+                describe(entry, exports, &machine.unstored_ranges(*id), add);
+            }
+        });
+        let failed = |error: rustix::io::Errno| refuse(&config, &error.to_string());
+        let log = log.map_err(failed)?;
+        clear(&data, &entries).map_err(failed)?;
+        let state = State {
+            machine,
+            log,
+            entries,
+            by_key,
+            next_operation: 0,
+            operations: 0,
+            threads: 0,
+            is_ending: false,
+            is_closed: false,
+        };
+        Ok(Self {
+            config,
+            store_timeout,
+            gate,
+            exports: exports.to_vec(),
+            folder,
+            data,
+            lock,
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            work: Condvar::new(),
+            origin: Instant::now(),
+        })
+    }
+}
+
+/// Open the folder of the cache, that of the data in it, and its lock. They are created where they do not
+/// exist.
+fn open(config: &CacheConfig, exports: &[Arc<Export>]) -> Result<(OwnedFd, OwnedFd, OwnedFd)> {
+    let failed = |error: std::io::Error| refuse(config, &error.to_string());
+    let given = std::path::absolute(&config.folder).map_err(failed)?;
+    // The folder may not exist; the one above it does.
+    let path = match (given.canonicalize(), given.parent(), given.file_name()) {
+        (Err(_), Some(parent), Some(name)) => parent.canonicalize().map_err(failed)?.join(name),
+        (path, ..) => path.map_err(failed)?,
+    };
+    for export in exports {
+        let other = &export.paths[1];
+        let what = match (path.starts_with(other), other.starts_with(&path)) {
+            (true, _) => "lies in the export",
+            (_, true) => "has in it the export",
+            _ => continue,
+        };
+        let text = format!("{what} {}: give another folder", other.display());
+        return Err(refuse(config, &text));
+    }
+    if let Err(error) = rustix::fs::mkdir(&path, Mode::RWXU)
+        && error != rustix::io::Errno::EXIST
+    {
+        return Err(failed(error.into()));
+    }
+    let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let folder = rustix::fs::open(&path, flags, Mode::empty());
+    let folder = folder.map_err(|error| failed(error.into()))?;
+    let status = state_of(&folder).map_err(|error| refuse(config, &error.to_string()))?;
+    if status.stx_uid != rustix::process::geteuid().as_raw() || status.stx_mode & 0o022 != 0 {
+        let text =
+            "others can change it: give a folder of your own, without write permission for others";
+        return Err(refuse(config, text));
+    }
+    let failed = |error: rustix::io::Errno| refuse(config, &error.to_string());
+    let names = Dir::read_from(&folder).map_err(failed)?;
+    let names = names.filter_map(|entry| Some(entry.ok()?.file_name().to_bytes().to_vec()));
+    let names: Vec<_> = names.filter(|name| name != b"." && name != b"..").collect();
+    let is_part = |name: &Vec<u8>| {
+        let parts = [LOG, super::log::NEW_LOG, DATA, LOCK];
+        parts.iter().any(|part| part.as_bytes() == *name)
+    };
+    if let Some(other) = names.iter().find(|name| !is_part(name)) {
+        let other = String::from_utf8_lossy(other);
+        let text = format!("has {other:?}, which is no part of a cache: give an empty folder");
+        return Err(refuse(config, &text));
+    }
+    let create = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let lock = openat(&folder, LOCK, create, Mode::RUSR | Mode::WUSR).map_err(failed)?;
+    if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+        return Err(refuse(
+            config,
+            "is used by another daemon: give another folder",
+        ));
+    }
+    if let Err(error) = mkdirat(&folder, DATA, Mode::RWXU)
+        && error != rustix::io::Errno::EXIST
+    {
+        return Err(failed(error));
+    }
+    let data = openat(&folder, DATA, flags, Mode::empty()).map_err(failed)?;
+    Ok((folder, data, lock))
+}
+
+/// Read the log in the folder of a cache; there is none in a new one.
+fn read(config: &CacheConfig, folder: &OwnedFd) -> Result<Replay> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let opened = match openat(folder, LOG, flags, Mode::empty()) {
+        Ok(opened) => opened,
+        Err(rustix::io::Errno::NOENT) => return Ok(Replay::default()),
+        Err(error) => return Err(refuse(config, &format!("{LOG}: {error}"))),
+    };
+    let mut bytes = Vec::new();
+    std::io::Read::read_to_end(&mut std::fs::File::from(opened), &mut bytes)
+        .map_err(|error| refuse(config, &format!("{LOG}: {error}")))?;
+    let (replay, damage) = Replay::read(&bytes);
+    match damage {
+        // What the host was writing when it failed may be cut off.
+        Some((damage, at)) if replay.boot == boot() || at == 0 => {
+            let text = format!(
+                "{LOG}: {damage}, at byte {at}: give the daemon that wrote it, or remove the folder \
+                 to drop what is not stored"
+            );
+            Err(refuse(config, &text))
+        }
+        _ => Ok(replay),
+    }
+}
+
+/// Find a file that a former daemon has left again, in the cache and in the store. `None` if nothing of it
+/// is to be stored.
+fn find(
+    config: &CacheConfig,
+    exports: &[Arc<Export>],
+    replay: &Replay,
+    data: &OwnedFd,
+    (id, left, is_same_boot): (FileId, &Left, bool),
+    gate: &Gate,
+) -> Result<Option<Found>> {
+    let shown = String::from_utf8_lossy(&left.paths[0]).into_owned();
+    let wanted = &replay.exports[&left.export];
+    let Some(export) = exports.iter().find(|export| path_of(export) == wanted) else {
+        let wanted = String::from_utf8_lossy(wanted);
+        let text =
+            format!("has data of {shown:?} that is not stored: start with --export {wanted}");
+        return Err(refuse(config, &text));
+    };
+    let mut unstored = match is_same_boot {
+        true => left.unstored(),
+        false => left.synced(),
+    };
+    let bytes = |ranges: &[Range<u64>]| ranges.iter().map(|range| range.end - range.start).sum();
+    let (all, kept): (u64, u64) = (bytes(&left.unstored()), bytes(&unstored));
+    if kept < all {
+        let lost = format!(
+            "{} bytes were lost when the host failed: not synced",
+            all - kept
+        );
+        gate.log()
+            .record("cache", &format!("recover {shown:?}"), &lost);
+    }
+    // In the store the file has one of these names, unless somebody else has removed it.
+    let places = left.paths.iter().map(|path| Export::place(export, path));
+    let found = places.filter_map(|place| {
+        let status = place.status().ok()?;
+        ((status.stx_ino, born(&status)) == (left.inode, left.born)).then_some((place, status))
+    });
+    let found = { found }.next();
+    if let (Some(size), Some((place, _))) = (left.cut, &found) {
+        // The store may have cut the file or not: now it has.
+        let cut = place.open(OFlags::WRONLY | OFlags::CLOEXEC);
+        let cut = cut.and_then(|file| ftruncate(file, size).map_err(crate::status::errno));
+        cut.map_err(|error| refuse(config, &format!("{shown:?} in the store: {error}")))?;
+        unstored = without(unstored, &(size..u64::MAX));
+    }
+    if unstored.is_empty() || (found.is_none() && left.is_removed) {
+        return Ok(None);
+    }
+    let end = unstored.last().map_or(0, |last| last.end);
+    let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let opened = openat(data, file::name(id), flags, Mode::empty());
+    let has_all = opened
+        .ok()
+        .and_then(|opened| state_of(&opened).ok())
+        .is_some_and(|status| status.stx_size >= end);
+    if !has_all {
+        let name = file::name(id);
+        let text = format!(
+            "{DATA}/{name}, with data of {shown:?} that is not stored, is missing or cut off: put it \
+             back, or remove the folder to drop what is not stored"
+        );
+        return Err(refuse(config, &text));
+    }
+    let (place, status) = match found {
+        Some((place, status)) => (place, Some(status)),
+        None => (Export::place(export, &left.paths[0]), None),
+    };
+    let size = status
+        .as_ref()
+        .map_or(end, |status| status.stx_size.max(end));
+    let file = File::new(id, status.as_ref().map(key), left.inode, left.born, place);
+    let mut entry = Entry::new(Arc::new(file), None);
+    entry.is_logged = true;
+    entry.synced = left.synced();
+    if let Some((s, ns)) = left.modified {
+        let tv_sec = i64::try_from(s).unwrap_or(i64::MAX);
+        let tv_nsec = ns.into();
+        entry.modified = Some(Timespec { tv_sec, tv_nsec });
+        entry.is_modified_set = true;
+    }
+    Ok(Some(Found {
+        entry,
+        size,
+        unstored,
+    }))
+}
+
+/// Remove the data of files that are not in the cache.
+fn clear(data: &OwnedFd, entries: &BTreeMap<FileId, Entry>) -> rustix::io::Result<()> {
+    for found in Dir::read_from(data)? {
+        let found = found?;
+        let name = found.file_name();
+        if file::id(name.to_bytes()).is_some_and(|id| !entries.contains_key(&id)) {
+            unlinkat(data, name, AtFlags::empty())?;
+        }
+    }
+    Ok(())
+}

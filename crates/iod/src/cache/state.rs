@@ -1,0 +1,268 @@
+//! The state of the cache: its files, its log, and what waits.
+
+use super::file::{self, File, Version};
+use super::log::Log;
+use crate::config::CacheConfig;
+use crate::export::Export;
+use crate::status::errno;
+use isthmus_daemon::Gate;
+use isthmus_forward::cache::log::Record;
+use isthmus_forward::cache::{Cache as Machine, FileId};
+use isthmus_forward::{Errno, Result};
+use rustix::fs::{AtFlags, Timespec, unlinkat};
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The most that a thread waits before it looks again.
+pub(super) const LOOK: Duration = Duration::from_secs(1);
+
+/// What is known of a file in the cache, beside what the machine knows.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) file: Arc<File>,
+    /// The version of the store of which the cache has stored bytes.
+    pub(super) version: Option<Version>,
+    /// The time of the last change, while the store does not have it.
+    pub(super) modified: Option<Timespec>,
+    /// Whether the client has set this time.
+    pub(super) is_modified_set: bool,
+    /// Whether the log has the file.
+    pub(super) is_logged: bool,
+    /// Whether its last name was removed: it ends when it is closed.
+    pub(super) is_removed: bool,
+    /// Whether the log says of stored bytes that they are not: they stay in the cache.
+    pub(super) is_log_late: bool,
+    /// The unstored bytes that were synced in the cache.
+    pub(super) synced: Vec<Range<u64>>,
+}
+
+impl Entry {
+    /// Describe a file that is not in the log.
+    pub(super) fn new(file: Arc<File>, version: Option<Version>) -> Self {
+        Self {
+            file,
+            version,
+            modified: None,
+            is_modified_set: false,
+            is_logged: false,
+            is_removed: false,
+            is_log_late: false,
+            synced: Vec::new(),
+        }
+    }
+}
+
+/// What changes in the cache.
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) machine: Machine,
+    pub(super) log: Log,
+    pub(super) entries: BTreeMap<FileId, Entry>,
+    /// The files by device and inode of the store.
+    pub(super) by_key: HashMap<(u64, u64), FileId>,
+    /// The number of the next operation in the log, and how many have not ended.
+    pub(super) next_operation: u64,
+    pub(super) operations: usize,
+    /// The number of threads that carry out tasks.
+    pub(super) threads: usize,
+    /// Whether no task begins any more, and whether no record is written any more.
+    pub(super) is_ending: bool,
+    pub(super) is_closed: bool,
+}
+
+/// The cache of a daemon.
+#[derive(Debug)]
+pub(crate) struct Cache {
+    pub(super) config: CacheConfig,
+    pub(super) store_timeout: Duration,
+    pub(super) gate: Arc<Gate>,
+    pub(super) exports: Vec<Arc<Export>>,
+    /// The folder of the cache, and that of the data in it.
+    pub(super) folder: OwnedFd,
+    pub(super) data: OwnedFd,
+    /// The lock of the folder.
+    pub(super) lock: OwnedFd,
+    pub(super) state: Mutex<State>,
+    /// Wakes those who wait for the store.
+    pub(super) changed: Condvar,
+    /// Wakes the threads that carry out tasks.
+    pub(super) work: Condvar,
+    pub(super) origin: Instant,
+}
+
+/// The state of the cache as a whole.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CacheStatus {
+    /// The number of files with data in the cache.
+    pub files: usize,
+    /// The number of bytes in the cache.
+    pub bytes: u64,
+    /// The number of bytes that the store has not synced.
+    pub unstored: u64,
+    /// The number of files with such bytes.
+    pub unstored_files: usize,
+    /// The number of files that could not be stored at the last attempt.
+    pub failed_files: usize,
+    /// For how long the oldest of these bytes has waited.
+    pub oldest: Duration,
+}
+
+impl State {
+    /// Return a file by device and inode of the store.
+    pub(super) fn find(&self, key: (u64, u64)) -> Option<&Entry> {
+        self.entries.get(self.by_key.get(&key)?)
+    }
+
+    /// Append records of a file to the log; first that it is in the cache, if the log does not say so.
+    pub(super) fn record(&mut self, cache: &Cache, id: FileId, record: Record<'_>) -> Result<()> {
+        if self.is_closed {
+            return Err(Errno::IO);
+        }
+        let entry = self.entries.get_mut(&id).ok_or(Errno::STALE)?;
+        if entry.is_removed {
+            return Ok(());
+        }
+        if entry.is_logged {
+            return self.log.append(&[record]).map_err(errno);
+        }
+        let (place, path) = entry.file.place()?;
+        let export = number_of(&cache.exports, &place.export);
+        let add = add_record(&entry.file, export, &path);
+        self.log.append(&[add, record]).map_err(errno)?;
+        entry.is_logged = true;
+        Ok(())
+    }
+
+    /// Leave a file out of the log from now on. What cannot be written is said by a later daemon again.
+    pub(super) fn unrecord(&mut self, id: FileId) {
+        let Some(entry) = self.entries.get_mut(&id).filter(|entry| entry.is_logged) else {
+            return;
+        };
+        if self.log.append(&[Record::Forget { file: id.0 }]).is_ok() {
+            (entry.is_logged, entry.is_log_late) = (false, false);
+            entry.synced.clear();
+        }
+    }
+}
+
+impl Cache {
+    /// Return the time since the cache was opened.
+    pub(super) fn now(&self) -> Duration {
+        self.origin.elapsed()
+    }
+
+    /// Return the state, locked.
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wait until `ready` returns something, as long as the store makes progress within the store timeout.
+    ///
+    /// # Errors
+    /// [`Errno::IO`] without progress, or when the daemon ends.
+    pub(super) fn wait<T>(
+        &self,
+        mut state: MutexGuard<'_, State>,
+        mut ready: impl FnMut(&mut State) -> Option<Result<T>>,
+    ) -> Result<T> {
+        let started = self.now();
+        loop {
+            if let Some(result) = ready(&mut state) {
+                return result;
+            }
+            let late = started.max(state.machine.progress()) + self.store_timeout;
+            let left = late.saturating_sub(self.now());
+            if left.is_zero() || state.is_ending {
+                return Err(Errno::IO);
+            }
+            let waited = self.changed.wait_timeout(state, left.min(LOOK));
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Return when the store made progress last.
+    pub fn progress(&self) -> Instant {
+        self.origin + self.state().machine.progress()
+    }
+
+    /// Remove what a file does not need: its handles once it is closed and stored, the file itself once
+    /// nothing of it is in the cache.
+    pub(super) fn tidy(&self, state: &mut State, id: FileId) {
+        if state.is_closed {
+            // Another daemon may have the folder.
+            return;
+        }
+        let Some(status) = state.machine.status(id).filter(|status| !status.is_open) else {
+            return;
+        };
+        let is_removed = state.entries.get(&id).is_some_and(|entry| entry.is_removed);
+        if is_removed || status.bytes == 0 {
+            state.unrecord(id);
+            if state.entries.get(&id).is_some_and(|entry| entry.is_logged) {
+                // A later daemon needs the data, since the log says so.
+                return;
+            }
+            if let Some(entry) = state.entries.remove(&id) {
+                entry.file.key.map(|key| state.by_key.remove(&key));
+            }
+            state.machine.forget(id);
+            // There is none if nothing was ever cached of the file.
+            let _ = unlinkat(&self.data, file::name(id), AtFlags::empty());
+        } else if status.unstored == 0
+            && let Some(entry) = state.entries.get(&id)
+        {
+            entry.file.close();
+        }
+    }
+
+    /// Return the state of the cache as a whole.
+    pub fn status(&self) -> CacheStatus {
+        let state = self.state();
+        let all = state
+            .entries
+            .keys()
+            .filter_map(|id| state.machine.status(*id));
+        let mut status = CacheStatus {
+            files: state.machine.files(),
+            bytes: state.machine.bytes(),
+            unstored: state.machine.unstored(),
+            ..CacheStatus::default()
+        };
+        for each in all {
+            status.unstored_files += usize::from(each.unstored > 0);
+            status.failed_files += usize::from(each.error.is_some());
+            let waits = each.since.map(|since| self.now().saturating_sub(since));
+            status.oldest = status.oldest.max(waits.unwrap_or_default());
+        }
+        status
+    }
+}
+
+/// Return the record that a file of the export with this number is in the cache.
+pub(super) fn add_record<'a>(file: &File, export: u32, path: &'a [u8]) -> Record<'a> {
+    let (born_s, born_ns) = file.born;
+    let (file, inode) = (file.id.0, file.inode);
+    Record::Add {
+        file,
+        export,
+        inode,
+        born_s,
+        born_ns,
+        path,
+    }
+}
+
+/// Return the path of an export without symbolic links, as the log has it.
+pub(super) fn path_of(export: &Arc<Export>) -> &[u8] {
+    export.paths[1].as_os_str().as_bytes()
+}
+
+/// Return the number of an export in the log.
+pub(super) fn number_of(exports: &[Arc<Export>], export: &Arc<Export>) -> u32 {
+    let at = exports.iter().position(|each| Arc::ptr_eq(each, export));
+    at.and_then(|at| u32::try_from(at).ok()).unwrap_or(u32::MAX)
+}
