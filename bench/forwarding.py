@@ -3,6 +3,9 @@
 Both export the same folder in memory. Four clients have a connection and files each. A row has two
 ratios: work per CPU second of the server, and by wall clock. diod 1.0.24 takes at most 65,536 bytes
 in a message, and the clients send as much to both.
+
+A row of the cache has the CPU time of both ends: reads of data in the cache, beside bytes that a
+server sends without a protocol.
 """
 
 from __future__ import annotations
@@ -78,6 +81,7 @@ def iod(engine: Engine, quick: bool) -> Iterator[Line]:
         _isthmus(engine, folder) as own,
         _diod(diod, folder) as peer,
     ):
+        yield _cached(engine, folder, quick)
         for row, (name, settings) in ROWS.items():
             measured = [_turns(engine, (own, peer), folder, each, quick) for each in settings]
             for each in ("cpu", "wall"):
@@ -143,10 +147,41 @@ def _line(row: str, name: str, each: str, turns: Turns) -> Line:
     )
 
 
+def _cached(engine: Engine, folder: str, quick: bool) -> Line:
+    """Measure reads of cached data beside bytes over TCP."""
+    seconds, file = (0.2, 4 << 20) if quick else (2, 64 << 20)
+    work = {"seconds": seconds, "file": file, "bytes": 65_512, "window": 16}
+    rates: tuple[list[float], list[float]] = ([], [])
+    with (
+        tempfile.TemporaryDirectory(dir=MEMORY, prefix="isthmus-bench-") as cache,
+        _isthmus(engine, folder, cache=f"{cache}/cache") as own,
+        _isthmus(engine) as peer,
+    ):
+        for _ in range(1 if quick else RUNS):
+            for server, operation, rate in zip((own, peer), ("read", "tcp"), rates, strict=True):
+                export = folder if server is own else ""
+                words = {"server": server.address, "export": export, "operation": operation}
+                found = report(engine.words("iod", pid=server.pid, **words, **work))
+                rate.append(found["bytes"] / max(found["cpu_seconds"], 1 / TICKS) / 1e6)
+    ratios = [a / b for a, b in zip(*rates, strict=True)]
+    return Line(
+        id="iod.cached.1MiB",
+        name="4 clients of the I/O daemon: reads of 64 KiB from its cache, 1 MiB of them in flight",
+        isthmus=statistics.median(rates[0]),
+        peer=statistics.median(rates[1]),
+        unit="MB per CPU second of both ends",
+        ratio=statistics.median(ratios),
+        detail={
+            "peer": "a server that writes 64 MiB to each of 4 sockets again and again",
+            "ratio": spread(ratios),
+        },
+    )
+
+
 @contextmanager
-def _isthmus(engine: Engine, folder: str) -> Iterator[Server]:
-    """Run the I/O daemon."""
-    command = engine.words("iod_server", export=folder)
+def _isthmus(engine: Engine, folder: str = "", **options: str) -> Iterator[Server]:
+    """Run the I/O daemon; without a folder, a server that sends bytes."""
+    command = engine.words("iod_server", export=folder, **options)
     with subprocess.Popen(
         command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:

@@ -2,12 +2,13 @@
 //! and files of its own.
 
 use isthmus_forward::message::{Data, Reply, Request};
-use isthmus_iod::{Address, Config, Daemon};
+use isthmus_iod::{Address, CacheConfig, Config, Daemon};
 use isthmus_iod_client::{Connection, ROOT};
 use isthmus_wire::Remote;
 use serde::Serialize;
 use std::error::Error;
-use std::io::Read;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
@@ -15,7 +16,7 @@ values! {
     /// What clients do.
     #[derive(Debug, Clone)]
     Load {
-        /// `read`, `write` or `metadata`.
+        /// `read`, `write` or `metadata`; or `tcp`: bytes of a server without a protocol.
         operation: String = "read".to_owned(),
         /// The address of the server.
         server: String = String::new(),
@@ -31,6 +32,8 @@ values! {
         file: u64 = 64 << 20,
         /// Seconds to go on at least.
         seconds: f64 = 2.0,
+        /// The process of the server, if its CPU time counts.
+        pid: u32 = 0,
     }
 }
 
@@ -38,13 +41,18 @@ values! {
     /// What a server exports.
     #[derive(Debug, Clone)]
     Export {
-        /// The exported folder.
+        /// The exported folder; without one, the server sends bytes without a protocol.
         export: String = String::new(),
+        /// The folder of the cache, if there is one.
+        cache: String = String::new(),
     }
 }
 
+/// Size in bytes of the cache, all of which may be unstored: clients never wait for the store.
+const CACHE_BYTES: u64 = 4 << 30;
+
 /// Results of a run.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub struct Report {
     /// From the first request to the last reply.
     pub seconds: f64,
@@ -52,20 +60,83 @@ pub struct Report {
     pub operations: u64,
     /// Bytes read or written.
     pub bytes: u64,
+    /// CPU seconds of all clients, user and system together, and of the server if its process is given.
+    pub cpu_seconds: f64,
+}
+
+/// Returns the CPU seconds of this process and of the server so far, in steps of 10 ms.
+fn cpu_seconds(load: &Load) -> Outcome<f64> {
+    let mut seconds = 0.0;
+    let server = (load.pid > 0).then(|| load.pid.to_string());
+    for process in server.into_iter().chain(["self".to_owned()]) {
+        let text = std::fs::read_to_string(format!("/proc/{process}/stat"))?;
+        let fields = text.rsplit_once(')').map_or("", |(_, fields)| fields);
+        let ticks = fields.split_whitespace().skip(11).take(2);
+        let ticks: Vec<f64> = ticks.map(str::parse).collect::<Result<_, _>>()?;
+        seconds += ticks.iter().sum::<f64>() / 100.0;
+    }
+    Ok(seconds)
 }
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 /// Serves a folder to plain clients on this machine until standard input ends. Prints the address.
 pub fn serve(export: &Export) -> Outcome<()> {
+    if export.export.is_empty() {
+        return serve_bytes();
+    }
     let listen = Address::parse("tcp:127.0.0.1:0")?;
     let mut config = Config::new(vec![listen], vec![export.export.clone().into()]);
     config.allow_plain = true;
+    if !export.cache.is_empty() {
+        let mut cache = CacheConfig::new(export.cache.clone().into());
+        (cache.settings.bytes, cache.settings.dirty_bytes) = (CACHE_BYTES, CACHE_BYTES);
+        config.cache = Some(cache);
+    }
     let daemon = Daemon::start(config)?;
     println!("{}", daemon.addresses()[0]);
     std::io::stdin().read_to_end(&mut Vec::new())?;
     daemon.stop();
     Ok(())
+}
+
+/// Sends bytes to every client that connects, until standard input ends. Prints the address.
+fn serve_bytes() -> Outcome<()> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    println!("tcp:{}", listener.local_addr()?);
+    std::thread::spawn(move || {
+        for mut socket in listener.incoming().flatten() {
+            std::thread::spawn(move || {
+                // As much as the file of a client has, so that both read it from memory.
+                let bytes = vec![7; 64 << 20];
+                let mut pieces = bytes.chunks(TCP_BYTES).cycle();
+                while pieces
+                    .next()
+                    .is_some_and(|piece| socket.write_all(piece).is_ok())
+                {}
+            });
+        }
+    });
+    std::io::stdin().read_to_end(&mut Vec::new())?;
+    Ok(())
+}
+
+/// Bytes of one call on a socket without a protocol.
+const TCP_BYTES: usize = 256 << 10;
+
+/// Receives bytes from a server without a protocol.
+fn receive(socket: &mut TcpStream, until: Instant) -> Outcome<Report> {
+    let mut buffer = vec![0; TCP_BYTES];
+    let (mut operations, mut bytes) = (0, 0);
+    while Instant::now() < until {
+        bytes += socket.read(&mut buffer)? as u64;
+        operations += 1;
+    }
+    Ok(Report {
+        operations,
+        bytes,
+        ..Report::default()
+    })
 }
 
 /// The fid of a client's open file.
@@ -75,13 +146,16 @@ const FIRST: u32 = 100;
 
 /// Runs all clients, and adds up what they did.
 pub fn run(load: &Load) -> Outcome<Report> {
-    let barrier = Barrier::new(load.clients);
+    let barrier = Barrier::new(load.clients + 1);
+    let mut cpu_before = Ok(0.0);
     let started = std::thread::scope(|scope| {
         let client = |number| {
             let barrier = &barrier;
             scope.spawn(move || one(load, number, barrier))
         };
         let all: Vec<_> = (0..load.clients).map(client).collect();
+        barrier.wait();
+        cpu_before = cpu_seconds(load);
         let ended = all
             .into_iter()
             .map(|one| one.join().expect("a client panicked"));
@@ -93,11 +167,21 @@ pub fn run(load: &Load) -> Outcome<Report> {
         seconds,
         operations: sum(|one| one.operations),
         bytes: sum(|one| one.bytes),
+        cpu_seconds: cpu_seconds(load)? - cpu_before?,
     })
 }
 
 /// Connects a client, prepares its file, and has it work.
 fn one(load: &Load, number: usize, barrier: &Barrier) -> Outcome<Report> {
+    let seconds = Duration::from_secs_f64(load.seconds);
+    if load.operation == "tcp" {
+        let socket = TcpStream::connect(load.server.trim_start_matches("tcp:"));
+        barrier.wait();
+        let begin = Instant::now();
+        let mut report = receive(&mut socket?, begin + seconds)?;
+        report.seconds = begin.elapsed().as_secs_f64();
+        return Ok(report);
+    }
     let remote = Remote::parse(&load.server)?;
     let time = Duration::from_secs(60);
     let export = load.export.as_bytes();
@@ -114,11 +198,11 @@ fn one(load: &Load, number: usize, barrier: &Barrier) -> Outcome<Report> {
     barrier.wait();
     let mut client = prepared?;
     let begin = Instant::now();
-    let until = begin + Duration::from_secs_f64(load.seconds);
+    let until = begin + seconds;
     let mut report = match load.operation.as_str() {
         "read" | "write" => transfer(&mut client, load, until)?,
         "metadata" => metadata(&mut client, load, &name, until)?,
-        other => return Err(format!("operation={other}: read, write or metadata").into()),
+        other => return Err(format!("operation={other}: read, write, metadata or tcp").into()),
     };
     report.seconds = begin.elapsed().as_secs_f64();
     Ok(report)
@@ -201,9 +285,9 @@ fn transfer(client: &mut Connection<(u32, u8)>, load: &Load, until: Instant) -> 
         }
     }
     Ok(Report {
-        seconds: 0.0,
         operations,
         bytes,
+        ..Report::default()
     })
 }
 
@@ -236,9 +320,8 @@ fn metadata(
         }
     }
     Ok(Report {
-        seconds: 0.0,
         operations,
-        bytes: 0,
+        ..Report::default()
     })
 }
 
