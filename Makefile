@@ -37,7 +37,7 @@ help:
 	@echo 'make notices      THIRD-PARTY.md, the licences of linked crates; needs cargo-about'
 	@echo 'make audit        known flaws of what is used; needs cargo-deny and the databases'
 	@echo 'make wheel        source distribution and wheel in dist/'
-	@echo 'make soak         the property tests with fresh random cases, mutants for $(SOAK_S) s'
+	@echo 'make soak         the property tests with fresh random cases, more arrays, mutants for $(SOAK_S) s'
 	@echo 'make docs         the guide in site/, the Rust documentation in target/doc'
 	@echo 'make clean        remove what was built'
 
@@ -142,11 +142,12 @@ coverage: $(VENV)/.installed
 	$(BIN)/python bench/coverage.py --keep $(THREADS)
 	$(BIN)/python bench/verdicts.py --keep $(THREADS)
 
-# The property tests with fresh random cases, then mutants; the seed is printed so that a failure can
-# be repeated.
+# The property tests with fresh random cases, five times as many random arrays in files and between ranks as
+# the tests have, then mutants; the seed is printed so that a failure can be repeated.
 soak: $(VENV)/.test-tools
 	@seed=$$(od -An -N4 -tu4 /dev/urandom | tr -d ' '); echo "PROPTEST_RNG_SEED=$$seed"; \
 	PROPTEST_RNG_SEED=$$seed cargo test --workspace --locked --quiet --release && \
+	ISTHMUS_TEST_CASES=5 $(BIN)/python -m pytest tests/python/test_array*.py && \
 	$(BIN)/python tests/fuzz/run.py --seed $$seed --seconds $(SOAK_S) --save out/fuzz
 
 clean:

@@ -122,6 +122,8 @@ SHORTENED = {
 """Parts of the longest other scenarios, and what the tests have in their place: points that no row
 is about are left out, and intervals are wider.
 """
+MORE_CASES = int(os.environ.get("ISTHMUS_TEST_CASES", "1"))
+"""A factor on the number of random cases, above 1 in `make soak`."""
 DRAWN = "sci-fabrics"
 """The paper of which all figures are drawn as well."""
 

@@ -22,6 +22,7 @@ import pytest
 import isthmus
 from array_cases import same
 from array_file_cases import SUFFIXES, file_case, how, to_read
+from conftest import MORE_CASES
 from isthmus import IsthmusError, _core
 from isthmus.arrays import Layout
 from isthmus.arrays.files import mapped
@@ -45,7 +46,8 @@ def names(folder):
 
 def test_random_files(tmp_path):
     count = Counter()
-    for seed in range(160):
+    cases = 80 * MORE_CASES
+    for seed in range(cases):
         suffix, settings, whole, (from_, before), (to, after), chance = file_case(seed, 6, 5)
         path = tmp_path / f"{seed}{suffix}"
         with isthmus.open_array(path, "w", **settings, **how(chance, 1)) as file:
@@ -61,7 +63,7 @@ def test_random_files(tmp_path):
         count[suffix] += 1
         count["sums"] += bool(settings["checksums"])
     print(dict(count))
-    assert min(count.values()) >= 40
+    assert min(count.values()) >= cases // 4
     assert not [name for name in names(tmp_path) if "isthmus" in name]
 
 

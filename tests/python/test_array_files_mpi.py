@@ -14,6 +14,7 @@ import pytest
 
 import isthmus
 from array_file_cases import SUFFIXES
+from conftest import MORE_CASES
 from ranks import mpiexec, of_the_guide
 
 HERE = Path(__file__).parent
@@ -23,8 +24,9 @@ def names(folder):
     return sorted(place.name for place in folder.iterdir())
 
 
-@pytest.mark.parametrize(("ranks", "cases"), [(4, 80), (3, 24), (1, 8)])
+@pytest.mark.parametrize(("ranks", "cases"), [(4, 24), (3, 12), (1, 8)])
 def test_random_files(ranks, cases, tmp_path):
+    cases *= MORE_CASES
     done = mpiexec(ranks, str(HERE / "array_file_ranks.py"), str(cases), str(tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr
     print(done.stdout)
@@ -32,8 +34,9 @@ def test_random_files(ranks, cases, tmp_path):
     assert len([name for name in names(tmp_path) if not name.endswith(".crc32c")]) == cases
 
 
-@pytest.mark.parametrize(("ranks", "cases"), [(4, 60), (2, 24)])
+@pytest.mark.parametrize(("ranks", "cases"), [(4, 24), (2, 12)])
 def test_random_files_in_memory(ranks, cases, in_memory):
+    cases *= MORE_CASES
     script = str(HERE / "array_file_ranks.py")
     done = mpiexec(ranks, script, str(cases), str(in_memory), "memory")
     assert done.returncode == 0, done.stdout + done.stderr

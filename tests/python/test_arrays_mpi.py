@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import MORE_CASES
 from isthmus.arrays.mpi import FORMS, shared
 from ranks import alone, mpiexec, of_the_guide
 
@@ -15,9 +16,10 @@ HERE = Path(__file__).parent
 
 
 @pytest.mark.parametrize(
-    ("ranks", "cases", "most"), [(4, 100, []), (3, 60, []), (3, 60, ["5"]), (1, 30, [])]
+    ("ranks", "cases", "most"), [(4, 40, []), (3, 20, []), (3, 20, ["5"]), (1, 20, [])]
 )
 def test_every_element_is_in_its_place(ranks, cases, most):
+    cases *= MORE_CASES
     done = mpiexec(ranks, str(HERE / "array_ranks.py"), str(cases), *most)
     assert done.returncode == 0, done.stdout + done.stderr
     print(done.stdout)
