@@ -85,7 +85,7 @@ class Load:
 
 def array(_engine: Engine, quick: bool) -> Iterator[Line]:
     """Measure one file, written and read by four ranks of an MPI program."""
-    side, count = (1024, 2) if quick else (8192, 7)
+    side, count = (1024, 1) if quick else (8192, 7)
     mpis = installed()
     # isthmus needs space for two files at a time, and the ranks' shared memory is on tmpfs as well.
     place = tmpfs(4 * side * side * 8)

@@ -66,7 +66,7 @@ def crossover(_engine: Engine, quick: bool) -> Iterator[Line]:
                 name: [*mpi.launch(), *program, *words]
                 for name, program in (("as it is", direct), ("reshuffled", isthmus))
             }
-            times = turns(commands, 2 if quick else 5)
+            times = turns(commands, 1 if quick else 5)
             moved = side * side * 8
             points.append(
                 {"block_bytes": block * 8}

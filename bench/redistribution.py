@@ -36,10 +36,12 @@ def redistribute(engine: Engine, quick: bool) -> Iterator[Line]:
     programs = {key: command for mpi in installed() for key, command in _programs(mpi).items()}
     if not programs:
         return
+    # In short runs, name a form: calibration takes most of their time, and `prediction` has one.
+    form = ["window"] if quick else []
     side, runs = (1024, 1) if quick else (8192, 11)
     for block in (16,) if quick else (2, 16, 128):
-        yield from _ranks(programs, f"nb{block}.mpi", side, block, runs)
-    yield from _ranks(programs, "small", 256, 16, runs, repeats=10 if quick else 100)
+        yield from _ranks(programs, f"nb{block}.mpi", side, block, runs, form)
+    yield from _ranks(programs, "small", 256, 16, runs, form, repeats=10 if quick else 100)
 
 
 def plan(engine: Engine, quick: bool) -> Iterator[Line]:
@@ -65,14 +67,23 @@ def _programs(mpi: Mpi) -> Programs:
 
 
 def _ranks(
-    programs: Programs, what: str, side: int, block: int, runs: int, repeats: int = 3
+    programs: Programs,
+    what: str,
+    side: int,
+    block: int,
+    runs: int,
+    form: list[str],
+    repeats: int = 3,
 ) -> Iterator[Line]:
-    """Measure isthmus and each peer in turns: a run is the median of its repetitions."""
+    """Measure isthmus, in a form of the exchange or in the one that calibration chooses, and each
+    peer in turns: a run is the median of its repetitions.
+    """
     words = [str(side), str(block), str(repeats)]
-    times = turns(
-        {(name, mpi): [*command, *words] for (name, mpi), command in programs.items()},
-        runs,
-    )
+    commands = {
+        (name, mpi): [*command, *words, *(form if name == OURS else [])]
+        for (name, mpi), command in programs.items()
+    }
+    times = turns(commands, runs)
     moved = side * side * 8
     for peer in dict.fromkeys(name for name, _ in programs if name != OURS):
         on = {mpi: found[""] for (name, mpi), found in times.items() if name == peer}

@@ -138,7 +138,7 @@ def sci_growth(engine: Engine, quick: bool) -> Iterator[Line]:
     saturation.
     """
     points = []
-    for side in (4, 8, 32) if quick else (3, 4, 6, 8, 12, 16, 24, 32, 48):
+    for side in (4, 16) if quick else (3, 4, 6, 8, 12, 16, 24, 32, 48):
         # The load exceeds the capacity of the torus, so that the accepted load is the saturation
         # throughput.
         flood = {"side": side, "load": 6.0 * side * side, "runs": 1, "time_us": 50}
@@ -149,7 +149,7 @@ def sci_growth(engine: Engine, quick: bool) -> Iterator[Line]:
         points.append({"side": side, "saturation_gb_per_s": peak, **best})
     if not quick:
         plot.sci_growth(points, RESULTS / "sci-cost")
-    for side in (4, 32):
+    for side in (4, 16 if quick else 32):
         point = next(point for point in points if point["side"] == side)
         yield Line(
             id=f"sci_growth/torus-{side}x{side}",
@@ -176,7 +176,7 @@ def sci_light(engine: Engine, quick: bool) -> Iterator[Line]:
 
 def million(engine: Engine, quick: bool) -> Iterator[Line]:
     """Measure a 20-cube: 1,048,576 PEs, 65,536 I/O nodes."""
-    messages = 1_000_000 if quick else 10_000_000
+    messages = 100_000 if quick else 10_000_000
     report, cost = engine.measure("replications", dimension=20, messages=messages, replications=1)
     for row, what, value, unit in (
         ("wall", "wall-clock time", cost.wall_s, "s"),
@@ -196,13 +196,14 @@ def growth(engine: Engine, quick: bool) -> Iterator[Line]:
     """Measure the cost per message as the cube grows."""
     messages = 100_000 if quick else 2_000_000
     points = []
-    for dimension in (4, 20) if quick else range(4, 21):
+    largest = 16 if quick else 20
+    for dimension in (4, largest) if quick else range(4, largest + 1):
         setting = {"dimension": dimension, "messages": messages}
         runs = [engine.measure("growth", **setting)[0] for _ in range(1 if quick else 3)]
         points.append(min(runs, key=lambda run: run["ns_per_message"]))
     if not quick:
         plot.growth(points, RESULTS / "cost-per-message")
-    for dimension in (4, 20):
+    for dimension in (4, largest):
         point = next(point for point in points if point["dimension"] == dimension)
         yield Line(
             id=f"growth/{dimension}-cube",

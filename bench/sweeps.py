@@ -65,7 +65,7 @@ def sweep(_engine: Engine, quick: bool) -> Iterator[Line]:
     """Measure a thousand points of 50 ms."""
     if not quick:
         _touch_memory()
-    axes = (2, 20) if quick else AXES
+    axes = (1, 20) if quick else AXES
     sample = (axes[0], axes[1] // SPARE)
     with tempfile.TemporaryDirectory(prefix="isthmus-sweep-") as name:
         place = Path(name)
