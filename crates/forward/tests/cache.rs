@@ -28,20 +28,59 @@ struct Bytes {
     in_store: Vec<u8>,
     synced: Vec<u8>,
     in_cache: Vec<u8>,
-    /// The values that each byte had since it was last synced in the store.
-    since_synced: Vec<Vec<u8>>,
+    /// What of the cache survives a failure of the host.
+    on_disk: Vec<u8>,
+    /// What the file was after each change, with the number of the change.
+    history: Vec<(u64, Vec<u8>)>,
+    /// What the file was when a client last got the answer that it is safe, and after how many changes.
+    /// After a failure of the host, each byte is that or a later one.
+    acknowledged: (u64, Vec<u8>),
     is_open: bool,
+}
+
+impl Bytes {
+    /// Records that the client knows that the file is safe as it was after `changes` changes.
+    fn acknowledge(&mut self, changes: u64, content: Vec<u8>) {
+        if changes >= self.acknowledged.0 {
+            self.acknowledged = (changes, content);
+        }
+    }
+
+    /// Records that the client has changed the file.
+    fn changed(&mut self, changes: u64) {
+        self.history.push((changes, self.written.clone()));
+    }
+
+    /// Checks that each byte is what it was after `changes` changes, when the file was `content`, or later.
+    fn check(&self, found: &[u8], changes: u64, content: &[u8]) {
+        let value = |of: &[u8], at: usize| of.get(at).copied().unwrap_or(0);
+        for at in 0..found.len().max(content.len()) {
+            let found = value(found, at);
+            let later = self.history.iter().filter(|(number, _)| *number > changes);
+            let mut later = later.map(|(_, content)| value(content, at));
+            assert!(
+                found == value(content, at) || later.any(|later| later == found),
+                "byte {at} is {found}, and was {}",
+                value(content, at)
+            );
+        }
+    }
 }
 
 /// A cache, its log and the bytes that it is for.
 struct Rig {
     cache: Cache,
     log: Buffer,
-    records: u64,
+    /// Where each record ends.
+    ends: Vec<usize>,
+    /// The number of records that survive a failure of the host.
+    synced_records: usize,
+    has_synced: bool,
     logged: BTreeMap<FileId, bool>,
     files: BTreeMap<FileId, Bytes>,
     running: Vec<(Work, Vec<u8>)>,
-    goals: Vec<(FileId, Goal, Vec<u8>)>,
+    goals: Vec<(FileId, Goal, Vec<u8>, u64)>,
+    changes: u64,
     now: Duration,
 }
 
@@ -83,7 +122,16 @@ enum Step {
     Drop {
         bytes: u64,
     },
+    SyncInCache {
+        file: usize,
+    },
     Kill,
+    /// The host fails: of the log, some records after the synced ones are there, and of data that was
+    /// not synced, the bytes whose position has a bit in the mask.
+    Lose {
+        records: usize,
+        mask: u64,
+    },
 }
 
 /// Returns an arbitrary step.
@@ -103,7 +151,10 @@ fn steps() -> impl Strategy<Value = Step> {
             .prop_map(|(which, is_ok)| Step::End { which, is_ok }),
         2 => (1..7000u64).prop_map(|ms| Step::Wait { ms }),
         1 => (1..100u64).prop_map(|bytes| Step::Drop { bytes }),
+        2 => (0..3usize).prop_map(|file| Step::SyncInCache { file }),
         1 => Just(Step::Kill),
+        1 => (any::<usize>(), any::<u64>())
+            .prop_map(|(records, mask)| Step::Lose { records, mask }),
     ]
 }
 
@@ -127,7 +178,10 @@ impl Rig {
         let mut rig = Self {
             cache: Cache::new(SETTINGS),
             log: Buffer::new(),
-            records: 0,
+            ends: Vec::new(),
+            synced_records: 0,
+            has_synced: false,
+            changes: 0,
             logged: BTreeMap::new(),
             files: BTreeMap::new(),
             running: Vec::new(),
@@ -141,7 +195,8 @@ impl Rig {
             let bytes = Bytes {
                 written: stored.clone(),
                 in_store: stored.clone(),
-                synced: stored,
+                synced: stored.clone(),
+                acknowledged: (0, stored),
                 is_open: true,
                 ..Bytes::default()
             };
@@ -153,12 +208,13 @@ impl Rig {
     /// Appends a record to the log.
     fn record(&mut self, record: Record<'_>) {
         record.append(&mut self.log);
-        self.records += 1;
+        self.ends.push(self.log.len());
     }
 
     fn begin_log(&mut self) {
         self.log.clear();
-        self.records = 0;
+        self.ends.clear();
+        self.has_synced = false;
         self.record(Record::Begin {
             version: 1,
             boot: b"boot",
@@ -167,6 +223,7 @@ impl Rig {
             export: 0,
             path: b"/e",
         });
+        self.synced_records = self.ends.len();
     }
 
     /// Appends a record of a file, first that it is there.
@@ -217,7 +274,7 @@ impl Rig {
                 let id = self.id(file);
                 let goal = self.cache.want(self.now, id);
                 let written = self.files[&id].written.clone();
-                self.goals.push((id, goal, written));
+                self.goals.push((id, goal, written, self.changes));
             }
             Step::Begin => {
                 if let Some(work) = self.cache.next(self.now) {
@@ -236,6 +293,8 @@ impl Rig {
             }
             Step::Wait { ms } => self.now += Duration::from_millis(ms),
             Step::Drop { bytes } => {
+                // A log that says that dropped bytes are unstored would have zeros stored.
+                self.sync_log();
                 let ids: Vec<_> = self.cache.least_used().collect();
                 for id in ids {
                     for range in self.cache.drop_stored(id, bytes) {
@@ -248,7 +307,13 @@ impl Rig {
                     }
                 }
             }
-            Step::Kill => self.kill(),
+            Step::SyncInCache { file } => self.sync_in_cache(self.id(file)),
+            Step::Kill => {
+                let (replay, damage) = Replay::read(self.log.bytes());
+                assert_eq!(damage, None);
+                self.restart(&replay, false);
+            }
+            Step::Lose { records, mask } => self.lose(records, mask),
         }
     }
 
@@ -263,7 +328,8 @@ impl Rig {
         let bytes = self.files.get_mut(&id).unwrap();
         put(&mut bytes.in_cache, range.start, &data);
         put(&mut bytes.written, range.start, &data);
-        bytes.since_synced.push(bytes.written.clone());
+        self.changes += 1;
+        bytes.changed(self.changes);
         let (start, end) = (range.start, range.end);
         self.record_of(
             id,
@@ -317,7 +383,7 @@ impl Rig {
             self.end(at, true);
         }
         assert!(self.cache.is_idle(id));
-        let (operation, file) = (self.records, id.0);
+        let (operation, file) = (self.ends.len() as u64, id.0);
         self.record_of(
             id,
             Record::Cut {
@@ -326,6 +392,7 @@ impl Rig {
                 size,
             },
         );
+        self.sync_log();
         let bytes = self.files.get_mut(&id).unwrap();
         for content in [
             &mut bytes.written,
@@ -335,7 +402,8 @@ impl Rig {
         ] {
             content.resize(size as usize, 0);
         }
-        bytes.since_synced.push(bytes.written.clone());
+        self.changes += 1;
+        bytes.changed(self.changes);
         self.cache.cut(id, size);
         self.record(Record::Done {
             operation,
@@ -361,55 +429,95 @@ impl Rig {
             (Task::Sync, false) => {}
         }
         let result = if is_ok { Ok(()) } else { Err(Errno::IO) };
-        for range in self.cache.finish(self.now, work.ticket, result) {
+        let stored = self.cache.finish(self.now, work.ticket, result);
+        for range in &stored {
             let bytes = &self.files[&id];
-            let (start, end) = (range.start, range.end);
-            assert_eq!(
-                slice(&bytes.synced, &range),
-                slice(&bytes.written, &range),
-                "{range:?}"
-            );
-            self.record_of(
-                id,
-                Record::Stored {
-                    file: id.0,
-                    start,
-                    end,
-                },
-            );
+            let (synced, written) = (slice(&bytes.synced, range), slice(&bytes.written, range));
+            assert_eq!(synced, written, "{range:?}");
+        }
+        let file = id.0;
+        for Range { start, end } in stored {
+            self.record_of(id, Record::Stored { file, start, end });
         }
         self.check_goals();
+    }
+
+    /// Syncs the log, if a failure of the host leaves data that it is about.
+    fn sync_log(&mut self) {
+        if self.has_synced {
+            self.synced_records = self.ends.len();
+        }
+    }
+
+    fn sync_in_cache(&mut self, id: FileId) {
+        let (writes, records) = (self.cache.writes(id), self.ends.len() as u64);
+        let bytes = self.files.get_mut(&id).unwrap();
+        bytes.on_disk = bytes.in_cache.clone();
+        let (content, changes) = (bytes.written.clone(), self.changes);
+        if self.logged.get(&id) == Some(&true) {
+            self.record(Record::Synced {
+                file: id.0,
+                records,
+            });
+            self.has_synced = true;
+            self.cache.synced(id, writes);
+            self.sync_log();
+            let bytes = self.files.get_mut(&id).unwrap();
+            bytes.acknowledge(changes, content);
+            assert!(self.cache.status(id).unwrap().is_cached);
+        }
     }
 
     /// Checks that a goal that is reached is true: each byte in the store is what it was when the client
     /// asked, or what was written later.
     fn check_goals(&mut self) {
-        let cache = &self.cache;
-        let files = &self.files;
-        self.goals
-            .retain(|(id, goal, written)| match cache.reached(*id, *goal) {
-                None => true,
-                Some(Err(_)) => false,
+        let goals = std::mem::take(&mut self.goals);
+        for (id, goal, written, changes) in goals {
+            match self.cache.reached(id, goal) {
+                None => self.goals.push((id, goal, written, changes)),
+                Some(Err(_)) => {}
                 Some(Ok(())) => {
-                    let bytes = &files[id];
-                    for (at, value) in written.iter().enumerate() {
-                        let found = bytes.synced.get(at).copied().unwrap_or(0);
-                        let later = bytes.since_synced.iter();
-                        let mut later = later.map(|all| all.get(at).copied().unwrap_or(0));
-                        assert!(
-                            found == *value || later.any(|other| other == found),
-                            "byte {at}"
-                        );
+                    // Before the client gets the answer.
+                    if self.has_synced && self.cache.unstored_of(id) > 0 {
+                        self.sync_in_cache(id);
+                    } else {
+                        self.sync_log();
                     }
-                    false
+                    let bytes = self.files.get_mut(&id).unwrap();
+                    bytes.check(&bytes.synced, changes, &written);
+                    bytes.acknowledge(changes, written);
                 }
-            });
+            }
+        }
     }
 
-    /// Kills the daemon, and starts another with what the log says.
-    fn kill(&mut self) {
-        let (replay, damage) = Replay::read(self.log.bytes());
-        assert_eq!(damage, None);
+    /// Lets the host fail.
+    fn lose(&mut self, records: usize, mask: u64) {
+        let more = self.ends.len() - self.synced_records;
+        let kept = self.synced_records + records % (more + 1);
+        let end = self.ends[kept - 1];
+        // Some bytes of the next record may be there as well.
+        let torn = self.log.bytes()[end..].iter().take(5).copied();
+        let log: Vec<u8> = self.log.bytes()[..end]
+            .iter()
+            .copied()
+            .chain(torn)
+            .collect();
+        let (replay, _) = Replay::read(&log);
+        for bytes in self.files.values_mut() {
+            let on_disk = &bytes.on_disk;
+            for (at, byte) in bytes.in_cache.iter_mut().enumerate() {
+                if mask >> (at % 64) & 1 == 0 {
+                    *byte = on_disk.get(at).copied().unwrap_or(0);
+                }
+            }
+        }
+        self.restart(&replay, true);
+    }
+
+    /// Starts another daemon with what the log says of the last one, and what was synced in the cache if the
+    /// host has failed.
+    fn restart(&mut self, replay: &Replay, is_lost: bool) {
         self.cache = Cache::new(SETTINGS);
         self.running.clear();
         self.goals.clear();
@@ -417,19 +525,38 @@ impl Rig {
         self.begin_log();
         let ids: Vec<_> = self.files.keys().copied().collect();
         for id in ids {
-            let unstored = replay.files.get(&id.0).map(|left| left.unstored());
-            let unstored = unstored.unwrap_or_default();
+            let left = replay.files.get(&id.0);
+            let cut = left.and_then(|left| left.cut).unwrap_or(u64::MAX);
+            let before_cut = |ranges: Vec<Range<u64>>| -> Vec<Range<u64>> {
+                let ranges = ranges
+                    .into_iter()
+                    .map(|range| range.start..range.end.min(cut));
+                ranges.filter(|range| !range.is_empty()).collect()
+            };
+            let synced = before_cut(left.map(|left| left.synced()).unwrap_or_default());
+            let unstored = match is_lost {
+                true => synced.clone(),
+                false => before_cut(left.map(|left| left.unstored()).unwrap_or_default()),
+            };
             let bytes = self.files.get_mut(&id).unwrap();
             // What was not synced in the store may be lost there, and is in the cache.
+            bytes
+                .synced
+                .truncate(usize::try_from(cut).unwrap_or(usize::MAX));
             let mut kept = bytes.synced.clone();
             for range in &unstored {
                 let data = slice(&bytes.in_cache, range);
                 put(&mut kept, range.start, &data);
             }
-            let size = bytes.written.len();
-            kept.resize(kept.len().max(size), 0);
-            assert_eq!(kept, bytes.written, "{unstored:?}");
-            let end = unstored.last().map_or(0, |range| range.end);
+            if is_lost {
+                let (changes, content) = &bytes.acknowledged;
+                bytes.check(&kept, *changes, content);
+                bytes.written = kept;
+                bytes.acknowledge(self.changes, bytes.written.clone());
+            } else {
+                kept.resize(kept.len().max(bytes.written.len()), 0);
+                assert_eq!(kept, bytes.written, "{unstored:?}");
+            }
             bytes.in_store = bytes.synced.clone();
             // Bytes in the cache that are not unstored are forgotten.
             let mut in_cache = vec![0xee; bytes.in_cache.len()];
@@ -438,19 +565,38 @@ impl Rig {
                 put(&mut in_cache, range.start, &data);
             }
             bytes.in_cache = in_cache;
-            bytes.is_open = false;
-            let size = end.max(bytes.in_store.len() as u64);
-            self.cache.recover(self.now, id, size, &unstored);
-            for Range { start, end } in unstored {
-                self.record_of(
-                    id,
-                    Record::Wrote {
-                        file: id.0,
-                        start,
-                        end,
-                    },
-                );
+            if is_lost {
+                bytes.on_disk = bytes.in_cache.clone();
             }
+            bytes.is_open = false;
+            let size = bytes.written.len() as u64;
+            self.cache.recover(self.now, id, size, &unstored);
+            self.describe(id, &unstored, &synced);
+        }
+        // A new log is synced before it is used.
+        self.synced_records = self.ends.len();
+    }
+
+    /// Says in a new log what is unstored, first what of it is synced.
+    fn describe(&mut self, id: FileId, unstored: &[Range<u64>], synced: &[Range<u64>]) {
+        let file = id.0;
+        let is_synced = |at: &u64| synced.iter().any(|range| range.contains(at));
+        let all = unstored.iter().cloned().flatten();
+        let (first, rest): (Vec<u64>, Vec<u64>) = all.partition(is_synced);
+        let wrote = |start| {
+            let end = start + 1;
+            Record::Wrote { file, start, end }
+        };
+        for at in first {
+            self.record_of(id, wrote(at));
+        }
+        if self.logged.contains_key(&id) {
+            let records = self.ends.len() as u64;
+            self.record(Record::Synced { file, records });
+            self.has_synced = true;
+        }
+        for at in rest {
+            self.record_of(id, wrote(at));
         }
     }
 

@@ -1,9 +1,11 @@
 //! Data between clients and the store: what is safe where, whatever fails.
 
 use crate::rig::{Client, Folder, Rig};
+use isthmus_forward::Buffer;
 use isthmus_forward::Errno;
+use isthmus_forward::cache::log::{Record, take};
 use isthmus_forward::message::{Change, Request};
-use isthmus_iod::{Config, Daemon, Level};
+use isthmus_iod::{Config, Daemon, Level, Logs};
 use isthmus_iod_client::ROOT;
 use std::collections::BTreeMap;
 use std::fs;
@@ -430,6 +432,55 @@ fn a_folder_that_does_not_fit_is_refused() {
     Rig::add_cache(&mut config, &folder);
     assert_eq!(Daemon::start(config).unwrap().stop().unwrap().unstored, 0);
     assert_eq!(fs::read(files.join("file")).unwrap(), b"data");
+}
+
+/// Checks that a failure of the host leaves what was synced in the cache, under the name that the file has,
+/// and that the audit log says what is lost.
+#[test]
+fn a_host_that_fails_leaves_what_was_synced() {
+    let mut rig = Rig::cached(|config| cache(config).fsync = Level::Cached);
+    let mut client = rig.client();
+    client.create(1, "", "file").unwrap();
+    client.write(1, 0, b"synced").unwrap();
+    client.fsync(1).unwrap();
+    client.rename("file", "renamed").unwrap();
+    client.write(1, 6, b" lost").unwrap();
+    client.create(2, "", "other").unwrap();
+    client.write(2, 0, b"lost as well").unwrap();
+    // A kill in between changes nothing.
+    rig = rig.restart(|config| cache(config).settings.tasks = 0);
+    let Rig { daemon, folder } = rig;
+    drop(daemon);
+    // Another start of the host.
+    let log = folder.0.join("cache/log");
+    let bytes = fs::read(&log).unwrap();
+    let (mut unread, mut changed) = (&*bytes, Buffer::new());
+    while let Some(record) = take(&mut unread).unwrap() {
+        match record {
+            Record::Begin { version, .. } => {
+                let boot = b"before".as_slice();
+                Record::Begin { version, boot }.append(&mut changed);
+            }
+            other => other.append(&mut changed),
+        }
+    }
+    fs::write(&log, changed.bytes()).unwrap();
+    let mut config = Rig::config(&folder);
+    Rig::add_cache(&mut config, &folder);
+    config.server.log = Logs::File(folder.0.join("audit"));
+    let daemon = Daemon::start(config).unwrap();
+    assert_eq!(daemon.stop().unwrap().unstored, 0);
+    assert_eq!(fs::read(folder.0.join("files/renamed")).unwrap(), b"synced");
+    assert_eq!(fs::read(folder.0.join("files/other")).unwrap(), b"");
+    let said = fs::read_to_string(folder.0.join("audit")).unwrap();
+    assert!(
+        said.contains("recover \"renamed\" | 5 bytes were lost"),
+        "{said}"
+    );
+    assert!(
+        said.contains("recover \"other\" | 12 bytes were lost"),
+        "{said}"
+    );
 }
 
 /// A generator of numbers, each from the one before.

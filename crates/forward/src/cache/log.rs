@@ -154,6 +154,21 @@ impl Left {
             .collect()
     }
 
+    /// Record that a client has written bytes. Those that were unstored before keep the number of their
+    /// record: once synced, a failure of the host leaves what was synced or what was written over it.
+    fn wrote(&mut self, range: Range<u64>, number: u64) {
+        let older = self.unstored.overlapping(&range);
+        let older = older.map(|(part, number)| {
+            let clipped = part.start.max(range.start)..part.end.min(range.end);
+            (clipped, *number)
+        });
+        let older: Vec<_> = older.collect();
+        self.unstored.insert(range, number);
+        for (part, number) in older {
+            self.unstored.insert(part, number);
+        }
+    }
+
     /// Return those of the unstored bytes that were synced in the cache.
     #[must_use]
     pub fn synced(&self) -> Vec<Range<u64>> {
@@ -261,7 +276,7 @@ impl Replay {
             Record::Wrote { file, start, end } => {
                 let range = range(start, end)?;
                 let left = self.file(file)?;
-                left.unstored.insert(range, number);
+                left.wrote(range, number);
                 // The write was the last change.
                 left.modified = None;
             }

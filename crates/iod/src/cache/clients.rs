@@ -3,6 +3,7 @@
 use super::file::{File, Version, born, key, read_all, state as state_of, write_all};
 use super::log;
 use super::names::Operation;
+use super::recover::without;
 use super::state::{Cache, Entry};
 use crate::config::Level;
 use crate::export::Place;
@@ -87,7 +88,8 @@ impl Cache {
         if ranges.is_empty() {
             return;
         }
-        let Ok(data) = file.data(&self.data) else {
+        // A synced log that says of these bytes that they are unstored would have zeros stored.
+        let (Ok(data), Ok(())) = (file.data(&self.data), self.sync_log()) else {
             return;
         };
         for range in ranges {
@@ -347,9 +349,29 @@ impl Cache {
         let goal = state.machine.want(now, file.id);
         self.work.notify_all();
         self.wait(state, |state| state.machine.reached(file.id, goal))?;
+        let is_newer = {
+            let state = self.state();
+            state.has_synced && state.machine.unstored_of(file.id) > 0
+        };
+        if is_newer {
+            // Bytes that were written over while they were drained: after a failure of the host, what was
+            // synced in the cache is written to the store again, and must not be older.
+            self.sync_in_cache(file)?;
+        } else {
+            self.sync_log()?;
+        }
         // Attributes are changed in the store at once; what was not synced of them is now.
         let handle = file.writer().or_else(|_| file.reader())?;
         fsync(&*handle).map_err(errno)
+    }
+
+    /// Have the log synced, if a failure of the host leaves data that it is about.
+    pub(super) fn sync_log(&self) -> Result<()> {
+        let log = self.state().log_to_sync();
+        match log {
+            Some(log) => log::sync(&log).map_err(errno),
+            None => Ok(()),
+        }
     }
 
     /// Have all that was written to a file so far synced in the cache.
@@ -382,6 +404,7 @@ impl Cache {
                         },
                     )?;
                     state.machine.synced(id, writes);
+                    state.has_synced = true;
                     if let Some(entry) = state.entries.get_mut(&id) {
                         entry.synced = unstored;
                     }
@@ -421,6 +444,8 @@ impl Cache {
                 state.machine.cut(id, size);
                 if let Some(entry) = state.entries.get_mut(&id) {
                     entry.version = state_of(&*handle).ok().map(|status| Version::of(&status));
+                    let synced = std::mem::take(&mut entry.synced);
+                    entry.synced = without(synced, &(size..u64::MAX));
                     (entry.modified, entry.is_modified_set) = (Some(clock()), false);
                 }
                 // Zeros after the end, should the file grow again.

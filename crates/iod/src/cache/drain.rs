@@ -2,11 +2,11 @@
 
 use super::file::{self, File, Version, read_all, state as state_of, write_all};
 use super::log::{self, Log};
-use super::recover::{boot, describe};
+use super::recover::{boot, describe, without};
 use super::state::{Cache, LOOK, State, path_of};
 use crate::status::errno;
 use isthmus_forward::cache::log::Record;
-use isthmus_forward::cache::{Task, Work};
+use isthmus_forward::cache::{FileId, Task, Work};
 use isthmus_forward::{Errno, Result};
 use rustix::fs::{
     AtFlags, FlockOperation, Timespec, Timestamps, UTIME_OMIT, flock, fsync, futimens, unlinkat,
@@ -148,43 +148,43 @@ impl Cache {
         let (now, id) = (self.now(), work.file);
         let mut state = self.state();
         let stored = state.machine.finish(now, work.ticket, result);
-        for range in stored {
-            let (file, start, end) = (id.0, range.start, range.end);
-            let is_recorded = state.entries.get(&id).is_none_or(|entry| {
-                // A file whose name was removed is not in the log any more.
-                !entry.is_logged
-            }) || state
-                .log
-                .append(&[Record::Stored { file, start, end }])
-                .is_ok();
-            if !is_recorded && let Some(entry) = state.entries.get_mut(&id) {
-                entry.is_log_late = true;
-            }
-        }
+        Self::record_stored(&mut state, id, &stored);
         if state.machine.unstored_of(id) == 0 {
-            let was_synced = state
-                .entries
-                .get(&id)
-                .is_some_and(|entry| !entry.synced.is_empty());
             state.unrecord(id);
             if let Some(entry) = state.entries.get_mut(&id) {
                 entry.modified = None;
             }
             self.tidy(&mut state, id);
-            if was_synced {
-                // After a failure of the host, these bytes are not written to the store again.
-                let log = state.log.file();
-                drop(state);
-                let _ = log::sync(&log);
-                state = self.state();
-            }
         }
         if state.log.is_long() && state.operations == 0 {
             self.shorten(&mut state);
         }
+        let is_stored = state.machine.unstored_of(id) == 0;
         drop(state);
+        if is_stored {
+            // After a failure of the host, the file is not written to the store again; without this, it is.
+            let _ = self.sync_log();
+        }
         self.changed.notify_all();
         self.work.notify_one();
+    }
+
+    /// Record what the store has synced of a file.
+    fn record_stored(state: &mut State, id: FileId, stored: &[Range<u64>]) {
+        // A file whose name was removed is not in the log any more.
+        let Some(entry) = state.entries.get_mut(&id).filter(|entry| entry.is_logged) else {
+            return;
+        };
+        let file = id.0;
+        let mut records = Vec::new();
+        for range in stored {
+            entry.synced = without(std::mem::take(&mut entry.synced), range);
+            let Range { start, end } = *range;
+            records.push(Record::Stored { file, start, end });
+        }
+        if !records.is_empty() && state.log.append(&records).is_err() {
+            entry.is_log_late = true;
+        }
     }
 
     /// Rewrite the log without what is out of date. If that fails, the old one stays in use.

@@ -56,6 +56,11 @@ impl Cache {
         state.log.append(&[record]).map_err(errno)?;
         state.next_operation += 1;
         state.operations += 1;
+        drop(state);
+        if let Err(error) = self.sync_log() {
+            self.end(&mut self.state(), Some(number), false);
+            return Err(error);
+        }
         Ok(Some(number))
     }
 

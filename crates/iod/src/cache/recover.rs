@@ -78,7 +78,7 @@ fn both(some: &[Range<u64>], others: &[Range<u64>]) -> Vec<Range<u64>> {
 }
 
 /// Return ranges without those bytes that are in `other`.
-fn without(ranges: Vec<Range<u64>>, other: &Range<u64>) -> Vec<Range<u64>> {
+pub(super) fn without(ranges: Vec<Range<u64>>, other: &Range<u64>) -> Vec<Range<u64>> {
     let parts = ranges.into_iter().flat_map(|range| {
         let before = range.start..range.end.min(other.start);
         let after = range.start.max(other.end)..range.end;
@@ -142,6 +142,9 @@ impl Cache {
         let failed = |error: rustix::io::Errno| refuse(&config, &error.to_string());
         let log = log.map_err(failed)?;
         clear(&data, &entries).map_err(failed)?;
+        let has_synced = entries
+            .values()
+            .any(|entry: &Entry| !entry.synced.is_empty());
         let state = State {
             machine,
             log,
@@ -149,6 +152,7 @@ impl Cache {
             by_key,
             next_operation: 0,
             operations: 0,
+            has_synced,
             threads: 0,
             is_ending: false,
             is_closed: false,

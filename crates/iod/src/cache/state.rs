@@ -1,7 +1,7 @@
 //! The state of the cache: its files, its log, and what waits.
 
 use super::file::{self, File, Version};
-use super::log::Log;
+use super::log::{self, Log};
 use crate::config::CacheConfig;
 use crate::export::Export;
 use crate::status::errno;
@@ -67,6 +67,9 @@ pub(super) struct State {
     /// The number of the next operation in the log, and how many have not ended.
     pub(super) next_operation: u64,
     pub(super) operations: usize,
+    /// Whether some data was synced in the cache: then a failure of the host leaves data that is stored
+    /// later, and what was done to it since must be in the synced part of the log before it is acknowledged.
+    pub(super) has_synced: bool,
     /// The number of threads that carry out tasks.
     pub(super) threads: usize,
     /// Whether no task begins any more, and whether no record is written any more.
@@ -135,6 +138,11 @@ impl State {
         self.log.append(&[add, record]).map_err(errno)?;
         entry.is_logged = true;
         Ok(())
+    }
+
+    /// Return the log, if it is to be synced before something is acknowledged.
+    pub(super) fn log_to_sync(&self) -> Option<Arc<OwnedFd>> {
+        self.has_synced.then(|| self.log.file())
     }
 
     /// Leave a file out of the log from now on. What cannot be written is said by a later daemon again.
@@ -210,8 +218,11 @@ impl Cache {
                 entry.file.key.map(|key| state.by_key.remove(&key));
             }
             state.machine.forget(id);
-            // There is none if nothing was ever cached of the file.
-            let _ = unlinkat(&self.data, file::name(id), AtFlags::empty());
+            let log = state.log_to_sync();
+            if log.is_none_or(|log| log::sync(&log).is_ok()) {
+                // There is none if nothing was ever cached of the file.
+                let _ = unlinkat(&self.data, file::name(id), AtFlags::empty());
+            }
         } else if status.unstored == 0
             && let Some(entry) = state.entries.get(&id)
         {
