@@ -428,6 +428,15 @@ impl Rig {
             (Task::Sync, true) => bytes.synced = data,
             (Task::Sync, false) => {}
         }
+        if !is_ok {
+            // The store may lose all that it has not synced, and reports this once.
+            bytes.in_store = bytes.synced.clone();
+            let syncs = self.running.iter_mut();
+            for (_, data) in syncs.filter(|(other, _)| other.file == id && other.task == Task::Sync)
+            {
+                *data = bytes.synced.clone();
+            }
+        }
         let result = if is_ok { Ok(()) } else { Err(Errno::IO) };
         let stored = self.cache.finish(self.now, work.ticket, result);
         for range in &stored {

@@ -204,7 +204,7 @@ impl Client {
         let is_file = FileType::from_raw_mode(status.stx_mode.into()) == FileType::RegularFile;
         if let Some(cache) = self.shared.cache.as_ref().filter(|_| is_file) {
             let handle = Arc::clone(&open.file);
-            let file = cache.open(place, handle, status, flags);
+            let file = cache.open(place, handle, status, flags)?;
             let cache = Arc::clone(cache);
             let cached = open.cached.insert(Cached { cache, file, flags });
             if flags.contains(OFlags::TRUNC) {
@@ -215,10 +215,22 @@ impl Client {
         Ok(Opened { open, qid })
     }
 
+    /// Return the cached file that has this state in the store, with the cache.
+    fn cached(&self, of: &Subject<'_, Self>, status: &Statx) -> Option<(&Cache, Arc<File>)> {
+        let cache = self.shared.cache.as_deref()?;
+        let open = of.open.and_then(|open| open.cached.as_ref());
+        let file = match open {
+            // It may have no name any more.
+            Some(cached) => Arc::clone(&cached.file),
+            None => cache.find(status)?,
+        };
+        Some((cache, file))
+    }
+
     /// End a file at a size.
     fn cut(&self, of: &Subject<'_, Self>, size: u64) -> Result<()> {
-        if let Some(cache) = &self.shared.cache
-            && let Some(file) = cache.find(&status(of)?)
+        if self.shared.cache.is_some()
+            && let Some((cache, file)) = self.cached(of, &status(of)?)
         {
             return cache.cut(&file, size);
         }
@@ -417,11 +429,15 @@ impl Files for Client {
     }
 
     fn attributes(&self, of: Subject<'_, Self>) -> Result<Attributes> {
-        let mut status = status(&of)?;
-        if let Some(cache) = &self.shared.cache {
-            cache.correct(&mut status);
+        let mut found = status(&of)?;
+        if let Some((cache, file)) = self.cached(&of, &found)
+            && !cache.correct(&file, &mut found)
+        {
+            // It may have been stored since.
+            found = status(&of)?;
+            cache.correct(&file, &mut found);
         }
-        Ok(attributes(&status, of.node.export.device))
+        Ok(attributes(&found, of.node.export.device))
     }
 
     fn change(&self, of: Subject<'_, Self>, change: &Change) -> Result<()> {
@@ -467,14 +483,9 @@ impl Files for Client {
                 }
             }
             .map_err(errno)?;
-            if let Some(cache) = self
-                .shared
-                .cache
-                .as_ref()
-                .filter(|_| change.has(Change::MODIFIED))
-            {
+            if self.shared.cache.is_some() && change.has(Change::MODIFIED) {
                 let status = status(&of)?;
-                if let Some(file) = cache.find(&status) {
+                if let Some((cache, file)) = self.cached(&of, &status) {
                     let at = Timespec {
                         tv_sec: status.stx_mtime.tv_sec,
                         tv_nsec: status.stx_mtime.tv_nsec.into(),
@@ -553,7 +564,10 @@ impl Files for Client {
             return Err(Errno::XDEV);
         }
         let (source, target) = (from.directory()?, to.directory()?);
-        from.rename(old, to, new, || {
+        let cache = self.shared.cache.as_ref();
+        let operation = cache.map(|cache| cache.begin_rename((from, old), (to, new)));
+        let operation = operation.transpose()?.flatten();
+        let renamed = from.rename(old, to, new, || {
             // Of two names of one file, the system leaves both.
             let of = |at, name| statx(at, name, AtFlags::SYMLINK_NOFOLLOW, WANTED).ok();
             let inode =
@@ -564,15 +578,16 @@ impl Files for Client {
             });
             let is_same = replaced.is_none() && of(target.as_fd(), new).is_some();
             let rename = || renameat(&source, old, &target, new).map_err(errno);
-            match &self.shared.cache {
-                None => rename()?,
-                Some(cache) => cache.rename((from, old), (to, new), || match &replaced {
-                    Some(replaced) => cache.remove_name(replaced, rename),
-                    None => rename(),
-                })?,
+            match (&self.shared.cache, &replaced) {
+                (Some(cache), Some(replaced)) => cache.remove_name(replaced, rename)?,
+                _ => rename()?,
             }
             Ok(!is_same)
-        })
+        });
+        if let Some(cache) = &self.shared.cache {
+            cache.end_rename(operation, renamed.is_ok());
+        }
+        renamed
     }
 
     fn rename_node(&self, node: &Place, to: &Place, new: &[u8]) -> Result<()> {

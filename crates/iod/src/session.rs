@@ -264,7 +264,6 @@ impl Connection {
         let thread = std::thread::Builder::new().name("request".into());
         let started = thread.spawn(move || {
             open.carry_out(job, &is_flushed, |result| {
-                shared.deferred.fetch_sub(1, Ordering::Relaxed);
                 shared.deferred_bytes.fetch_sub(bytes, Ordering::Relaxed);
                 let results = finished.results.lock();
                 let mut results = results.unwrap_or_else(PoisonError::into_inner);
@@ -276,6 +275,8 @@ impl Connection {
                 drop(results);
                 finished.signal.set();
             });
+            // It may have read ahead after the answer.
+            shared.deferred.fetch_sub(1, Ordering::Relaxed);
         });
         match started {
             Ok(_) => {

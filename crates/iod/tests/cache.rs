@@ -391,7 +391,7 @@ fn a_folder_that_does_not_fit_is_refused() {
     let log = folder.0.join("cache/log");
     let bytes = fs::read(&log).unwrap();
     let mut damaged = bytes.clone();
-    let middle = damaged.len() - 30;
+    let middle = damaged.len() - 60;
     damaged[middle] ^= 1;
     fs::write(&log, &damaged).unwrap();
     let text = of_another(Rig::config(&folder));
@@ -481,6 +481,109 @@ fn a_host_that_fails_leaves_what_was_synced() {
         said.contains("recover \"other\" | 12 bytes were lost"),
         "{said}"
     );
+}
+
+/// Checks files without a name, and with one name less: they are read, written, cut and looked at.
+#[test]
+fn open_files_outlive_their_names() {
+    let rig = Rig::cached(|_| {});
+    let mut client = rig.client();
+    client.create(1, "", "file").unwrap();
+    client.write(1, 0, b"0123456789").unwrap();
+    client.unlink("file").unwrap();
+    assert_eq!(client.attributes(1).unwrap().size, 10);
+    client.change(1, size(4)).unwrap();
+    assert_eq!(client.read(1, 0, 100).unwrap(), b"0123");
+    client.write(1, 6, b"x").unwrap();
+    assert_eq!(client.read(1, 0, 100).unwrap(), b"0123\0\0x");
+    client.fsync(1).unwrap();
+    assert_eq!(client.attributes(1).unwrap().size, 7);
+    client.clunk(1);
+    // Of two names, the one by which it was opened goes.
+    fs::write(rig.path("one"), "one").unwrap();
+    fs::hard_link(rig.path("one"), rig.path("two")).unwrap();
+    client.open(2, "one", RDWR).unwrap();
+    client.unlink("one").unwrap();
+    client.write(2, 0, b"two").unwrap();
+    client.fsync(2).unwrap();
+    assert_eq!(fs::read(rig.path("two")).unwrap(), b"two");
+    client.write(2, 0, b"TWO").unwrap();
+    let rig = rig.restart(|_| {});
+    // A daemon that finds no name keeps the data.
+    assert_eq!(unstored(&rig), 3);
+    assert!(
+        fs::read_dir(rig.folder.0.join("cache/data"))
+            .unwrap()
+            .count()
+            == 1
+    );
+}
+
+/// Checks that a record that a kill has cut off is no damage: no client has its answer.
+#[test]
+fn the_last_record_may_be_cut_off() {
+    let rig = Rig::cached(|_| {});
+    let mut client = rig.client();
+    client.create(1, "", "file").unwrap();
+    client.write(1, 0, b"first").unwrap();
+    client.write(1, 100, b"second").unwrap();
+    let Rig { daemon, folder } = rig;
+    drop(daemon);
+    let log = folder.0.join("cache/log");
+    let bytes = fs::read(&log).unwrap();
+    fs::write(&log, &bytes[..bytes.len() - 3]).unwrap();
+    let mut config = Rig::config(&folder);
+    Rig::add_cache(&mut config, &folder);
+    assert_eq!(Daemon::start(config).unwrap().stop().unwrap().unstored, 0);
+    assert_eq!(fs::read(folder.0.join("files/file")).unwrap(), b"first");
+}
+
+/// Checks four clients in parts of one file, with a cache that is smaller than the file: each reads what it has
+/// written, while data is stored, dropped and read again.
+#[test]
+fn clients_share_a_file() {
+    const PART: u64 = 3 << 20;
+    let rig = Rig::cached(|config| {
+        let settings = &mut cache(config).settings;
+        (settings.bytes, settings.dirty_bytes) = (4 << 20, 2 << 20);
+        (settings.part_bytes, settings.dirty_age) = (1 << 16, Duration::from_millis(20));
+    });
+    fs::write(rig.path("file"), vec![0; 4 * PART as usize]).unwrap();
+    let contents: Vec<Vec<u8>> = std::thread::scope(|scope| {
+        let clients = (0..4).map(|number| {
+            let mut client = rig.client();
+            scope.spawn(move || {
+                let mut random = Random(number);
+                let mut content = vec![0; PART as usize];
+                client.open(1, "file", RDWR).unwrap();
+                for _ in 0..400 {
+                    let start = random.below(PART - 100_000);
+                    let count = 1 + random.below(100_000) as usize;
+                    let range = start as usize..start as usize + count;
+                    if random.below(2) == 0 {
+                        let first = random.below(256) as u8;
+                        for (at, byte) in content[range.clone()].iter_mut().enumerate() {
+                            *byte = first.wrapping_add(at as u8);
+                        }
+                        let data = &content[range];
+                        client.write(1, number * PART + start, data).unwrap();
+                    } else {
+                        let read = client.read(1, number * PART + start, count as u32).unwrap();
+                        assert!(read == content[range], "client {number} at {start}");
+                    }
+                    assert_eq!(client.attributes(1).unwrap().size, 4 * PART);
+                }
+                client.fsync(1).unwrap();
+                content
+            })
+        });
+        let clients: Vec<_> = clients.collect();
+        clients
+            .into_iter()
+            .map(|client| client.join().unwrap())
+            .collect()
+    });
+    assert!(fs::read(rig.path("file")).unwrap() == contents.concat());
 }
 
 /// A generator of numbers, each from the one before.

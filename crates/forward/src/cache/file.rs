@@ -33,6 +33,9 @@ pub struct Status {
     pub since: Option<Duration>,
 }
 
+/// Maximum number of drains before the store syncs them.
+const DRAINS: usize = 64;
+
 /// A drain whose bytes are not synced in the store.
 #[derive(Debug)]
 struct Drain {
@@ -41,6 +44,8 @@ struct Drain {
     round: u64,
     /// Whether the bytes are written to the store.
     is_written: bool,
+    /// Whether the store may lose them: it has reported an error meanwhile.
+    is_suspect: bool,
 }
 
 /// A sync under way.
@@ -162,18 +167,29 @@ impl File {
         self.has_dirty() && !self.is_blocked
     }
 
-    /// Return whether a sync is worth it: all is written to the store, or a good part of what may be unstored.
+    /// Return whether a sync is worth it: all is written to the store, or all that a client waits for, or a
+    /// good part of what may be unstored, or many drains.
     fn can_sync(&self, settings: &Settings) -> bool {
-        if self.sync.is_some() {
+        let written = self.drains.values().filter(|drain| drain.is_written);
+        let count = written.clone().count();
+        if self.sync.is_some() || count == 0 {
             return false;
         }
-        let written = self.drains.values().filter(|drain| drain.is_written);
-        let bytes: u64 = written
-            .clone()
-            .map(|drain| drain.range.end - drain.range.start)
-            .sum();
-        let is_all = !self.has_dirty() && self.drains.values().all(|drain| drain.is_written);
-        bytes > 0 && (is_all || bytes >= settings.dirty_bytes / 4)
+        let bytes = written.map(|drain| drain.range.end - drain.range.start);
+        let bytes: u64 = bytes.sum();
+        let is_done = |before: u64| {
+            let is_dirty = self.extents.oldest_round().is_some_and(|at| at < before);
+            let running = self.drains.values().filter(|drain| !drain.is_written);
+            !is_dirty && running.clone().all(|drain| drain.round >= before)
+        };
+        let is_wanted = self
+            .drains
+            .values()
+            .any(|drain| drain.is_written && drain.round < self.round);
+        is_done(u64::MAX)
+            || (is_wanted && is_done(self.round))
+            || bytes >= settings.dirty_bytes / 4
+            || count >= DRAINS
     }
 
     /// Return whether no task is under way.
@@ -250,6 +266,7 @@ impl File {
             range: range.clone(),
             round,
             is_written: false,
+            is_suspect: false,
         };
         self.drains.insert(ticket, drain);
         Some(Task::Drain(range))
@@ -293,29 +310,28 @@ impl File {
                 self.retry_at = Some(now + wait.min(RETRY_MOST));
             }
         }
-        let covered = match self.sync.take_if(|sync| sync.ticket == ticket) {
-            Some(sync) => sync.drains,
-            None if result.is_ok() => {
+        let mut stored = Vec::new();
+        let sync = self.sync.take_if(|sync| sync.ticket == ticket);
+        match (result, sync) {
+            (Ok(()), Some(sync)) => {
+                for ticket in sync.drains {
+                    if let Some(drain) = self.drains.remove(&ticket) {
+                        let (from, to) = (State::Draining(ticket), Some(State::Stored));
+                        stored.extend(self.extents.change(drain.range, from, to));
+                    }
+                }
+            }
+            (Ok(()), None) => {
                 if let Some(drain) = self.drains.get_mut(&ticket) {
                     drain.is_written = true;
+                    if drain.is_suspect {
+                        self.undo(ticket);
+                    }
                 }
-                return Vec::new();
             }
-            None => vec![ticket],
-        };
-        let mut stored = Vec::new();
-        for ticket in covered {
-            let Some(drain) = self.drains.remove(&ticket) else {
-                continue;
-            };
-            let from = State::Draining(ticket);
-            match result {
-                Ok(()) => {
-                    let to = Some(State::Stored);
-                    stored.extend(self.extents.change(drain.range, from, to));
-                }
-                // What a store that could not sync has done with the bytes is unknown.
-                Err(_) => self.undo(ticket, &drain),
+            (Err(_), _) => {
+                self.undo(ticket);
+                self.suspect();
             }
         }
         if self.extents.unstored() == 0 {
@@ -327,14 +343,29 @@ impl File {
         stored
     }
 
-    /// Mark what a drain was for as dirty again. Who waits for it waits now for what clients have written
-    /// over it meanwhile.
-    fn undo(&mut self, ticket: u64, drain: &Drain) {
-        let Drain { range, round, .. } = drain;
-        self.extents.undo(range.clone(), ticket, *round);
+    /// Drain again what is not synced in the store. A store reports an error once, to one of the tasks: it
+    /// may have lost what others have written.
+    pub fn suspect(&mut self) {
+        for drain in self.drains.values_mut() {
+            drain.is_suspect = true;
+        }
+        let written = self.drains.iter().filter(|(_, drain)| drain.is_written);
+        let written: Vec<_> = written.map(|(ticket, _)| *ticket).collect();
+        for ticket in written {
+            self.undo(ticket);
+        }
+    }
+
+    /// Remove a drain, and mark what it was for as dirty again. A client that waits for it waits for what
+    /// clients have written over it meanwhile.
+    fn undo(&mut self, ticket: u64) {
+        let Some(Drain { range, round, .. }) = self.drains.remove(&ticket) else {
+            return;
+        };
+        self.extents.undo(range.clone(), ticket, round);
         for later in self.drains.values_mut() {
             if later.range.start < range.end && range.start < later.range.end {
-                later.round = later.round.min(*round);
+                later.round = later.round.min(round);
             }
         }
     }

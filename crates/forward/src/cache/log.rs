@@ -85,8 +85,12 @@ fn crc(bytes: &[u8]) -> u32 {
 /// Why a log ends before its last byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Damage {
-    /// A record is cut off, or its checksum is wrong.
-    #[error("a record that is cut off or damaged")]
+    /// The last record is cut off: the daemon was killed, or the host has failed, before it was
+    /// acknowledged.
+    #[error("a record that is cut off")]
+    Short,
+    /// The checksum of a record is wrong.
+    #[error("a damaged record")]
     Record,
     /// The record has a correct checksum, and is none of this version.
     #[error("a record of another version: {0}")]
@@ -104,15 +108,13 @@ pub fn take<'a>(bytes: &mut &'a [u8]) -> Result<Option<Record<'a>>, Damage> {
     if bytes.is_empty() {
         return Ok(None);
     }
-    let (sum, rest) = bytes
-        .split_first_chunk::<CHECKSUM>()
-        .ok_or(Damage::Record)?;
-    let size = rest.first_chunk::<4>().ok_or(Damage::Record)?;
+    let (sum, rest) = bytes.split_first_chunk::<CHECKSUM>().ok_or(Damage::Short)?;
+    let size = rest.first_chunk::<4>().ok_or(Damage::Short)?;
     let size = usize::try_from(u32::from_le_bytes(*size)).map_err(|_| Damage::Record)?;
     if !(SMALLEST..=LARGEST).contains(&size) {
         return Err(Damage::Record);
     }
-    let (message, rest) = rest.split_at_checked(size).ok_or(Damage::Record)?;
+    let (message, rest) = rest.split_at_checked(size).ok_or(Damage::Short)?;
     if crc(message) != u32::from_le_bytes(*sum) {
         return Err(Damage::Record);
     }

@@ -392,6 +392,17 @@ impl Cache {
             .unwrap_or_default()
     }
 
+    /// Drain again what the store has not synced of a file: it has reported an error.
+    pub fn suspect(&mut self, id: FileId) {
+        self.change(id, File::suspect);
+    }
+
+    /// Return the number of tasks for a file that are under way.
+    #[must_use]
+    pub fn tasks_of(&self, id: FileId) -> usize {
+        self.tasks.values().filter(|of| **of == id).count()
+    }
+
     /// Return whether all these bytes of a file, as far as it has them, are in the cache.
     pub fn is_present(&mut self, id: FileId, range: &Range<u64>) -> bool {
         self.touch(id);

@@ -29,7 +29,7 @@ impl Cache {
         handle: Arc<OwnedFd>,
         status: &Statx,
         flags: OFlags,
-    ) -> Arc<File> {
+    ) -> Result<Arc<File>> {
         let (key, born) = (key(status), born(status));
         let version = Version::of(status);
         let mut state = self.state();
@@ -42,6 +42,9 @@ impl Cache {
                 (file, is_unstored || known == Some(version))
             }
             None => {
+                // It may have changed since: a client has written to it and closed it.
+                let status = state_of(&*handle)?;
+                let version = Version::of(&status);
                 let id = state.machine.add(status.stx_size);
                 let file = File::new(id, Some(key), status.stx_ino, born, place.clone());
                 let file = Arc::new(file);
@@ -54,11 +57,11 @@ impl Cache {
         };
         drop(state);
         file.add_place(place);
-        file.keep(handle, flags);
+        file.keep(Arc::clone(&handle), flags);
         if !is_current {
-            self.renew(&file, status);
+            self.renew(&file, &handle)?;
         }
-        file
+        Ok(file)
     }
 
     /// Close a file for a client.
@@ -66,26 +69,44 @@ impl Cache {
         let now = self.now();
         let mut state = self.state();
         state.machine.close(now, file.id);
+        if state
+            .machine
+            .status(file.id)
+            .is_some_and(|status| !status.is_open)
+        {
+            // Many files may wait to be stored. A drain opens the file again.
+            file.close();
+        }
         self.tidy(&mut state, file.id);
         drop(state);
         self.work.notify_one();
     }
 
-    /// Drop what the cache has of a former version of a file, but for unstored bytes.
-    pub fn renew(&self, file: &File, status: &Statx) {
+    /// Drop what the cache has of a former version of a file, but for unstored bytes. `handle` is one of the
+    /// file in the store.
+    pub fn renew(&self, file: &File, handle: &OwnedFd) -> Result<()> {
         let _alone = file.alone();
+        let status = state_of(handle)?;
         let mut state = self.state();
-        let dropped = state.machine.renew(file.id, status.stx_size);
-        if let Some(entry) = state.entries.get_mut(&file.id) {
-            entry.version = Some(Version::of(status));
+        let version = Some(Version::of(&status));
+        let entry = state.entries.get_mut(&file.id).ok_or(Errno::STALE)?;
+        if std::mem::replace(&mut entry.version, version) == version {
+            return Ok(());
         }
+        let dropped = state.machine.renew(file.id, status.stx_size);
         drop(state);
         self.remove(file, &dropped);
+        Ok(())
     }
 
     /// Give the space of some bytes of a file back. What cannot be removed is overwritten later.
     fn remove(&self, file: &File, ranges: &[Range<u64>]) {
-        if ranges.is_empty() {
+        let is_log_late = {
+            let state = self.state();
+            let entry = state.entries.get(&file.id);
+            entry.is_some_and(|entry| entry.is_log_late)
+        };
+        if ranges.is_empty() || is_log_late {
             return;
         }
         // A synced log that says of these bytes that they are unstored would have zeros stored.
@@ -169,9 +190,7 @@ impl Cache {
         let ahead = fetches.split_off(ahead.unwrap_or(fetches.len()));
         let mut bytes = vec![0; count];
         let mut read = || {
-            for fetch in &fetches {
-                self.carry_out_fetch(file, fetch)?;
-            }
+            self.carry_out_fetches(file, &fetches)?;
             loop {
                 if let Some(count) = self.read(file, offset, &mut bytes)? {
                     return Ok(count);
@@ -183,9 +202,7 @@ impl Cache {
                 })?;
                 // Others may have failed to read them, or they were dropped again.
                 let missing = self.state().machine.fetch(file.id, &range);
-                for fetch in missing {
-                    self.carry_out_fetch(file, &fetch)?;
-                }
+                self.carry_out_fetches(file, &missing)?;
             }
         };
         let result = read();
@@ -193,10 +210,23 @@ impl Cache {
             bytes.truncate(count);
             bytes
         }));
-        for fetch in ahead {
-            // Who reads these bytes gets the error.
-            let _ = self.carry_out_fetch(file, &fetch);
+        // A client that reads these bytes gets the error.
+        let _ = self.carry_out_fetches(file, &ahead);
+    }
+
+    /// Read bytes from the store into the cache; after an error, no further ones.
+    fn carry_out_fetches(&self, file: &File, fetches: &[Fetch]) -> Result<()> {
+        let mut result = Ok(());
+        for fetch in fetches {
+            match result {
+                Ok(()) => result = self.carry_out_fetch(file, fetch),
+                Err(_) => self.state().machine.not_fetched(file.id, fetch),
+            }
         }
+        if result.is_err() {
+            self.changed.notify_all();
+        }
+        result
     }
 
     /// Read bytes from the store into the cache.
@@ -361,8 +391,13 @@ impl Cache {
             self.sync_log()?;
         }
         // Attributes are changed in the store at once; what was not synced of them is now.
-        let handle = file.writer().or_else(|_| file.reader())?;
-        fsync(&*handle).map_err(errno)
+        let synced = fsync(&*file.handle()?).map_err(errno);
+        let mut state = self.state();
+        if synced.is_err() {
+            state.machine.suspect(file.id);
+        }
+        self.tidy(&mut state, file.id);
+        synced
     }
 
     /// Have the log synced, if a failure of the host leaves data that it is about.
@@ -437,7 +472,7 @@ impl Cache {
         let idle = self.wait(state, |state| state.machine.is_idle(id).then_some(Ok(())));
         let result = idle.and_then(|()| {
             let _alone = file.alone();
-            let operation = self.begin(&Operation::Cut { file: id, size })?;
+            let operation = self.begin(Operation::Cut { file: id, size })?;
             let result = ftruncate(&*handle, size).map_err(errno);
             let mut state = self.state();
             if result.is_ok() {
@@ -462,6 +497,7 @@ impl Cache {
                 entry.modified = None;
             }
         }
+        self.tidy(&mut state, id);
         drop(state);
         self.work.notify_one();
         result
@@ -474,20 +510,22 @@ impl Cache {
         (entry.file.born == born(status)).then(|| Arc::clone(&entry.file))
     }
 
-    /// Change the state of a file in the store to what it will be when all is stored.
-    pub fn correct(&self, status: &mut Statx) {
+    /// Change the state of a file in the store to what it will be when all is stored. Return `false` if all
+    /// is stored already.
+    pub fn correct(&self, file: &File, status: &mut Statx) -> bool {
         let state = self.state();
-        let Some(entry) = state.find(key(status)) else {
-            return;
+        let Some(entry) = state.entries.get(&file.id) else {
+            return false;
         };
-        if entry.file.born != born(status) || state.machine.unstored_of(entry.file.id) == 0 {
-            return;
+        if state.machine.unstored_of(file.id) == 0 {
+            return false;
         }
-        status.stx_size = state.machine.size(entry.file.id);
+        status.stx_size = state.machine.size(file.id);
         if let Some(modified) = entry.modified {
             status.stx_mtime.tv_sec = modified.tv_sec;
             status.stx_mtime.tv_nsec = u32::try_from(modified.tv_nsec).unwrap_or(0);
         }
+        true
     }
 
     /// Record that a client has set the time of the last change of a file.

@@ -1,7 +1,7 @@
 //! The threads that write unstored data to the store.
 
 use super::file::{self, File, Version, read_all, state as state_of, write_all};
-use super::log::{self, Log};
+use super::log::Log;
 use super::recover::{boot, describe, without};
 use super::state::{Cache, LOOK, State, path_of};
 use crate::status::errno;
@@ -12,6 +12,7 @@ use rustix::fs::{
     AtFlags, FlockOperation, Timespec, Timestamps, UTIME_OMIT, flock, fsync, futimens, unlinkat,
 };
 use std::ops::Range;
+use std::os::fd::OwnedFd;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -85,18 +86,8 @@ impl Cache {
 
     /// Write bytes from the cache to the store.
     fn drain(&self, file: &File, range: &Range<u64>) -> Result<()> {
-        let (data, store) = (file.data(&self.data)?, file.writer()?);
-        let status = state_of(&*store)?;
-        let version = Version::of(&status);
-        let is_other = {
-            let state = self.state();
-            let known = state.entries.get(&file.id).and_then(|entry| entry.version);
-            known.is_some_and(|known| known != version)
-        };
-        if is_other {
-            // Somebody else has changed the file: its other bytes may be different now.
-            self.renew(file, &status);
-        }
+        let (data, store) = (file.data(&self.data)?, file.drain()?);
+        self.check_version(file, &store)?;
         let mut buffer = vec![0; (range.end - range.start).min(BUFFER) as usize];
         let mut at = range.start;
         while at < range.end {
@@ -108,23 +99,35 @@ impl Cache {
         self.note_version(file, &store)
     }
 
+    /// Drop what the cache has of a file, but for unstored bytes, if somebody else has changed it in the store.
+    fn check_version(&self, file: &File, store: &OwnedFd) -> Result<()> {
+        let version = Version::of(&state_of(store)?);
+        let is_other = {
+            let state = self.state();
+            let known = state.entries.get(&file.id).and_then(|entry| entry.version);
+            // Of several tasks, each sees what the others do.
+            state.machine.tasks_of(file.id) == 1 && known.is_some_and(|known| known != version)
+        };
+        match is_other {
+            true => self.renew(file, store),
+            false => Ok(()),
+        }
+    }
+
     /// Have the store sync a file, with the time of the last change by a client.
     fn sync_in_store(&self, file: &File) -> Result<()> {
-        let store = file.writer()?;
+        let store = file.drain()?;
+        self.check_version(file, &store)?;
         let (modified, is_removed) = {
             let state = self.state();
             let entry = state.entries.get(&file.id).ok_or(Errno::STALE)?;
             (entry.modified, entry.is_removed)
         };
         if let Some(modified) = modified {
-            let times = Timestamps {
-                last_access: Timespec {
-                    tv_sec: 0,
-                    tv_nsec: UTIME_OMIT,
-                },
-                last_modification: modified,
-            };
-            futimens(&*store, &times).map_err(errno)?;
+            set_modified(&store, modified)?;
+            if let Some(entry) = self.state().entries.get_mut(&file.id) {
+                entry.stored_modified = Some(modified);
+            }
         }
         fsync(&*store).map_err(errno)?;
         if state_of(&*store)?.stx_nlink == 0 && !is_removed {
@@ -135,7 +138,7 @@ impl Cache {
     }
 
     /// Record the version that the store has after this daemon has changed the file.
-    fn note_version(&self, file: &File, store: &std::os::fd::OwnedFd) -> Result<()> {
+    fn note_version(&self, file: &File, store: &OwnedFd) -> Result<()> {
         let version = Version::of(&state_of(store)?);
         if let Some(entry) = self.state().entries.get_mut(&file.id) {
             entry.version = Some(version);
@@ -149,17 +152,27 @@ impl Cache {
         let mut state = self.state();
         let stored = state.machine.finish(now, work.ticket, result);
         Self::record_stored(&mut state, id, &stored);
-        if state.machine.unstored_of(id) == 0 {
+        let is_stored = state.machine.unstored_of(id) == 0;
+        let mut late = None;
+        if is_stored {
             state.unrecord(id);
             if let Some(entry) = state.entries.get_mut(&id) {
-                entry.modified = None;
+                // The client has set the time while the store synced the file with the time before.
+                let modified = entry.modified.take();
+                let modified = modified.filter(|at| Some(*at) != entry.stored_modified);
+                late = modified.map(|at| (Arc::clone(&entry.file), at));
             }
+        }
+        if let Some((file, at)) = late {
+            drop(state);
+            let handle = file.drain();
+            // As with any change of attributes, no client waits until this is stored.
+            let _ = handle.and_then(|handle| set_modified(&handle, at));
+            state = self.state();
+        }
+        if is_stored {
             self.tidy(&mut state, id);
         }
-        if state.log.is_long() && state.operations == 0 {
-            self.shorten(&mut state);
-        }
-        let is_stored = state.machine.unstored_of(id) == 0;
         drop(state);
         if is_stored {
             // After a failure of the host, the file is not written to the store again; without this, it is.
@@ -187,23 +200,36 @@ impl Cache {
         }
     }
 
-    /// Rewrite the log without what is out of date. If that fails, the old one stays in use.
-    fn shorten(&self, state: &mut State) {
+    /// Rewrite the log if most of it is out of date, or something is missing in it.
+    ///
+    /// # Errors
+    /// Something is missing, and the log cannot be rewritten.
+    pub(super) fn keep_log_short(&self, state: &mut State) -> Result<()> {
+        if !state.is_log_incomplete && !state.log.is_long() {
+            return Ok(());
+        }
         let paths = self.exports.iter().map(path_of);
         let (entries, machine) = (&state.entries, &state.machine);
         let log = Log::create(&self.folder, &boot(), paths, |add| {
             for (id, entry) in entries.iter().filter(|(_, entry)| entry.is_logged) {
                 describe(entry, &self.exports, &machine.unstored_ranges(*id), add);
             }
+            for (number, operation) in &state.operations {
+                add(operation.record(*number));
+            }
         });
-        if let Ok(log) = log {
-            state.log = log;
+        match log {
+            Ok(log) => (state.log, state.is_log_incomplete) = (log, false),
+            Err(error) if state.is_log_incomplete => return Err(errno(error)),
+            // The old one stays in use.
+            Err(_) => {}
         }
+        Ok(())
     }
 
     /// Write to the audit log that a file could not be stored.
     fn log_failure(&self, file: &File, error: Errno) {
-        let path = file.place().map(|(_, path)| path).unwrap_or_default();
+        let path = file.place().1;
         let what = format!("store {:?}", String::from_utf8_lossy(&path));
         self.gate.log().record("cache", &what, &error.to_string());
     }
@@ -249,4 +275,16 @@ impl Cache {
             let _ = flock(&self.lock, FlockOperation::Unlock);
         }
     }
+}
+
+/// Set the time of the last change of a file in the store.
+fn set_modified(store: &OwnedFd, at: Timespec) -> Result<()> {
+    let times = Timestamps {
+        last_access: Timespec {
+            tv_sec: 0,
+            tv_nsec: UTIME_OMIT,
+        },
+        last_modification: at,
+    };
+    futimens(store, &times).map_err(errno)
 }

@@ -55,8 +55,8 @@ pub(crate) struct File {
     pub key: Option<(u64, u64)>,
     pub inode: u64,
     pub born: Born,
-    /// The names by which clients have opened it, those that were removed too.
-    places: Mutex<Vec<Place>>,
+    /// The names by which clients have opened it, those that were removed too, with their last paths.
+    places: Mutex<Vec<(Place, Vec<u8>)>>,
     /// Shared by those who read and write the data; alone has it who fills it from the store, cuts it or
     /// drops parts of it.
     access: RwLock<()>,
@@ -66,12 +66,13 @@ pub(crate) struct File {
 impl File {
     /// Describe a file, of which nothing is open.
     pub fn new(id: FileId, key: Option<(u64, u64)>, inode: u64, born: Born, place: Place) -> Self {
+        let path = place.path().unwrap_or_default();
         Self {
             id,
             key,
             inode,
             born,
-            places: Mutex::new(vec![place]),
+            places: Mutex::new(vec![(place, path)]),
             access: RwLock::default(),
             handles: Mutex::default(),
         }
@@ -80,22 +81,23 @@ impl File {
     /// Record a name by which a client has opened the file.
     pub fn add_place(&self, place: &Place) {
         let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        if !places.iter().any(|known| known.is_same(place)) {
-            places.retain(|known| known.path().is_ok());
-            places.push(place.clone());
+        if !places.iter().any(|(known, _)| known.is_same(place)) {
+            places.retain(|(known, _)| known.path().is_ok());
+            places.push((place.clone(), place.path().unwrap_or_default()));
         }
     }
 
-    /// Return a name of the file, with its path.
-    ///
-    /// # Errors
-    /// [`Errno::STALE`] if all names were removed.
-    pub fn place(&self) -> Result<(Place, Vec<u8>)> {
-        let places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut found = places
-            .iter()
-            .filter_map(|place| Some((place.clone(), place.path().ok()?)));
-        found.next().ok_or(Errno::STALE)
+    /// Return a name of the file, with its path; the last one that it had if all were removed.
+    pub fn place(&self) -> (Place, Vec<u8>) {
+        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        for (place, path) in places.iter_mut() {
+            if let Ok(now) = place.path() {
+                path.clone_from(&now);
+                return (place.clone(), now);
+            }
+        }
+        let (place, path) = &places[places.len() - 1];
+        (place.clone(), path.clone())
     }
 
     /// Read or write the data beside others.
@@ -160,22 +162,49 @@ impl File {
 
     /// Return a handle in the store for writing.
     pub fn writer(&self) -> Result<Arc<OwnedFd>> {
+        self.writer_by(|| self.open(OFlags::WRONLY))
+    }
+
+    /// Return a handle in the store for writing what a client has written, which may have made the file
+    /// read-only afterwards.
+    pub fn drain(&self) -> Result<Arc<OwnedFd>> {
+        self.writer_by(|| match self.open(OFlags::WRONLY) {
+            Err(Errno::ACCES) => self.open_read_only(),
+            other => other,
+        })
+    }
+
+    /// Return a handle in the store for writing, which `open` opens if there is none.
+    fn writer_by(&self, open: impl FnOnce() -> Result<OwnedFd>) -> Result<Arc<OwnedFd>> {
         if let Some(open) = &self.handles().writer {
             return Ok(Arc::clone(open));
         }
-        let opened = match self.open(OFlags::WRONLY) {
-            // The client has opened it before it made it read-only.
-            Err(Errno::ACCES) => self.open_read_only(),
-            other => other,
-        };
-        let opened = Arc::new(opened?);
+        let opened = Arc::new(open()?);
         Ok(Arc::clone(self.handles().writer.get_or_insert(opened)))
+    }
+
+    /// Return any handle in the store.
+    pub fn handle(&self) -> Result<Arc<OwnedFd>> {
+        let known = {
+            let handles = self.handles();
+            handles.writer.clone().or_else(|| handles.reader.clone())
+        };
+        match known {
+            Some(known) => Ok(known),
+            None => self.reader().or_else(|_| self.writer()),
+        }
     }
 
     /// Open the file in the store, where another file may have its name now.
     fn open(&self, access: OFlags) -> Result<OwnedFd> {
-        let flags = access | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let opened = self.place()?.0.open(flags)?;
+        let mut flags = access | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        if !access.contains(OFlags::PATH) {
+            flags |= OFlags::NONBLOCK;
+        }
+        let opened = match self.place().0.open(flags) {
+            Err(Errno::NOENT | Errno::NOTDIR) => return Err(Errno::STALE),
+            opened => opened?,
+        };
         let status = state(&opened)?;
         match (status.stx_ino, born(&status)) == (self.inode, self.born) {
             true => Ok(opened),

@@ -57,7 +57,8 @@ impl Log {
         write_all(&file, out.bytes(), 0)?;
         fsync(&file)?;
         renameat(&folder, NEW_LOG, &folder, LOG)?;
-        fsync(&folder)?;
+        // The old log has no name any more.
+        let _ = fsync(&folder);
         let bytes = out.len() as u64;
         Ok(Self {
             file: Arc::new(file),

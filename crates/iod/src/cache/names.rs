@@ -2,18 +2,18 @@
 //! when one begins and when it has ended, so that a daemon that starts again finds each file, whether or
 //! not the store had carried the operation out.
 
-use super::file::key;
+use super::file::{key, state as state_of};
 use super::state::{Cache, State, number_of};
 use crate::export::Place;
 use crate::status::errno;
-use isthmus_forward::Result;
 use isthmus_forward::cache::FileId;
 use isthmus_forward::cache::log::Record;
+use isthmus_forward::{Errno, Result};
 use rustix::fs::Statx;
 
 /// An operation on the store that is under way.
 #[derive(Debug)]
-pub(crate) enum Operation {
+pub(super) enum Operation {
     /// A file ends at a size.
     Cut { file: FileId, size: u64 },
     /// A file or directory of an export gets another path.
@@ -26,36 +26,49 @@ pub(crate) enum Operation {
     Remove { file: FileId },
 }
 
-impl Cache {
-    /// Begin an operation. Return its number, or `None` if the log does not have the file.
-    pub(super) fn begin(&self, operation: &Operation) -> Result<Option<u64>> {
-        let mut state = self.state();
-        if let Operation::Cut { file, .. } | Operation::Remove { file } = operation
-            && !state.entries.get(file).is_some_and(|entry| entry.is_logged)
-        {
-            return Ok(None);
-        }
-        let number = state.next_operation;
-        let record = match operation {
-            Operation::Cut { file, size } => Record::Cut {
-                operation: number,
+impl Operation {
+    /// Return the record that the operation begins.
+    pub(super) fn record(&self, operation: u64) -> Record<'_> {
+        match self {
+            Self::Cut { file, size } => Record::Cut {
+                operation,
                 file: file.0,
                 size: *size,
             },
-            Operation::Rename { export, from, to } => Record::Rename {
-                operation: number,
+            Self::Rename { export, from, to } => Record::Rename {
+                operation,
                 export: *export,
                 from,
                 to,
             },
-            Operation::Remove { file } => Record::Remove {
-                operation: number,
+            Self::Remove { file } => Record::Remove {
+                operation,
                 file: file.0,
             },
-        };
-        state.log.append(&[record]).map_err(errno)?;
+        }
+    }
+}
+
+impl Cache {
+    /// Begin an operation. Return its number, or `None` if the log does not have the file.
+    pub(super) fn begin(&self, operation: Operation) -> Result<Option<u64>> {
+        let mut state = self.state();
+        if let Operation::Cut { file, .. } | Operation::Remove { file } = &operation
+            && !state.entries.get(file).is_some_and(|entry| entry.is_logged)
+        {
+            return Ok(None);
+        }
+        if state.is_closed {
+            return Err(Errno::IO);
+        }
+        self.keep_log_short(&mut state)?;
+        let number = state.next_operation;
+        state
+            .log
+            .append(&[operation.record(number)])
+            .map_err(errno)?;
         state.next_operation += 1;
-        state.operations += 1;
+        state.operations.insert(number, operation);
         drop(state);
         if let Err(error) = self.sync_log() {
             self.end(&mut self.state(), Some(number), false);
@@ -69,28 +82,28 @@ impl Cache {
         let Some(operation) = operation else {
             return;
         };
-        state.operations -= 1;
+        state.operations.remove(&operation);
         let is_done = u8::from(is_done);
-        // Without the record, a later daemon looks what the store has done.
-        let _ = state.log.append(&[Record::Done { operation, is_done }]);
+        let ended = state.log.append(&[Record::Done { operation, is_done }]);
+        state.is_log_incomplete |= ended.is_err();
     }
 
-    /// Rename an entry of a directory by `rename`.
-    pub fn rename(
+    /// Begin to rename an entry of a directory. [`Cache::end_rename`] takes the result.
+    pub fn begin_rename(
         &self,
         (from, old): (&Place, &[u8]),
         (to, new): (&Place, &[u8]),
-        rename: impl FnOnce() -> Result<()>,
-    ) -> Result<()> {
-        let operation = Operation::Rename {
+    ) -> Result<Option<u64>> {
+        self.begin(Operation::Rename {
             export: number_of(&self.exports, &from.export),
             from: from.path_of(old)?,
             to: to.path_of(new)?,
-        };
-        let number = self.begin(&operation)?;
-        let result = rename();
-        self.end(&mut self.state(), number, result.is_ok());
-        result
+        })
+    }
+
+    /// End a rename, after the names of the export have changed.
+    pub fn end_rename(&self, operation: Option<u64>, is_done: bool) {
+        self.end(&mut self.state(), operation, is_done);
     }
 
     /// Remove the name of a file, whose state in the store is `status`, by `remove`. Unstored bytes of a
@@ -103,23 +116,31 @@ impl Cache {
         if !is_last && self.state().machine.unstored_of(file.id) > 0 {
             self.store(&file)?;
         }
+        let handle = file.handle()?;
         let operation = match is_last {
-            true => self.begin(&Operation::Remove { file: file.id })?,
+            true => self.begin(Operation::Remove { file: file.id })?,
             false => None,
         };
         let result = remove();
+        // Somebody else may have made another name meanwhile.
+        let is_gone =
+            result.is_ok() && state_of(&*handle).is_ok_and(|status| status.stx_nlink == 0);
         let mut state = self.state();
-        self.end(&mut state, operation, result.is_ok());
-        if is_last && result.is_ok() && state.by_key.get(&key(status)) == Some(&file.id) {
+        self.end(&mut state, operation, is_gone);
+        if is_gone {
             if operation.is_none() {
                 state.unrecord(file.id);
+            } else if let Some(entry) = state.entries.get_mut(&file.id) {
+                entry.is_logged = false;
             }
             if let Some(entry) = state.entries.get_mut(&file.id) {
-                (entry.is_removed, entry.is_logged) = (true, false);
+                entry.is_removed = true;
             }
-            state.by_key.remove(&key(status));
-            self.tidy(&mut state, file.id);
+            if state.by_key.get(&key(status)) == Some(&file.id) {
+                state.by_key.remove(&key(status));
+            }
         }
+        self.tidy(&mut state, file.id);
         result
     }
 }

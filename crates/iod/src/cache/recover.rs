@@ -6,7 +6,8 @@ use super::state::{Cache, Entry, State, add_record, number_of, path_of};
 use crate::config::CacheConfig;
 use crate::export::Export;
 use isthmus_daemon::Gate;
-use isthmus_forward::cache::log::{Left, Record, Replay};
+use isthmus_forward::Errno;
+use isthmus_forward::cache::log::{Damage, Left, Record, Replay};
 use isthmus_forward::cache::{Cache as Machine, FileId};
 use isthmus_wire::{Error, Result};
 use rustix::fs::{
@@ -36,10 +37,7 @@ pub(super) fn describe(
     unstored: &[Range<u64>],
     add: &mut dyn FnMut(Record<'_>) -> u64,
 ) {
-    // A file that was removed has no path, and is not in the log.
-    let Ok((place, path)) = entry.file.place() else {
-        return;
-    };
+    let (place, path) = entry.file.place();
     let file = entry.file.id.0;
     add(add_record(
         &entry.file,
@@ -151,7 +149,8 @@ impl Cache {
             entries,
             by_key,
             next_operation: 0,
-            operations: 0,
+            operations: BTreeMap::new(),
+            is_log_incomplete: false,
             has_synced,
             threads: 0,
             is_ending: false,
@@ -251,7 +250,7 @@ fn read(config: &CacheConfig, folder: &OwnedFd) -> Result<Replay> {
     let (replay, damage) = Replay::read(&bytes);
     match damage {
         // What the host was writing when it failed may be cut off.
-        Some((damage, at)) if replay.boot == boot() || at == 0 => {
+        Some((damage, at)) if at == 0 || (damage != Damage::Short && replay.boot == boot()) => {
             let text = format!(
                 "{LOG}: {damage}, at byte {at}: give the daemon that wrote it, or remove the folder \
                  to drop what is not stored"
@@ -296,11 +295,17 @@ fn find(
     }
     // In the store the file has one of these names, unless somebody else has removed it.
     let places = left.paths.iter().map(|path| Export::place(export, path));
-    let found = places.filter_map(|place| {
-        let status = place.status().ok()?;
-        ((status.stx_ino, born(&status)) == (left.inode, left.born)).then_some((place, status))
-    });
-    let found = { found }.next();
+    let mut found = None;
+    for place in places {
+        match place.status() {
+            Ok(status) if (status.stx_ino, born(&status)) == (left.inode, left.born) => {
+                found = Some((place, status));
+                break;
+            }
+            Ok(_) | Err(Errno::NOENT | Errno::NOTDIR | Errno::STALE) => {}
+            Err(error) => return Err(refuse(config, &format!("{shown:?} in the store: {error}"))),
+        }
+    }
     if let (Some(size), Some((place, _))) = (left.cut, &found) {
         // The store may have cut the file or not: now it has.
         let cut = place.open(OFlags::WRONLY | OFlags::CLOEXEC);
@@ -318,6 +323,12 @@ fn find(
         .ok()
         .and_then(|opened| state_of(&opened).ok())
         .is_some_and(|status| status.stx_size >= end);
+    if !has_all && !is_same_boot {
+        let lost = format!("{kept} bytes were lost when the host failed");
+        gate.log()
+            .record("cache", &format!("recover {shown:?}"), &lost);
+        return Ok(None);
+    }
     if !has_all {
         let name = file::name(id);
         let text = format!(

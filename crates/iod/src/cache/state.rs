@@ -2,6 +2,7 @@
 
 use super::file::{self, File, Version};
 use super::log::{self, Log};
+use super::names::Operation;
 use crate::config::CacheConfig;
 use crate::export::Export;
 use crate::status::errno;
@@ -30,6 +31,8 @@ pub(super) struct Entry {
     pub(super) modified: Option<Timespec>,
     /// Whether the client has set this time.
     pub(super) is_modified_set: bool,
+    /// The last of these times that the store has got.
+    pub(super) stored_modified: Option<Timespec>,
     /// Whether the log has the file.
     pub(super) is_logged: bool,
     /// Whether its last name was removed: it ends when it is closed.
@@ -47,6 +50,7 @@ impl Entry {
             file,
             version,
             modified: None,
+            stored_modified: None,
             is_modified_set: false,
             is_logged: false,
             is_removed: false,
@@ -64,9 +68,11 @@ pub(super) struct State {
     pub(super) entries: BTreeMap<FileId, Entry>,
     /// The files by device and inode of the store.
     pub(super) by_key: HashMap<(u64, u64), FileId>,
-    /// The number of the next operation in the log, and how many have not ended.
+    /// The number of the next operation in the log, and those that have not ended.
     pub(super) next_operation: u64,
-    pub(super) operations: usize,
+    pub(super) operations: BTreeMap<u64, Operation>,
+    /// Whether a record that must be in the log is not: the log is rewritten before the next record.
+    pub(super) is_log_incomplete: bool,
     /// Whether some data was synced in the cache: then a failure of the host leaves data that is stored
     /// later, and what was done to it since must be in the synced part of the log before it is acknowledged.
     pub(super) has_synced: bool,
@@ -125,6 +131,7 @@ impl State {
         if self.is_closed {
             return Err(Errno::IO);
         }
+        cache.keep_log_short(self)?;
         let entry = self.entries.get_mut(&id).ok_or(Errno::STALE)?;
         if entry.is_removed {
             return Ok(());
@@ -132,7 +139,7 @@ impl State {
         if entry.is_logged {
             return self.log.append(&[record]).map_err(errno);
         }
-        let (place, path) = entry.file.place()?;
+        let (place, path) = entry.file.place();
         let export = number_of(&cache.exports, &place.export);
         let add = add_record(&entry.file, export, &path);
         self.log.append(&[add, record]).map_err(errno)?;
@@ -215,7 +222,10 @@ impl Cache {
                 return;
             }
             if let Some(entry) = state.entries.remove(&id) {
-                entry.file.key.map(|key| state.by_key.remove(&key));
+                let key = entry.file.key;
+                // Another inode may have the number now.
+                let key = key.filter(|key| state.by_key.get(key) == Some(&id));
+                key.map(|key| state.by_key.remove(&key));
             }
             state.machine.forget(id);
             let log = state.log_to_sync();
