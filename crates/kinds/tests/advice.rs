@@ -152,7 +152,7 @@ fn values(field: &Field) -> Vec<Value> {
 }
 
 /// The texts in quotation marks.
-fn quoted(text: &str) -> Vec<String> {
+pub fn quoted(text: &str) -> Vec<String> {
     let between = text.split('"').skip(1).step_by(2);
     between.map(str::to_owned).collect()
 }

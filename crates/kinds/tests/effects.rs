@@ -1,10 +1,11 @@
 //! Fields that have no effect at some points only, or because of overrides; and presets in sweeps.
 
+use crate::advice::quoted;
 use isthmus_kinds::KINDS;
 use isthmus_machine::fattree::spec::FatTreeSpec;
 use isthmus_machine::graph::Built;
 use isthmus_machine::graph::spec::{DragonflyRouting, GraphSpec, Shape};
-use isthmus_scenario::{Scenario, StopRule};
+use isthmus_scenario::{FieldInfo, Scenario, StopRule};
 use isthmus_units::{Bandwidth, Bytes};
 
 fn parse(text: &str, overrides: &[&str]) -> Scenario {
@@ -89,6 +90,41 @@ fn what_is_given_goes_before_the_preset() {
     // A circuit has no buffers: those of the preset are left out.
     parse(&text, &["machine.switching=circuit"]);
     assert_ne!(usual.digest(), parse(TREE, &[]).digest());
+}
+
+/// Checks that each preset, and a file that gives each of its values, describe the same machine, in the same canonical
+/// form and with the same digest. Jobs read, so that the length of requests has an effect.
+#[test]
+fn a_preset_is_equivalent_to_a_list_of_its_values() {
+    let dragonfly = "kind = \"graph\"\ngraph = \"dragonfly\"\nnodes = 2\nrouters = 4\ngroups = 9\n";
+    let tree = "kind = \"fat-tree\"\narity = 4\nlevels = 2\n";
+    let jobs = "[workload]\nservers = { placement = \"clustered\", count = 2 }\n\
+                [workload.jobs.a]\ntraffic = \"io\"\nread_ratio = 1\n";
+    let fields = KINDS.formats().fields();
+    for (kind, machine) in [("fat-tree", tree), ("graph", dragonfly)] {
+        let is_preset = |field: &&FieldInfo| field.key == "machine.preset" && field.machine == kind;
+        let field = fields.iter().find(is_preset).expect("a field of presets");
+        let names = quoted(&field.range);
+        assert!(names.len() > 3, "{}", field.range);
+        for name in names {
+            let file = |preset: &str| {
+                format!("version = 1\nname = \"x\"\n[machine]\n{machine}{preset}{jobs}")
+            };
+            let named = parse(&file(&format!("preset = \"{name}\"\n")), &[]);
+            let rows = named.resolved().into_iter();
+            let values: Vec<String> = rows
+                .filter(|row| row.from == format!("preset {name}"))
+                .map(|row| format!("{}={}", row.key, row.value))
+                .collect();
+            assert!(values.len() > 5, "{name}: {values:?}");
+            let values: Vec<&str> = values.iter().map(String::as_str).collect();
+            let listed = parse(&file(""), &values);
+            assert_eq!(named.canonical(), listed.canonical(), "{name}");
+            assert_eq!(named.digest(), listed.digest());
+            assert_eq!(named, listed);
+            assert!(!named.canonical().contains("preset"));
+        }
+    }
 }
 
 #[test]

@@ -1,8 +1,7 @@
 //! Checkpoints that end, that fall behind, and that the end of a run cuts off; messages that it cuts off.
 
+use crate::capacity::experiment;
 use isthmus_experiment::result::{Measure, PointResult, RunResult, State};
-use isthmus_experiment::{Experiment, Options};
-use isthmus_kinds::KINDS;
 
 /// A tree of 16 nodes with links of 12.5 GB/s, the last node an I/O server, and a job that writes checkpoints.
 fn run(device: &str, ckpt: &str, stop: &str, seed: u64) -> RunResult {
@@ -21,11 +20,7 @@ fn run_job(device: &str, job: &str, stop: &str, seed: u64) -> RunResult {
          {job}\n\
          [stop]\nrule = \"fixed\"\nreplications = 2\n{stop}\n"
     );
-    let scenario = KINDS
-        .parse(&text, "f.toml", &[])
-        .unwrap_or_else(|error| panic!("{error}"));
-    let experiment = Experiment::new(&KINDS, scenario, Options::default());
-    let experiment = experiment.unwrap_or_else(|error| panic!("{error}"));
+    let experiment = experiment(&text);
     experiment.run().unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -126,4 +121,20 @@ fn messages_that_the_end_cuts_off_count() {
         assert!(low < 1.1 * least && least < high, "{name}: {low} to {high}");
         assert_eq!(long.unended, 0, "fewer than one in a hundred");
     }
+}
+
+/// Checks that the number of messages in a checkpoint interval stays at its maximum on overflow: 2^50 messages from
+/// each of 2^14 nodes exceed 64 bits. The warning on runs with a fixed number of messages states it.
+#[test]
+fn the_number_of_messages_of_a_period_saturates() {
+    let text = "version = 1\nname = \"x\"\n[machine]\nkind = \"fat-tree\"\narity = 4\nlevels = 7\n\
+        [workload]\nmapping = \"shared\"\nservers = { placement = \"clustered\", count = 2 }\n\
+        [workload.jobs.save]\ntraffic = \"checkpoint\"\nperiod = \"1 s\"\n\
+        volume = \"1125899906842624 B\"\nmessage = \"1 B\"\n[stop]\nrule = \"fixed\"\nmessages = 100000\n";
+    let warnings = experiment(text).warnings();
+    let expected = format!("100000 are less than a checkpoint has, {}:", u64::MAX);
+    assert!(
+        matches!(&warnings[..], [warning] if warning.contains(&expected)),
+        "{warnings:?}"
+    );
 }

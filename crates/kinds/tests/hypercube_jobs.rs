@@ -3,8 +3,9 @@
 use crate::bounds::bound_and_accepted;
 use isthmus_experiment::capacity::{Capacity, PartKind};
 use isthmus_experiment::result::{RunResult, State};
-use isthmus_experiment::{Experiment, Options};
+use isthmus_experiment::{Experiment, Kind, Options};
 use isthmus_kinds::KINDS;
+use isthmus_kinds::hypercube::HypercubeJobs;
 use isthmus_machine::hypercube::spec::{JobsOnCube, Transfer};
 use isthmus_scenario::Scenario;
 use isthmus_units::{Bandwidth, Bytes};
@@ -167,6 +168,26 @@ fn devices_of_large_cubes_are_listed() {
         let is_remarked = found.remarks.iter().any(|remark| remark.starts_with(start));
         assert!(is_remarked, "{start}: {:?}", found.remarks);
     }
+}
+
+/// Checks the time of a read on an idle machine against a calculation by hand: a run whose stability is judged takes
+/// at least five reads. A start-up of 200 us is 4,000 cycles, 1,024 B are 1,024 flits, and the cache behind an I/O node
+/// takes 400 us, 8,000 cycles. A read needs three worms (messages): a request, a forward and a reply. A fourth worm is
+/// needed if the PE of a failed I/O node forwards the request.
+#[test]
+fn the_time_of_a_read_is_as_calculated_by_hand() {
+    let least = |faults: &str| {
+        let scenario = parsed(&format!(
+            "{CUBE}{faults}[workload.jobs.io]\ntraffic = \"io\"\nread_ratio = 1.0\nload = \"1 kB/s\"\n\
+             message = \"1 KiB\"\nsizes = \"fixed\"\n"
+        ));
+        let built = HypercubeJobs::build(scenario.machine.expect()).expect("a machine");
+        let subject = HypercubeJobs::subject(&built, scenario.workload.expect());
+        subject.expect("they fit").cycles_min()
+    };
+    assert_eq!(least(""), 5 * (3 * 5_024 + 8_000));
+    let failed = "faults.io_nodes = [0]\n";
+    assert_eq!(least(failed), 5 * (4 * 5_024 + 8_000));
 }
 
 /// What `check` says that a closed loop sends at most is no less than what it gets, whatever of a message goes

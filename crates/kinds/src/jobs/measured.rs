@@ -477,22 +477,3 @@ impl Observer for Recording<'_> {
         self.recorders.finished()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Checks that the number of messages in a checkpoint interval stays at its maximum on overflow: 2^50 messages from
-    /// each of 2^14 nodes exceed 64 bits.
-    #[test]
-    fn the_number_of_messages_of_a_period_saturates() {
-        let text = "version = 1\nname = \"x\"\n[machine]\nkind = \"fat-tree\"\narity = 4\nlevels = 7\n\
-            [workload]\nmapping = \"shared\"\nservers = { placement = \"clustered\", count = 2 }\n\
-            [workload.jobs.save]\ntraffic = \"checkpoint\"\nperiod = \"1 s\"\n\
-            volume = \"1125899906842624 B\"\nmessage = \"1 B\"\n";
-        let scenario = crate::KINDS.parse(text, "s.toml", &[]);
-        let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
-        let jobs = Measured::new(scenario.workload.expect(), 1 << 14, 1.0);
-        assert_eq!(jobs.expect("they fit").period_messages(), u64::MAX);
-    }
-}

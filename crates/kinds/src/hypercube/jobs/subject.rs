@@ -163,37 +163,3 @@ fn counts(simulation: &JobsSimulation) -> Counts {
         nodes: Vec::new(),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::jobs::capacity::foretold;
-
-    /// Checks the time of a read on an idle machine against a calculation by hand. A start-up of
-    /// 200 us is 4,000 cycles, and 1,024 B are 1,024 flits. A read needs three worms (messages): a
-    /// request, a forward and a reply. A fourth worm is needed if the PE of a failed I/O node
-    /// forwards the request.
-    #[test]
-    fn the_time_of_a_read_is_as_calculated_by_hand() {
-        let alone = |faults: &str| {
-            let text = format!(
-                "version = 1\nname = \"x\"\n[machine]\nkind = \"hypercube\"\ndimension = 3\n\
-                 lanes.io_link = 1\n{faults}[workload.jobs.io]\ntraffic = \"io\"\nread_ratio = 1.0\n\
-                 message = \"1 KiB\"\nsizes = \"fixed\"\n"
-            );
-            let scenario = crate::KINDS.parse(&text, "s.toml", &[]);
-            let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
-            let work: &JobsOnCube = scenario.workload.expect();
-            let built = HypercubeJobs::build(scenario.machine.expect()).expect("a machine");
-            let cube = CubeForJobs {
-                built,
-                transfer: work.transfer,
-            };
-            let jobs = Measured::new(&work.jobs, cube.node_count(), cube.cycle_us());
-            let asks = foretold(&work.jobs).next().expect("a job that asks");
-            cube.alone_ns(&jobs.expect("they fit"), &asks) / 1e3 / cube.cycle_us()
-        };
-        assert_eq!(alone("").round(), 3.0 * 5_024.0);
-        assert_eq!(alone("faults.io_nodes = [0]\n").round(), 4.0 * 5_024.0);
-    }
-}
