@@ -366,33 +366,3 @@ fn has_nodes(wiring: &Wiring) -> Vec<bool> {
     out.map(|mut links| links.any(|link| wiring.target(link) < nodes))
         .collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Checks that rings, tori, meshes and lists of cables have the right number of cables and the right description.
-    #[test]
-    fn grids_have_their_cables() {
-        let cables = |form: Form| form.cables().len();
-        assert_eq!(cables(Form::Ring { switches: 8 }), 8);
-        assert_eq!(cables(Form::Ring { switches: 2 }), 1);
-        assert_eq!(cables(Form::Torus { sizes: vec![4, 4] }), 32);
-        // Along a dimension with two switches there is one cable, not two.
-        assert_eq!(cables(Form::Torus { sizes: vec![4, 2] }), 12);
-        assert_eq!(
-            cables(Form::Mesh {
-                sizes: vec![4, 3, 2]
-            }),
-            18 + 16 + 12
-        );
-        let listed = Form::of_cables(vec![(0, 3), (3, 1)]);
-        assert_eq!(
-            (listed.switch_count(), listed.to_string()),
-            (4, "4 switches with 2 cables".to_owned())
-        );
-        assert_eq!(Form::Torus { sizes: vec![4, 2] }.to_string(), "4 x 2 torus");
-        let two = Form::of_cables(vec![(0, 1)]);
-        assert_eq!(two.to_string(), "2 switches with 1 cable");
-    }
-}

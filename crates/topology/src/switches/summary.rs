@@ -59,38 +59,3 @@ impl ListSummary {
         })
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Checks that leaves are assumed to be nodes if they are most of the vertices. The list has 535 hosts at five
-    /// switches in a ring: 5 * 107 leaves of 540 vertices.
-    #[test]
-    fn hosts_of_a_list_are_nodes() {
-        let ring = (0..5).map(|at| format!("s{at} s{} 4\n", (at + 1) % 5));
-        let hosts = (0..535).map(|at| format!("h{at} s{}\n", at % 5));
-        let text: String = ring.chain(hosts).collect();
-        let account = ListSummary::of(&text, "").unwrap();
-        assert_eq!((account.vertices, account.leaves), (540, 535));
-        assert_eq!(account.leaves_are, Leaves::Nodes);
-        let parts = (account.switches, account.nodes, account.cables);
-        assert_eq!(parts, (5, 535, 5 * 4));
-    }
-
-    /// Checks that leaves are assumed to be switches if they are few or have invalid cables. Half of the vertices are
-    /// not most of them. A host with two cables is no node, and neither are two hosts that are joined to each other.
-    #[test]
-    fn few_or_invalid_leaves_are_switches() {
-        for (text, obstacle) in [
-            ("a b\nb c\nc d\n", false),
-            ("s a 2\ns b\n", true),
-            ("a b\n", true),
-        ] {
-            let account = ListSummary::of(text, "").unwrap();
-            assert_eq!(account.leaves_are, Leaves::Switches, "{text}");
-            assert_eq!(account.obstacle.is_some(), obstacle, "{text}");
-            assert_eq!(account.switches, account.vertices);
-        }
-    }
-}

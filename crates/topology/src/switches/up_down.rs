@@ -119,39 +119,3 @@ impl UpDown {
         &self.hops
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Checks that no route leads up after it has led down. In a ring of six with the root 0, no packet crosses the
-    /// link opposite to the root upwards after a hop down. Switch 3 is the lowest, and a route from 2 to 4 leads over 0
-    /// unless the route down to 3 is shorter.
-    #[test]
-    fn no_route_goes_up_after_down() {
-        for form in [
-            Form::Ring { switches: 6 },
-            Form::Torus { sizes: vec![4, 3] },
-            Form::of_cables(vec![(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 0), (4, 5)]),
-        ] {
-            let ways = UpDown::new(&form, &form.wiring(1)).unwrap();
-            let switches = form.switch_count();
-            for to in 0..switches {
-                for from in 0..switches {
-                    let (mut at, mut gone_down, mut links) = (from, false, 0_usize);
-                    while let Some((next, down)) = ways.next(gone_down, at, to) {
-                        assert!(down || !gone_down, "{form}: {from} to {to} at {at}");
-                        (at, gone_down, links) = (next, down, links + 1);
-                        assert!(links < ways.hops().len());
-                    }
-                    assert_eq!(at, to, "{form}: from {from}");
-                }
-            }
-        }
-        let ring = Form::Ring { switches: 6 };
-        let ways = UpDown::new(&ring, &ring.wiring(1)).unwrap();
-        // A route from 2 to 4 may not lead over switch 3, the last in the order of ranks: the hop from there to 4 would
-        // lead up.
-        assert_eq!(ways.next(false, 2, 4), Some((1, false)));
-    }
-}

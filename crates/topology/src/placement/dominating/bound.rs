@@ -54,30 +54,3 @@ fn fractional_bound(neighborhoods: &Neighborhoods) -> u32 {
     // high.
     (sum * (1.0 - 1e-9)).ceil() as u32
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Graph, Hypercube};
-
-    /// Checks that the lower bound for a hypercube is the sphere-covering bound, nodes / (dimension
-    /// + 1) rounded up.
-    #[test]
-    fn hypercubes_get_the_sphere_covering_bound() {
-        for dimension in 1..=12u32 {
-            let cube = Hypercube::new(dimension).unwrap();
-            let expected = (1u32 << dimension).div_ceil(dimension + 1);
-            assert_eq!(lower(&Neighborhoods::new(&cube)), expected);
-        }
-    }
-
-    /// Checks that leaves that no single node dominates raise the lower bound.
-    #[test]
-    fn leaves_far_apart_need_a_node_each() {
-        // Three stars in a row, joined at their hubs: the shares at the hubs are small, but three
-        // leaves are far apart.
-        let text = "h i\ni j\nh a\nh b\nh c\ni d\ni e\ni f\nj k\nj l\nj m";
-        let graph = Graph::from_edge_list(text).unwrap();
-        assert_eq!(lower(&Neighborhoods::new(&graph)), 3);
-    }
-}
