@@ -103,18 +103,3 @@ fn payload_message(payload: &(dyn Any + Send)) -> String {
     let words: Vec<&str> = (text.unwrap_or("no reason given").split_whitespace()).collect();
     words.join(" ")
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Checks the message and the source file of a panic that `catch` returns.
-    #[test]
-    fn a_caught_panic_has_its_message_and_source_location() {
-        let line = line!() + 1;
-        let caught = catch(|| panic!("the queue\n  of node {} is gone", 7)).unwrap_err();
-        assert_eq!(caught.message, "the queue of node 7 is gone");
-        assert_eq!(caught.place, format!("{}:{line}", file!()));
-        assert_eq!(catch(|| 5), Ok(5));
-    }
-}

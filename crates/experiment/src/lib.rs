@@ -4,11 +4,13 @@
 //! when the samples of each suffice, stores each finished point and search in a journal, and returns a
 //! [`result::RunResult`]. It contains no physics, printing or plots.
 
+mod bracket;
 pub mod capacity;
 mod censored;
 pub mod claims;
 pub mod columns;
 pub mod comparison;
+mod ends;
 mod envelope;
 mod error;
 mod flow;
@@ -30,6 +32,7 @@ mod replication;
 pub mod result;
 mod rules;
 mod run;
+mod run_length;
 mod search;
 pub mod subject;
 mod summary;
@@ -39,7 +42,7 @@ pub mod uses;
 
 pub use claims::{ClaimState, Name as WorkerName, beat, read_claim_state};
 pub use error::{RunError, SetupError};
-pub use guard::{Panicked, catch};
+pub use guard::{Panicked, catch, cover_thread};
 pub use journal::{Flaw as EntryFlaw, JournalError, flaws};
 pub use kind::{Flaw, Kind, Kinds, Row};
 pub use memory::default_bound as memory_bound;

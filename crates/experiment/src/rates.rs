@@ -32,7 +32,7 @@ pub(crate) fn rates(
             .iter()
             .map(|&(n, cycles)| n as f64 / cycles as f64)
             .collect();
-        let events = (rate.fate != Fate::Carried).then(|| events(&counts));
+        let events = (rate.fate != Fate::Carried).then(|| Events::of_replications(&counts));
         let estimate = Estimate::of_rate(&values, events, rules.stop.confidence).ok()?;
         let estimate = estimate.scaled(rate.scale);
         let owed = 1.0 + unserved_share(measurement, &recorders, rate, subject.period());
@@ -67,16 +67,6 @@ fn counts(
         .collect()
 }
 
-/// Return the total number of events of these replications, and the rate that a single event would give, per
-/// cycle.
-fn events(counts: &[(u64, Cycles)]) -> Events {
-    let one: f64 = counts.iter().map(|&(_, cycles)| cycles as f64).sum();
-    Events {
-        number: counts.iter().map(|&(number, _)| number).sum(),
-        one: 1.0 / one,
-    }
-}
-
 /// Return the share by which the accepted rate of a very long run may exceed the measured rate: if the
 /// verdict on saturation is undecided, a longer run may still serve the whole backlog.
 fn unserved_share(
@@ -102,17 +92,4 @@ fn unserved_share(
         return 0.0;
     }
     (offered / served - 1.0).max(0.0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Checks that one event in replications of 400 and 600 cycles is a rate of 1 in 1000 cycles.
-    #[test]
-    fn the_rate_of_one_event_is_over_the_cycles_of_all_replications() {
-        let events = events(&[(1, 400), (2, 600)]);
-        assert_eq!(events.number, 3);
-        assert!((events.one - 1e-3).abs() < 1e-18);
-    }
 }

@@ -1,5 +1,6 @@
 //! Rules that decide how long the runs of a point are, and when they stop.
 
+use crate::run_length::{PERIODS_MIN, shortened};
 use isthmus_scenario::{Measure, Stop, StopRule, Verdict, Warmup};
 use isthmus_statistics::{SaturationTest, WarmUp};
 use isthmus_units::Time;
@@ -37,10 +38,6 @@ const QUICK_LOOKS: u32 = 4;
 
 /// Value of [`Rules::patience`], the factor by which a search lengthens undecided runs, without `--quick`.
 pub(crate) const PATIENCE: u64 = 16;
-
-/// Minimum number of periods of a periodic process in runs that `--quick` has shortened and in runs without a
-/// fixed length.
-pub(crate) const PERIODS_MIN: u64 = 5;
 
 impl Rules {
     /// Return the rules of the shortened form of a run, for `--quick`. A fixed number of messages or a fixed
@@ -144,33 +141,5 @@ impl Rules {
             Warmup::None | Warmup::Fixed { .. } => WarmUp::Marked,
             Warmup::Mser5 => WarmUp::Mser,
         }
-    }
-}
-
-/// Return the length of a run for `--quick` instead of `time`: a tenth, rounded to whole periods, of at least
-/// [`PERIODS_MIN`] periods and at most `time`.
-fn shortened(time: Time, period: Time) -> Time {
-    let tenth = (time.ps() / 10).max(1);
-    if period == Time::ZERO {
-        return Time::from_ps(tenth);
-    }
-    let periods = tenth.div_ceil(period.ps()).max(PERIODS_MIN);
-    Time::from_ps(period.ps().saturating_mul(periods).min(time.ps()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Checks that a run that `--quick` shortens keeps five periods of the workload, or its whole time if that is less.
-    #[test]
-    fn a_shortened_run_has_five_periods_or_all_if_there_are_fewer() {
-        let ms = |ms: u64| Time::from_us(1_000 * ms);
-        assert_eq!(shortened(ms(100), Time::ZERO), ms(10));
-        // A tenth of 100 ms has only one period of 10 ms. The result is the minimum of five periods.
-        assert_eq!(shortened(ms(100), ms(10)), ms(50));
-        assert_eq!(shortened(ms(2_510), ms(10)), ms(260));
-        assert_eq!(shortened(ms(30), ms(10)), ms(30));
-        assert_eq!(shortened(ms(5), ms(10)), ms(5));
     }
 }

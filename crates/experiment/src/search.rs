@@ -1,5 +1,6 @@
 //! Search for the saturation load of a machine by bisection, for fixed values of all other fields.
 
+use crate::bracket::narrowed;
 use crate::kept::stopwatch;
 use crate::measurement;
 use crate::replication::{Halt, Shared};
@@ -102,18 +103,6 @@ impl Range {
     }
 }
 
-/// Return the bracket `inner`, which a search inside the bracket `outer` has found. A load that `inner` lacks (stable
-/// or saturated) comes from `outer`, unless `inner` contradicts it.
-fn narrowed(outer: Bracket, inner: Bracket) -> Bracket {
-    let below = |end: &f64| inner.saturated.is_none_or(|saturated| *end < saturated);
-    let above = |end: &f64| inner.stable.is_none_or(|stable| *end > stable);
-    Bracket {
-        stable: inner.stable.or(outer.stable.filter(below)),
-        saturated: inner.saturated.or(outer.saturated.filter(above)),
-        undecided: inner.undecided,
-    }
-}
-
 /// One pass of the search: a bisection of an interval of loads to a given width.
 struct Pass<'a> {
     seed: u64,
@@ -194,43 +183,5 @@ impl Pass<'_> {
             kept.keep(number, began.elapsed(), || lasting.then_some(&trial))?;
         }
         Ok(trial)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Return a bracket with these ends and without undecided loads.
-    fn bracket(stable: Option<f64>, saturated: Option<f64>) -> Bracket {
-        Bracket {
-            stable,
-            saturated,
-            undecided: None,
-        }
-    }
-
-    /// Checks that a bracket gets the ends that the inner search has found; the outer end remains where the search has
-    /// none, unless the search contradicts it.
-    #[test]
-    fn an_end_of_a_bracket_that_a_search_contradicts_becomes_unknown() {
-        let outer = bracket(Some(2.0), Some(4.0));
-        let narrow = narrowed(outer, bracket(Some(2.5), Some(3.0)));
-        assert_eq!((narrow.stable, narrow.saturated), (Some(2.5), Some(3.0)));
-        let one_sided = narrowed(outer, bracket(Some(2.5), None));
-        assert_eq!(
-            (one_sided.stable, one_sided.saturated),
-            (Some(2.5), Some(4.0))
-        );
-        let low_saturated = narrowed(outer, bracket(None, Some(2.0)));
-        assert_eq!(
-            (low_saturated.stable, low_saturated.saturated),
-            (None, Some(2.0))
-        );
-        let high_stable = narrowed(outer, bracket(Some(4.0), None));
-        assert_eq!(
-            (high_stable.stable, high_stable.saturated),
-            (Some(4.0), None)
-        );
     }
 }

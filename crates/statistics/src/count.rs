@@ -30,6 +30,18 @@ pub struct Events {
     pub one: f64,
 }
 
+impl Events {
+    /// Return the events of several replications, from the number of events in each and its length. The rate is
+    /// per unit of the length.
+    pub fn of_replications(counts: &[(u64, u64)]) -> Self {
+        let length: f64 = counts.iter().map(|&(_, length)| length as f64).sum();
+        Self {
+            number: counts.iter().map(|&(number, _)| number).sum(),
+            one: 1.0 / length,
+        }
+    }
+}
+
 impl Estimate {
     /// Return the mean rate of events over replications of equal weight, from the rate in each
     /// replication. `events` contains the number of events. It is `None` for measures with other
@@ -110,6 +122,14 @@ mod tests {
     use super::*;
     use rand::{RngExt, SeedableRng};
     use rand_xoshiro::Xoshiro256PlusPlus;
+
+    /// Checks that one event in replications of 400 and 600 cycles is a rate of 1 in 1000 cycles.
+    #[test]
+    fn the_rate_of_one_event_is_over_the_length_of_all_replications() {
+        let events = Events::of_replications(&[(1, 400), (2, 600)]);
+        assert_eq!(events.number, 3);
+        assert!((events.one - 1e-3).abs() < 1e-18);
+    }
 
     /// Return the estimate from the number of events in each replication.
     fn of(counts: &[u64]) -> Estimate {

@@ -5,7 +5,7 @@ use super::whole::longest_period;
 use crate::capacity::Capacity;
 use crate::kind::Kind;
 use crate::result::{AxisValue, MachineSummary};
-use crate::rules::PERIODS_MIN;
+use crate::run_length::PERIODS_MIN;
 use crate::subject::Subject;
 use isthmus_scenario::StopRule;
 use isthmus_units::Time;
