@@ -4,6 +4,7 @@
 use crate::driver::{Driver, Waker};
 use crate::error::{Error, Result};
 use crate::event::Event;
+use std::any::Any;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Instant;
@@ -13,6 +14,8 @@ const CALLS: usize = 16;
 
 /// A closure that the thread of the driver runs, with access to the driver.
 type Call = Box<dyn FnOnce(&mut Driver) + Send>;
+/// A call with a result of any type.
+type Answering = Box<dyn FnOnce(&mut Driver) -> Box<dyn Any + Send> + Send>;
 
 /// A driver of the stream manager on its own thread. Dropping the service ends the thread, and
 /// closes all links and connections.
@@ -102,6 +105,13 @@ impl Client {
         &self,
         what: impl FnOnce(&mut Driver) -> T + Send + 'static,
     ) -> Result<T> {
+        let answer = self.answer(Box::new(|driver| Box::new(what(driver))))?;
+        Ok(*answer.downcast().expect("`what` returns a T"))
+    }
+
+    /// Runs a call on the driver's thread, and returns its result. All calls share this code: a channel for each
+    /// type of result takes long to compile.
+    fn answer(&self, what: Answering) -> Result<Box<dyn Any + Send>> {
         let (answer, answered) = channel();
         let call: Call = Box::new(move |driver| {
             // Ignore an error: the caller may have ended before the result is sent.

@@ -100,6 +100,9 @@ struct State {
     since: Option<Instant>,
 }
 
+/// A caller's function that takes the data of the packets in order.
+type Taken<'t> = dyn FnMut(&Header, &[u8]) -> Result<()> + 't;
+
 impl Sink {
     /// Creates the settings of a sink: CRC32C checksums, channel 0, and `window`, the number of
     /// bytes that a sender may send before they are confirmed.
@@ -143,8 +146,18 @@ impl Sink {
     pub fn serve_while<S: Peer>(
         &self,
         socket: &mut S,
-        before: impl FnMut(u64) -> Action,
-        taken: impl FnMut(&Header, &[u8]) -> Result<()>,
+        mut before: impl FnMut(u64) -> Action,
+        mut taken: impl FnMut(&Header, &[u8]) -> Result<()>,
+    ) -> Result<Counts> {
+        self.receive(socket, &mut before, &mut taken)
+    }
+
+    /// Receives packets as [`Sink::serve_while`] does. All callers share this code.
+    fn receive<S: Peer>(
+        &self,
+        socket: &mut S,
+        before: &mut dyn FnMut(u64) -> Action,
+        taken: &mut Taken<'_>,
     ) -> Result<Counts> {
         let mut state = State::default();
         self.confirm(socket, &mut state)?;
@@ -163,8 +176,8 @@ impl Sink {
         &self,
         socket: &mut S,
         state: &mut State,
-        mut before: impl FnMut(u64) -> Action,
-        mut taken: impl FnMut(&Header, &[u8]) -> Result<()>,
+        before: &mut dyn FnMut(u64) -> Action,
+        taken: &mut Taken<'_>,
     ) -> Result<()> {
         let mut buffer = Buffer {
             data: Vec::new(),
@@ -230,10 +243,10 @@ impl Sink {
                 state.early_cost += header.cost();
                 state.early.insert(header.sequence, (header, data.to_vec()));
             } else {
-                state.take(&header, data, &mut taken)?;
+                state.take(&header, data, taken)?;
                 while let Some((header, data)) = state.early.remove(&state.expected) {
                     state.early_cost -= header.cost();
-                    state.take(&header, &data, &mut taken)?;
+                    state.take(&header, &data, taken)?;
                 }
             }
             if out_of_order || !state.early.is_empty() || self.is_due(state) {
@@ -424,12 +437,7 @@ struct Buffer {
 
 impl State {
     /// Accepts a packet that is the next in order, counts it, and passes its data to the caller's function.
-    fn take(
-        &mut self,
-        header: &Header,
-        data: &[u8],
-        taken: &mut impl FnMut(&Header, &[u8]) -> Result<()>,
-    ) -> Result<()> {
+    fn take(&mut self, header: &Header, data: &[u8], taken: &mut Taken<'_>) -> Result<()> {
         if header.bytes > 0 {
             self.is_next(header)?;
             taken(header, data)?;
