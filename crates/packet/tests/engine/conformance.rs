@@ -1,7 +1,7 @@
 //! Engine and reference in the suite of all engines: a binary tree of eight nodes, with circuits and
 //! with cut-through.
 
-use crate::reference::{Answers, Reference, Report};
+use crate::engine::reference::{Answers, Reference, Report};
 use isthmus_conformance::{Candidate, FollowUps, Log, Offer, check};
 use isthmus_kernel::{Cycles, Engine as _, Ran, RunUntil};
 use isthmus_packet::routes::FatTree;

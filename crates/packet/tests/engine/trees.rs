@@ -1,8 +1,8 @@
 //! The engine against the tick-by-tick reference: every packet, with its times and its way, and
 //! all other reports, in order, on random trees, rules and loads.
 
-use crate::drive::{PARTS, both, by_engine, load, rules};
-use crate::reference::{Network, Report};
+use crate::engine::drive::{PARTS, both, by_engine, load, rules};
+use crate::engine::reference::{Network, Report};
 use isthmus_packet::Switching;
 use isthmus_packet::routes::{End, FatTree, Header, Routes, Run};
 use isthmus_topology::trees::{Ascent, Shape, Tree};

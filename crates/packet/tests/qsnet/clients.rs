@@ -5,7 +5,7 @@ use isthmus_packet::routes::FatTree;
 use isthmus_packet::{Delivery, Engine, Handler, Kind, Message, Offers, PacketSeen, Rules};
 use std::sync::Arc;
 
-use crate::machine::SECOND;
+use crate::qsnet::machine::SECOND;
 
 /// One client: a node that writes messages of one length to another.
 #[derive(Debug, Clone, Copy)]

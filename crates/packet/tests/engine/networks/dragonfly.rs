@@ -1,6 +1,6 @@
 //! A dragonfly, which looks up every link again at each step.
 
-use crate::reference::{Flight, Network, Seen, drawn};
+use crate::engine::reference::{Flight, Network, Seen, drawn};
 use isthmus_kernel::Cycles;
 use isthmus_packet::routes::Routing;
 use isthmus_topology::{Dragonfly, Wiring};

@@ -1,6 +1,6 @@
 //! A network of any shape, whose routes are computed again at every step.
 
-use crate::reference::{Flight, Network};
+use crate::engine::reference::{Flight, Network};
 use isthmus_kernel::Cycles;
 use isthmus_packet::routes::{Hop, Rule, Table, TableError};
 use isthmus_topology::Wiring;

@@ -3,8 +3,8 @@
 mod dragonfly;
 mod graph;
 
-use crate::drive::{Load, PARTS, both, load, rules};
-use crate::reference::Report;
+use crate::engine::drive::{Load, PARTS, both, load, rules};
+use crate::engine::reference::Report;
 use dragonfly::Groups;
 use graph::{Finding, Graph};
 use isthmus_kernel::Cycles;
