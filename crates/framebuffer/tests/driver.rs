@@ -1,7 +1,5 @@
 //! Streams of the real manager that draw on screens.
 
-#![cfg(target_os = "linux")]
-
 use isthmus_framebuffer::{Geometry, Pixel, Screens};
 use isthmus_ring::ring;
 use isthmus_stream::{

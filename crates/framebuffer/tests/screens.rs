@@ -1,7 +1,5 @@
 //! Screens, the page, and viewers of all sorts.
 
-#![cfg(target_os = "linux")]
-
 use isthmus_framebuffer::{Error, Geometry, HEAD_BYTES, Page, Pixel, Screens};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
