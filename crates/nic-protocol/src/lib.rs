@@ -34,7 +34,7 @@ pub use answer::{
     Answer, Connection, Counts, Event, Link, LinkNews, Message, Overview, Refusal, RefusalKind,
     Stream, Welcome,
 };
-pub use line::{Garbled, LINE_BYTES, Lines, read, request_number, write};
+pub use line::{Encode, Garbled, LINE_BYTES, Lines, Parse, read, request_number, write};
 pub use request::{
     Carrier, Checksum, Direction, Format, Geometry, Lasting, Other, Pixel, Protocol, Request,
     RequestLine, Spec,

@@ -1,7 +1,6 @@
 //! Lines of the protocol: splits received bytes into lines, and parses and encodes lines.
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use crate::{Connection, Link, Message, RequestLine, Stream};
 
 /// Maximum size of a protocol line in bytes, without the newline. A submission of 64 streams with
 /// 1,000 striping units (SUs) each fits.
@@ -67,12 +66,57 @@ impl Lines {
     }
 }
 
-/// Parse a protocol line as a [`RequestLine`](crate::RequestLine) or a [`Message`](crate::Message).
+/// What a line of the protocol can contain, read from JSON. The code is compiled here, and not in each crate that reads
+/// lines.
+pub trait Parse: Sized {
+    /// Parse a line.
+    ///
+    /// # Errors
+    /// [`Garbled`], with the first problem of the line.
+    fn parse(line: &[u8]) -> Result<Self, Garbled>;
+}
+
+/// A line of the protocol, or an item of an [`Overview`](crate::Overview), written as JSON. The code is compiled here,
+/// and not in each crate that writes lines.
+pub trait Encode {
+    /// Return the JSON, without a newline.
+    ///
+    /// # Errors
+    /// JSON cannot express the values.
+    fn encode(&self) -> Result<Vec<u8>, Garbled>;
+}
+
+/// Implement [`Parse`] for types.
+macro_rules! parse {
+    ($($type:ty),+) => {$(
+        impl Parse for $type {
+            fn parse(line: &[u8]) -> Result<Self, Garbled> {
+                serde_json::from_slice(line).map_err(|error| Garbled(error.to_string()))
+            }
+        }
+    )+};
+}
+
+/// Implement [`Encode`] for types.
+macro_rules! encode {
+    ($($type:ty),+) => {$(
+        impl Encode for $type {
+            fn encode(&self) -> Result<Vec<u8>, Garbled> {
+                serde_json::to_vec(self).map_err(|error| Garbled(error.to_string()))
+            }
+        }
+    )+};
+}
+
+parse!(RequestLine, Message);
+encode!(RequestLine, Message, Link, Connection, Stream);
+
+/// Parse a protocol line as a [`RequestLine`] or a [`Message`].
 ///
 /// # Errors
 /// [`Garbled`], with the first problem of the line.
-pub fn read<T: DeserializeOwned>(line: &[u8]) -> Result<T, Garbled> {
-    serde_json::from_slice(line).map_err(|error| Garbled(error.to_string()))
+pub fn read<T: Parse>(line: &[u8]) -> Result<T, Garbled> {
+    T::parse(line)
 }
 
 /// Return the request number in an invalid line, if it contains one, so that the refusal can repeat
@@ -92,8 +136,8 @@ pub fn request_number(line: &[u8]) -> Option<u64> {
 ///
 /// # Errors
 /// A line of more than [`LINE_BYTES`], which no peer reads. Split it into several requests.
-pub fn write<T: Serialize>(said: &T) -> Result<Vec<u8>, Garbled> {
-    let mut line = serde_json::to_vec(said).map_err(|error| Garbled(error.to_string()))?;
+pub fn write<T: Encode>(said: &T) -> Result<Vec<u8>, Garbled> {
+    let mut line = said.encode()?;
     if line.len() > LINE_BYTES {
         let bytes = line.len();
         return Err(Garbled(format!(

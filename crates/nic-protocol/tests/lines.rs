@@ -2,8 +2,8 @@
 //! rejects garbage.
 
 use isthmus_nic_protocol::{
-    Carrier, Checksum, Direction, Format, LINE_BYTES, Lasting, Lines, Other, Protocol, Request,
-    RequestLine, Spec, read, write,
+    Carrier, Checksum, Direction, Format, LINE_BYTES, Lasting, Lines, Message, Other, Protocol,
+    Refusal, RefusalKind, Request, RequestLine, Spec, read, write,
 };
 use proptest::prelude::*;
 
@@ -166,10 +166,17 @@ fn a_line_without_an_end_is_refused() {
 
 #[test]
 fn a_line_above_the_limit_is_not_written() {
-    let name = "x".repeat(LINE_BYTES);
-    assert!(write(&name).unwrap_err().0.contains("1048578 bytes"));
-    let name = "x".repeat(LINE_BYTES - 2);
-    assert_eq!(write(&name).unwrap().len(), LINE_BYTES + 1);
+    let message = |bytes: usize| {
+        let (kind, text) = (RefusalKind::Limit, "x".repeat(bytes));
+        write(&Message::Refused {
+            id: None,
+            refusal: Refusal { kind, text },
+        })
+    };
+    let most = LINE_BYTES + 1 - message(0).unwrap().len();
+    assert_eq!(message(most).unwrap().len(), LINE_BYTES + 1);
+    let error = message(most + 1).unwrap_err();
+    assert!(error.0.contains("1048577 bytes"), "{error}");
 }
 
 #[test]

@@ -221,8 +221,8 @@ pub(crate) fn overview(
 
 /// Return the number of bytes that an item takes in the JSON line of an overview (the daemon's
 /// status).
-fn size<T: serde::Serialize>(event: &T) -> usize {
-    protocol::write(event).map_or(usize::MAX, |entry| entry.len())
+fn size(item: &impl protocol::Encode) -> usize {
+    protocol::write(item).map_or(usize::MAX, |entry| entry.len())
 }
 
 /// Convert an event of the driver to a notice for clients, with the application that it concerns.
