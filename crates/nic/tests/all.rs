@@ -1,4 +1,5 @@
-//! Tests of the daemon over its interfaces: lines of JSON, links and rings.
+//! Tests of the daemon over its interfaces: lines of JSON, links and rings. `mailbox` is private in the
+//! library, so its unit tests run here.
 
 #![cfg(target_os = "linux")]
 
@@ -8,6 +9,9 @@ mod files;
 mod kills;
 mod lasting;
 mod limits;
+#[path = "../src/mailbox.rs"]
+#[allow(dead_code)]
+mod mailbox;
 mod operators;
 mod replay;
 mod rig;

@@ -214,6 +214,40 @@ fn metrics_count_events() {
     rig.daemon.stop().unwrap();
 }
 
+/// The lines HELP and TYPE of each metric occur once before its values, and exactly the names of
+/// counters end in `_total`, as Prometheus requires.
+#[test]
+fn the_text_has_the_format_of_prometheus() {
+    let at = "127.0.0.1:0".parse().unwrap();
+    let rig = Rig::with(|config| config.server.metrics = Some(at));
+    let answer = get(rig.daemon.metrics().unwrap(), "GET /metrics HTTP/1.1");
+    let (_, text) = answer.split_once("\r\n\r\n").unwrap();
+    let (mut heads, mut kind) = (Vec::new(), String::new());
+    for line in text.lines() {
+        let mut words = line.split(' ');
+        match (words.next().unwrap(), words.next().unwrap()) {
+            ("#", "HELP") => {
+                let name = words.next().unwrap().to_owned();
+                assert!(!heads.contains(&name), "{name} twice");
+                assert!(words.next().is_some(), "{name} without help");
+                heads.push(name);
+            }
+            ("#", "TYPE") => {
+                assert_eq!(words.next(), heads.last().map(String::as_str));
+                kind = words.next().unwrap().to_owned();
+            }
+            (name, value) => {
+                let bare = name.split('{').next().unwrap();
+                assert_eq!(Some(bare), heads.last().map(String::as_str));
+                assert_eq!(bare.ends_with("_total"), kind == "counter", "{bare}");
+                value.parse::<f64>().unwrap();
+            }
+        }
+    }
+    assert!(heads.len() > 20);
+    rig.daemon.stop().unwrap();
+}
+
 /// Clients that connect and send nothing delay no others. If there are too many of them, a new
 /// client is refused at once.
 #[test]
