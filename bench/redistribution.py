@@ -9,7 +9,7 @@ MPI; a line is of the MPI on which its peer is fastest, and keeps what it is on 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from measure import Engine, Line
@@ -37,7 +37,7 @@ def redistribute(engine: Engine, quick: bool) -> Iterator[Line]:
     if not programs:
         return
     # In short runs, name a form: calibration takes most of their time, and `prediction` has one.
-    form = ["window"] if quick else []
+    form = ("window",) if quick else ()
     side, runs = (1024, 1) if quick else (8192, 11)
     for block in (16,) if quick else (2, 16, 128):
         yield from _ranks(programs, f"nb{block}.mpi", side, block, runs, form)
@@ -72,7 +72,7 @@ def _ranks(
     side: int,
     block: int,
     runs: int,
-    form: list[str],
+    form: Sequence[str] = (),
     repeats: int = 3,
 ) -> Iterator[Line]:
     """Measure isthmus, in a form of the exchange or in the one that calibration chooses, and each
@@ -80,7 +80,7 @@ def _ranks(
     """
     words = [str(side), str(block), str(repeats)]
     commands = {
-        (name, mpi): [*command, *words, *(form if name == OURS else [])]
+        (name, mpi): [*command, *words, *(form if name == OURS else ())]
         for (name, mpi), command in programs.items()
     }
     times = turns(commands, runs)
