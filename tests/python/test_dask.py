@@ -23,14 +23,14 @@ from isthmus.errors import RunFailedError  # noqa: E402
 from test_bounds import HOPELESS  # noqa: E402
 
 PATIENCE_S = 60
-RATES = [f"{1 + i / 100:.2f} /ms" for i in range(64)]
+RATES = [f"{1 + i / 100:.2f} /ms" for i in range(32)]
 SWEEP = SMALL.replace('["2 /ms", "4 /ms"]', json.dumps(RATES)).replace(
     'precision = "10%"', 'precision = "1%"'
 )
 SWEEP = SWEEP.replace("messages_first = 4000", "messages_first = 500")
 SWEEP = SWEEP.replace("messages_max = 40000", "messages_max = 50000")
-"""128 points, some 50 ms each."""
-POINTS = 128
+"""64 points, some 50 ms each."""
+POINTS = 64
 ENDLESS = SMALL.replace('precision = "10%"', 'precision = "0.01%"').replace("40000", "400000000")
 """4 points that take hours."""
 COMMAND = [sys.executable, "-m", "isthmus", "run"]
@@ -159,7 +159,7 @@ def test_of_four_workers_two_are_killed(run, cluster, tmp_path, bytes_of_one_pie
     cluster.schedule()
     workers = [cluster.work() for _ in range(4)]
     begun = run("sweep.toml", "--on", f"dask={cluster.address}")
-    for worker, points in zip(workers, (10, 40), strict=False):
+    for worker, points in zip(workers, (8, 24), strict=False):
         until(lambda n=points: kept(tmp_path / "out") >= n, f"{points} points")
         worker.kill()
     assert kept(tmp_path / "out") < POINTS
@@ -209,7 +209,9 @@ def test_ctrl_c_keeps_points_and_the_same_command_goes_on(run, tmp_path, bytes_o
     os.killpg(begun.pid, signal.SIGINT)
     status, _, said = ended(begun)
     assert status == 130
-    told = f"{kept(tmp_path / 'out')} of 128 points are kept in out; run the same command again"
+    told = (
+        f"{kept(tmp_path / 'out')} of {POINTS} points are kept in out; run the same command again"
+    )
     assert told in said
     assert said.count("\n") == 1
     assert 10 <= kept(tmp_path / "out") < POINTS
@@ -233,7 +235,7 @@ def test_points_that_never_end_are_interrupted_with_their_workers(run, tmp_path)
                 found.append((int(stat.parent.name), int(words[11]) / 100))
         return found
 
-    until(lambda: any(used > 5 for pid, used in members() if pid != begun.pid), "worker at work")
+    until(lambda: any(used > 3 for pid, used in members() if pid != begun.pid), "worker at work")
     os.killpg(begun.pid, signal.SIGINT)
     status, _, said = ended(begun)
     assert status == 130
@@ -249,6 +251,8 @@ def test_who_is_waited_for_is_said_where_there_is_no_worker(client, cluster, mon
     def note(text):
         said.append(text)
         cluster.work()
+        # On a busy machine it starts for longer than one waits until it is said again.
+        client.wait_for_workers(1, timeout=PATIENCE_S)
 
     there = Scenario(SMALL).run(quick=True, executor=dask.Workers(client, note))
     assert there.json == Scenario(SMALL).run(quick=True).json
@@ -588,14 +592,25 @@ def test_a_stranger_has_a_worker_without_keys_run_code(cluster, tmp_path):
     assert (tmp_path / "mark").exists()
 
 
+IDLE = """
+from isthmus import dask
+with dask.connected(None, 2):
+    input()
+"""
+"""The local cluster of a run that has no points to do."""
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="ports are found in /proc")
-def test_no_process_without_its_key_has_a_local_cluster_run_code(run, tmp_path):
-    (tmp_path / "sweep.toml").write_text(ENDLESS)
-    process = run("sweep.toml", "--on", "dask", "--jobs", 2)
-    # The scheduler, two nannies and two workers.
-    ports = until(lambda: len(found := listening(process.pid)) >= 5 and found, "cluster")
-    tmp_path.chmod(0o777)
-    assert attacked(ports, tmp_path / "mark") == "[]"
-    assert not (tmp_path / "mark").exists()
-    process.send_signal(signal.SIGINT)
-    assert ended(process)[0] == 130
+def test_no_process_without_its_key_has_a_local_cluster_run_code(tmp_path):
+    words = [sys.executable, "-c", IDLE]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, start_new_session=True) as process:
+        try:
+            # The scheduler, two nannies and two workers.
+            ports = until(lambda: len(found := listening(process.pid)) >= 5 and found, "cluster")
+            tmp_path.chmod(0o777)
+            assert attacked(ports, tmp_path / "mark") == "[]"
+            assert not (tmp_path / "mark").exists()
+            process.communicate(b"\n", timeout=PATIENCE_S)
+        finally:
+            process.kill()
+    assert process.returncode == 0

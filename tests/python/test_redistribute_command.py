@@ -14,7 +14,8 @@ import pytest
 
 import command_line
 from conftest import REPOSITORY
-from isthmus.arrays import calibrate_threads
+from isthmus.arrays import calibrate_threads, calibration
+from isthmus.arrays.costs import Rates
 from isthmus.cli.commands import cli
 from terminal import Terminal
 
@@ -349,9 +350,19 @@ def mpiexec(ranks, *words, cwd):
     )
 
 
+@pytest.fixture(scope="module")
+def rates_of_ranks(tmp_path_factory):
+    """What exchanges of 4 ranks cost: to measure it takes each run seconds."""
+    path = tmp_path_factory.mktemp("ranks") / "rates.json"
+    told = [case.measured([1e-3]) for case in calibration.cases(4)]
+    Rates(4, 2, {"pairwise": told, "window": told}).save(path)
+    return path
+
+
 @pytest.mark.parametrize("form", ["alltoall", "pairwise", "window"])
-def test_ranks_of_mpi_move_it_and_one_of_them_says_so(tmp_path, form):
+def test_ranks_of_mpi_move_it_and_one_of_them_says_so(tmp_path, form, rates_of_ranks):
     words = ["run", "p.toml", "--form", form, "--repeat", "2", "--json"]
+    words += [] if form == "alltoall" else ["--rates", rates_of_ranks]
     done = mpiexec(4, *words, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)

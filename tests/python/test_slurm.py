@@ -23,13 +23,13 @@ import cluster  # noqa: E402 - it lies elsewhere
 pytestmark = pytest.mark.skipif(bool(cluster.missing()), reason=cluster.missing() or "Slurm")
 
 PATIENCE_S = 180
-RATES = [f"{1 + i / 100:.2f} /ms" for i in range(128)]
+RATES = [f"{1 + i / 100:.2f} /ms" for i in range(64)]
 SWEEP = SMALL.replace('["2 /ms", "4 /ms"]', json.dumps(RATES)).replace(
     'precision = "10%"', 'precision = "1%"'
 )
 SWEEP = SWEEP.replace("messages_first = 4000", "messages_first = 500")
 SWEEP = SWEEP.replace("messages_max = 40000", "messages_max = 30000")
-"""256 points, some 40 ms each."""
+"""128 points, some 40 ms each."""
 ENDLESS = SMALL.replace('precision = "10%"', 'precision = "0.01%"').replace("40000", "400000000")
 """4 points that take hours."""
 

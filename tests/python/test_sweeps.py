@@ -79,7 +79,8 @@ def test_parts_of_many_processes_are_collected_to_the_bytes_of_one_run(file):
 
 def test_what_is_missing_is_named_by_what_does_it(file):
     here = file.parent
-    assert isthmus("run", file, "--points", "0,3", "--out", "o", cwd=here).returncode == 0
+    words = ("run", file, "stop.precision=50%", "search.resolution=20%", "--out", "o")
+    assert isthmus(*words, "--points", "0,3", cwd=here).returncode == 0
     told = isthmus("status", "o", cwd=here).stdout
     first = told.splitlines()[0]
     assert first == "small: 2 of 6 points and searches done, 0 running, 0 failed, 4 waiting"
@@ -89,7 +90,7 @@ def test_what_is_missing_is_named_by_what_does_it(file):
     assert missing in done.stderr
     assert "`isthmus run o --points 1:3 --searches 0:2`" in done.stderr
     assert not (here / "o/result.json").exists()
-    more = isthmus("run", file, "--points", "1:3", "--searches", "0:2", "--out", "o", cwd=here)
+    more = isthmus(*words, "--points", "1:3", "--searches", "0:2", cwd=here)
     assert more.returncode == 0, more.stderr
     assert isthmus("collect", "o", cwd=here).returncode == 0
 

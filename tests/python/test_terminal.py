@@ -211,7 +211,7 @@ def test_lines_say_another_state_when_it_is_time(capsys, monkeypatch):
 
 def test_a_window_that_is_resized(folder):
     # Long enough for all three.
-    longer = ("stop.messages_first=2000000", "stop.messages_max=2000000")
+    longer = ("stop.messages_first=1000000", "stop.messages_max=1000000")
     terminal = Terminal([*RUN, *longer], folder, columns=120)
     for resized, columns in enumerate((60, 30, 100), start=1):
         terminal.until(lambda: "simulating" in terminal.text())
