@@ -84,7 +84,8 @@ def test_responses_wait_for_the_disk_as_in_an_mg1_queue(load):
     network = measure(told, "read.network").analytic
     response = measure(told, "read.response").analytic
     assert response == pytest.approx(network + at_disk + rest, rel=1e-9)
-    simulated = simulate(machine(), work, precision="4%", seed=3).run
+    precision = Precision(precision="2%", of=["read.response"])
+    simulated = simulate(machine(), work, precision=precision, seed=3).run
     seen = measure(simulated, "read.response")
     assert seen.analytic == response
     # Interval and bias of a run together; the probability of a false alarm is below 1%.
