@@ -333,11 +333,8 @@ def mpiexec(ranks, *words, cwd):
     if MPIEXEC is None:
         pytest.skip("no mpiexec")
     pytest.importorskip("mpi4py", exc_type=ImportError)
-    quiet = {
-        "OMPI_ALLOW_RUN_AS_ROOT": "1",
-        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-        "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
-    }
+    from ranks import ENVIRONMENT
+
     command = [MPIEXEC, "-n", str(ranks), sys.executable, "-m", "isthmus", "redistribute", *words]
     return subprocess.run(
         command,
@@ -346,7 +343,7 @@ def mpiexec(ranks, *words, cwd):
         timeout=300,
         check=False,
         cwd=cwd,
-        env={**os.environ, **quiet},
+        env={**os.environ, **ENVIRONMENT},
     )
 
 
