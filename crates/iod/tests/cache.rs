@@ -395,7 +395,7 @@ fn a_folder_that_does_not_fit_is_refused() {
     damaged[middle] ^= 1;
     fs::write(&log, &damaged).unwrap();
     let text = of_another(Rig::config(&folder));
-    assert!(text.contains("damaged, at byte"), "{text}");
+    assert!(text.contains("damaged record, at byte"), "{text}");
     assert_eq!(fs::read(&log).unwrap(), damaged);
     fs::write(&log, &bytes).unwrap();
     let data = folder.0.join("cache/data");

@@ -46,7 +46,9 @@ impl Extents {
 
     /// Return the parts of a range that have a state.
     pub fn within(&self, range: Range<u64>) -> impl Iterator<Item = (Range<u64>, State)> + '_ {
-        let parts = self.ranges.overlapping(range.clone());
+        // An empty range overlaps nothing.
+        let parts = (!range.is_empty()).then(|| self.ranges.overlapping(range.clone()));
+        let parts = parts.into_iter().flatten();
         parts.map(move |(part, state)| {
             let clipped = part.start.max(range.start)..part.end.min(range.end);
             (clipped, *state)

@@ -86,6 +86,8 @@ pub(super) struct File {
     is_blocked: bool,
     /// Where the search for dirty bytes begins.
     cursor: u64,
+    /// Where the search for bytes to drop begins.
+    dropped: u64,
     error: Option<Errno>,
     failures: u64,
     /// The number of failures since the last success.
@@ -115,6 +117,7 @@ impl File {
             sync: None,
             is_blocked: false,
             cursor: 0,
+            dropped: 0,
             error: None,
             failures: 0,
             failures_in_row: 0,
@@ -439,11 +442,13 @@ impl File {
         self.extents.change(fetch.range.clone(), from, to)
     }
 
-    /// Drop stored bytes, at least `bytes` of them if there are as many. Return the ranges.
+    /// Drop stored bytes, `bytes` of them if there are as many. Return the ranges. Each call goes on where the
+    /// last one ended, so that what was read last is not dropped first.
     pub fn drop_stored(&mut self, bytes: u64) -> Vec<Range<u64>> {
         let mut left = bytes;
         let mut ranges = Vec::new();
-        for (range, state) in self.extents.within(0..u64::MAX) {
+        let all = self.extents.within(self.dropped..u64::MAX);
+        for (range, state) in all.chain(self.extents.within(0..self.dropped)) {
             if state == State::Stored && left > 0 {
                 let end = range.end.min(range.start.saturating_add(left));
                 left -= end - range.start;
@@ -452,6 +457,7 @@ impl File {
         }
         for range in &ranges {
             self.extents.set(range.clone(), None);
+            self.dropped = range.end;
         }
         ranges
     }
