@@ -145,7 +145,7 @@ def test_a_full_cache_waits_for_the_store(tmp_path):
     if subprocess.run(mount, check=False, capture_output=True).returncode:
         pytest.skip("a tmpfs cannot be mounted here")
     try:
-        data = random.Random(1).randbytes(12 << 20)
+        data = random.Random(1).randbytes(7 << 20)
         with serve(tmp_path) as (process, printed):
             client = Client(printed["listening"][0])
             client.create("large")

@@ -2,7 +2,9 @@
 
 use crate::message::{HEADER, Malformed};
 
-/// Number of bytes that are read at once, if no single message needs more.
+/// Number of bytes that are read at once, if no single message needs more: at first, and once as many have
+/// arrived at once.
+const FIRST_READ: usize = 4 << 10;
 const READ: usize = 128 << 10;
 
 /// The bytes of a stream, from the first message that has not been taken.
@@ -14,6 +16,8 @@ pub struct Frames {
     end: usize,
     /// Maximum size of a message in bytes.
     limit: usize,
+    /// The number of bytes that are read at once.
+    read: usize,
 }
 
 impl Frames {
@@ -25,6 +29,7 @@ impl Frames {
             start: 0,
             end: 0,
             limit,
+            read: FIRST_READ,
         }
     }
 
@@ -40,7 +45,7 @@ impl Frames {
             (self.start, self.end) = (0, 0);
         }
         let size = self.size().map_or(0, |size| size.min(self.limit));
-        let wanted = size.max(READ);
+        let wanted = size.max(self.read);
         if self.start + wanted > self.bytes.len() || self.end == self.bytes.len() {
             self.bytes.copy_within(self.start..self.end, 0);
             (self.start, self.end) = (0, self.end - self.start);
@@ -59,6 +64,9 @@ impl Frames {
     pub fn filled(&mut self, count: usize) {
         assert!(count <= self.bytes.len() - self.end);
         self.end += count;
+        if self.end == self.bytes.len() {
+            self.read = READ;
+        }
     }
 
     /// Return the size that the next message gives, if that has arrived.
@@ -103,7 +111,7 @@ impl Frames {
     pub fn shrink(&mut self) {
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
-            self.bytes = Vec::new();
+            (self.bytes, self.read) = (Vec::new(), FIRST_READ);
         }
     }
 }

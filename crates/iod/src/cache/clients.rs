@@ -31,7 +31,13 @@ impl Cache {
         flags: OFlags,
     ) -> Result<Arc<File>> {
         let (key, born) = (key(status), born(status));
-        let version = Version::of(status);
+        let is_known = self.find(status).is_some();
+        let status = match is_known {
+            true => *status,
+            // It may have changed since: a client has written to it and closed it.
+            false => state_of(&*handle)?,
+        };
+        let version = Version::of(&status);
         let mut state = self.state();
         let known = state.find(key).filter(|entry| entry.file.born == born);
         let (file, is_current) = match known {
@@ -42,9 +48,6 @@ impl Cache {
                 (file, is_unstored || known == Some(version))
             }
             None => {
-                // It may have changed since: a client has written to it and closed it.
-                let status = state_of(&*handle)?;
-                let version = Version::of(&status);
                 let id = state.machine.add(status.stx_size);
                 let file = File::new(id, Some(key), status.stx_ino, born, place.clone());
                 let file = Arc::new(file);
@@ -58,8 +61,9 @@ impl Cache {
         drop(state);
         file.add_place(place);
         file.keep(Arc::clone(&handle), flags);
-        if !is_current {
-            self.renew(&file, &handle)?;
+        if !is_current && let Err(error) = self.renew(&file, &handle) {
+            self.close(&file);
+            return Err(error);
         }
         Ok(file)
     }
@@ -95,12 +99,12 @@ impl Cache {
         }
         let dropped = state.machine.renew(file.id, status.stx_size);
         drop(state);
-        self.remove(file, &dropped);
+        self.free_space(file, &dropped);
         Ok(())
     }
 
-    /// Give the space of some bytes of a file back. What cannot be removed is overwritten later.
-    fn remove(&self, file: &File, ranges: &[Range<u64>]) {
+    /// Give the space of dropped bytes of a file back. What stays in the folder is overwritten later.
+    fn free_space(&self, file: &File, ranges: &[Range<u64>]) {
         let is_log_late = {
             let state = self.state();
             let entry = state.entries.get(&file.id);
@@ -143,7 +147,7 @@ impl Cache {
                 continue;
             };
             let dropped = self.state().machine.drop_stored(file.id, left);
-            self.remove(&file, &dropped);
+            self.free_space(&file, &dropped);
             self.tidy(&mut self.state(), file.id);
             let bytes = dropped.iter().map(|range| range.end - range.start);
             left = left.saturating_sub(bytes.sum());

@@ -195,6 +195,11 @@ impl File {
         }
     }
 
+    /// Return a handle without access to the data.
+    pub fn path_handle(&self) -> Result<Arc<OwnedFd>> {
+        self.open(OFlags::PATH).map(Arc::new)
+    }
+
     /// Open the file in the store, where another file may have its name now.
     fn open(&self, access: OFlags) -> Result<OwnedFd> {
         let mut flags = access | OFlags::NOFOLLOW | OFlags::CLOEXEC;

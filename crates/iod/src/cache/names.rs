@@ -116,15 +116,15 @@ impl Cache {
         if !is_last && self.state().machine.unstored_of(file.id) > 0 {
             self.store(&file)?;
         }
-        let handle = file.handle()?;
+        let handle = file.handle().or_else(|_| file.path_handle());
         let operation = match is_last {
             true => self.begin(Operation::Remove { file: file.id })?,
             false => None,
         };
         let result = remove();
         // Somebody else may have made another name meanwhile.
-        let is_gone =
-            result.is_ok() && state_of(&*handle).is_ok_and(|status| status.stx_nlink == 0);
+        let links = handle.and_then(|handle| Ok(state_of(&*handle)?.stx_nlink));
+        let is_gone = result.is_ok() && links.map_or(is_last, |links| links == 0);
         let mut state = self.state();
         self.end(&mut state, operation, is_gone);
         if is_gone {

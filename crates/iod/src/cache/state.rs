@@ -84,6 +84,9 @@ pub(super) struct State {
 }
 
 /// The cache of a daemon.
+///
+/// Locks are taken in this order: the data of a file (`File::share`, `File::alone`), the state, the names of an
+/// export. No data is moved to or from the store while the state is locked.
 #[derive(Debug)]
 pub(crate) struct Cache {
     pub(super) config: CacheConfig,
