@@ -3,7 +3,6 @@
 use super::file::{File, Version, born, key, read_all, state as state_of, write_all};
 use super::log;
 use super::names::Operation;
-use super::recover::without;
 use super::state::{Cache, Entry};
 use crate::config::Level;
 use crate::export::Place;
@@ -415,16 +414,18 @@ impl Cache {
 
     /// Have all that was written to a file so far synced in the cache.
     fn sync_in_cache(&self, file: &File) -> Result<()> {
+        let _only = file.sync_once();
         let (id, data) = (file.id, file.data(&self.data)?);
         loop {
-            let (writes, records, unstored, log) = {
-                let state = self.state();
-                let machine = &state.machine;
-                let unstored = machine.unstored_ranges(id);
+            let (writes, records, log) = {
+                let mut state = self.state();
+                let unstored = state.machine.unstored_ranges(id);
+                if let Some(entry) = state.entries.get_mut(&id) {
+                    entry.syncing = unstored;
+                }
                 (
-                    machine.writes(id),
+                    state.machine.writes(id),
                     state.log.records,
-                    unstored,
                     state.log.file(),
                 )
             };
@@ -432,25 +433,23 @@ impl Cache {
             fsync(&self.data).map_err(errno)?;
             let mut state = self.state();
             // A log that was rewritten meanwhile has other numbers: once more.
-            if Arc::ptr_eq(&log, &state.log.file()) {
-                if state.entries.get(&id).is_some_and(|entry| entry.is_logged) {
-                    state.record(
-                        self,
-                        id,
-                        Record::Synced {
-                            file: id.0,
-                            records,
-                        },
-                    )?;
-                    state.machine.synced(id, writes);
-                    state.has_synced = true;
-                    if let Some(entry) = state.entries.get_mut(&id) {
-                        entry.synced = unstored;
-                    }
-                }
-                drop(state);
-                return log::sync(&log).map_err(errno);
+            if !Arc::ptr_eq(&log, &state.log.file()) {
+                continue;
             }
+            if state.entries.get(&id).is_some_and(|entry| entry.is_logged) {
+                let record = Record::Synced {
+                    file: id.0,
+                    records,
+                };
+                state.log.append(&[record]).map_err(errno)?;
+                state.machine.synced(id, writes);
+                state.has_synced = true;
+                if let Some(entry) = state.entries.get_mut(&id) {
+                    entry.synced = std::mem::take(&mut entry.syncing);
+                }
+            }
+            drop(state);
+            return log::sync(&log).map_err(errno);
         }
     }
 
@@ -483,8 +482,7 @@ impl Cache {
                 state.machine.cut(id, size);
                 if let Some(entry) = state.entries.get_mut(&id) {
                     entry.version = state_of(&*handle).ok().map(|status| Version::of(&status));
-                    let synced = std::mem::take(&mut entry.synced);
-                    entry.synced = without(synced, &(size..u64::MAX));
+                    entry.forget_synced(&(size..u64::MAX));
                     (entry.modified, entry.is_modified_set) = (Some(clock()), false);
                 }
                 // Zeros after the end, should the file grow again.

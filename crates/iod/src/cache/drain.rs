@@ -2,7 +2,7 @@
 
 use super::file::{self, File, Version, read_all, state as state_of, write_all};
 use super::log::Log;
-use super::recover::{boot, describe, without};
+use super::recover::{boot, describe};
 use super::state::{Cache, LOOK, State, path_of};
 use crate::status::errno;
 use isthmus_forward::cache::log::Record;
@@ -182,7 +182,7 @@ impl Cache {
         self.work.notify_one();
     }
 
-    /// Record what the store has synced of a file.
+    /// Record the bytes of a file that are stored now.
     fn record_stored(state: &mut State, id: FileId, stored: &[Range<u64>]) {
         // A file whose name was removed is not in the log any more.
         let Some(entry) = state.entries.get_mut(&id).filter(|entry| entry.is_logged) else {
@@ -191,7 +191,7 @@ impl Cache {
         let file = id.0;
         let mut records = Vec::new();
         for range in stored {
-            entry.synced = without(std::mem::take(&mut entry.synced), range);
+            entry.forget_synced(range);
             let Range { start, end } = *range;
             records.push(Record::Stored { file, start, end });
         }

@@ -60,6 +60,8 @@ pub(crate) struct File {
     /// Shared by those who read and write the data; alone has it who fills it from the store, cuts it or
     /// drops parts of it.
     access: RwLock<()>,
+    /// Locked while the data is synced in the cache.
+    cache_sync: Mutex<()>,
     handles: Mutex<Handles>,
 }
 
@@ -74,6 +76,7 @@ impl File {
             born,
             places: Mutex::new(vec![(place, path)]),
             access: RwLock::default(),
+            cache_sync: Mutex::default(),
             handles: Mutex::default(),
         }
     }
@@ -103,6 +106,13 @@ impl File {
     /// Read or write the data beside others.
     pub fn share(&self) -> RwLockReadGuard<'_, ()> {
         self.access.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sync the data in the cache while no other thread does.
+    pub fn sync_once(&self) -> MutexGuard<'_, ()> {
+        self.cache_sync
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Have the data alone.

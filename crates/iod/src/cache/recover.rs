@@ -2,7 +2,7 @@
 
 use super::file::{self, File, born, key, state as state_of};
 use super::log::{LOG, Log};
-use super::state::{Cache, Entry, State, add_record, number_of, path_of};
+use super::state::{Cache, Entry, State, add_record, number_of, path_of, without};
 use crate::config::CacheConfig;
 use crate::export::Export;
 use isthmus_daemon::Gate;
@@ -73,16 +73,6 @@ fn both(some: &[Range<u64>], others: &[Range<u64>]) -> Vec<Range<u64>> {
         .flat_map(|one| others.iter().map(move |other| (one, other)));
     let common = pairs.map(|(one, other)| one.start.max(other.start)..one.end.min(other.end));
     common.filter(|range| !range.is_empty()).collect()
-}
-
-/// Return ranges without those bytes that are in `other`.
-pub(super) fn without(ranges: Vec<Range<u64>>, other: &Range<u64>) -> Vec<Range<u64>> {
-    let parts = ranges.into_iter().flat_map(|range| {
-        let before = range.start..range.end.min(other.start);
-        let after = range.start.max(other.end)..range.end;
-        [before, after]
-    });
-    parts.filter(|range| !range.is_empty()).collect()
 }
 
 /// Return an error of the option `--cache`.

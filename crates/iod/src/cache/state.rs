@@ -39,8 +39,9 @@ pub(super) struct Entry {
     pub(super) is_removed: bool,
     /// Whether the log says of stored bytes that they are not: they stay in the cache.
     pub(super) is_log_late: bool,
-    /// The unstored bytes that were synced in the cache.
+    /// The unstored bytes that were synced in the cache, and those that are being synced.
     pub(super) synced: Vec<Range<u64>>,
+    pub(super) syncing: Vec<Range<u64>>,
 }
 
 impl Entry {
@@ -56,6 +57,14 @@ impl Entry {
             is_removed: false,
             is_log_late: false,
             synced: Vec::new(),
+            syncing: Vec::new(),
+        }
+    }
+
+    /// Record that bytes are stored or dropped: if they are written again, that is not synced.
+    pub(super) fn forget_synced(&mut self, range: &Range<u64>) {
+        for synced in [&mut self.synced, &mut self.syncing] {
+            *synced = without(std::mem::take(synced), range);
         }
     }
 }
@@ -289,4 +298,14 @@ pub(super) fn path_of(export: &Arc<Export>) -> &[u8] {
 pub(super) fn number_of(exports: &[Arc<Export>], export: &Arc<Export>) -> u32 {
     let at = exports.iter().position(|each| Arc::ptr_eq(each, export));
     at.and_then(|at| u32::try_from(at).ok()).unwrap_or(u32::MAX)
+}
+
+/// Return ranges without those bytes that are in `other`.
+pub(super) fn without(ranges: Vec<Range<u64>>, other: &Range<u64>) -> Vec<Range<u64>> {
+    let parts = ranges.into_iter().flat_map(|range| {
+        let before = range.start..range.end.min(other.start);
+        let after = range.start.max(other.end)..range.end;
+        [before, after]
+    });
+    parts.filter(|range| !range.is_empty()).collect()
 }
