@@ -83,7 +83,7 @@ def metric(printed, name):
 
 
 def test_what_was_acknowledged_survives_kills(tmp_path):
-    """Kills a daemon at any time; the next one stores what the client was told is written."""
+    """Kills a daemon at any time; the next one stores all acknowledged data."""
     (tmp_path / "files").mkdir()
     draws = random.Random(7)
     expected: dict[str, bytearray] = {}

@@ -68,7 +68,8 @@ impl Rig {
         Config::new(vec![listen], vec![folder.0.join("files")])
     }
 
-    /// Starts a daemon with a cache that drains nothing by itself for an hour, but for `change`.
+    /// Starts a daemon with a cache that drains nothing by itself for an hour, with settings that `change`
+    /// changes.
     pub fn cached(change: impl FnOnce(&mut Config)) -> Self {
         let folder = Folder::new();
         std::fs::create_dir(folder.0.join("files")).unwrap();

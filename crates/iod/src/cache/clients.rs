@@ -85,7 +85,7 @@ impl Cache {
         self.work.notify_one();
     }
 
-    /// Drop what the cache has of a former version of a file, but for unstored bytes. `handle` is one of the
+    /// Drop all but the unstored bytes that the cache has of a former version of a file. `handle` is one of the
     /// file in the store.
     pub fn renew(&self, file: &File, handle: &OwnedFd) -> Result<()> {
         let _alone = file.alone();

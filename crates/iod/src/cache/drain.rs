@@ -99,7 +99,7 @@ impl Cache {
         self.note_version(file, &store)
     }
 
-    /// Drop what the cache has of a file, but for unstored bytes, if somebody else has changed it in the store.
+    /// Drop all but the unstored bytes of a file if another program has changed it in the store.
     fn check_version(&self, file: &File, store: &OwnedFd) -> Result<()> {
         let version = Version::of(&state_of(store)?);
         let is_other = {
@@ -131,7 +131,7 @@ impl Cache {
         }
         fsync(&*store).map_err(errno)?;
         if state_of(&*store)?.stx_nlink == 0 && !is_removed {
-            // Somebody else has removed it: what was written has no name.
+            // Another program has removed it: the data has no name.
             return Err(Errno::STALE);
         }
         self.note_version(file, &store)

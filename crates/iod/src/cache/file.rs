@@ -120,7 +120,7 @@ impl File {
         self.access.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Have the data alone, if nobody uses it now.
+    /// Have the data alone, if no other thread uses it now.
     pub fn try_alone(&self) -> Option<RwLockWriteGuard<'_, ()>> {
         self.access.try_write().ok()
     }

@@ -122,7 +122,7 @@ impl Cache {
             false => None,
         };
         let result = remove();
-        // Somebody else may have made another name meanwhile.
+        // Another program may have made a name meanwhile.
         let links = handle.and_then(|handle| Ok(state_of(&*handle)?.stx_nlink));
         let is_gone = result.is_ok() && links.map_or(is_last, |links| links == 0);
         let mut state = self.state();
