@@ -27,10 +27,11 @@ mod tests {
         }
     }
 
-    /// Checks that a bracket gets the ends that the inner search has found; the outer end remains where the search has
-    /// none, unless the search contradicts it.
+    /// Checks how the result of an inner search changes the outer bracket: an end that the search has found replaces
+    /// the outer one; an end that it has not found stays, or becomes unknown if the search has found it on the wrong
+    /// side.
     #[test]
-    fn an_end_of_a_bracket_that_a_search_contradicts_becomes_unknown() {
+    fn an_inner_search_replaces_or_clears_the_ends_of_a_bracket() {
         let outer = bracket(Some(2.0), Some(4.0));
         let narrow = narrowed(outer, bracket(Some(2.5), Some(3.0)));
         assert_eq!((narrow.stable, narrow.saturated), (Some(2.5), Some(3.0)));

@@ -169,7 +169,7 @@ impl PointMeasurement<'_> {
         let mut replication = self.replication(0)?;
         replication.mark();
         if self.rules.measure.channels && self.precise {
-            replication.count_channels();
+            replication.start_counting_channels();
         }
         let length = Length::AtLeast {
             messages,
@@ -420,7 +420,7 @@ impl PointMeasurement<'_> {
             }
         }
         if self.rules.measure.channels && self.precise {
-            replication.count_channels();
+            replication.start_counting_channels();
         }
         Ok(())
     }

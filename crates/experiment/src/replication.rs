@@ -296,9 +296,9 @@ impl Replication {
     }
 
     /// Start to count the use of the machine's channels; earlier use is left out.
-    pub fn count_channels(&mut self) {
+    pub fn start_counting_channels(&mut self) {
         if self.counting_from.is_none() {
-            self.simulation.count_channels();
+            self.simulation.start_counting_channels();
             self.counting_from = Some(self.simulation.now());
         }
     }

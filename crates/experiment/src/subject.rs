@@ -121,9 +121,9 @@ pub trait Simulated: Send {
     fn under_way(&self) -> u64;
 
     /// Start to count the use of channels and other parts, which is not counted during the warm-up.
-    fn count_channels(&mut self);
+    fn start_counting_channels(&mut self);
 
-    /// Return the counts of use since the call of [`Simulated::count_channels`].
+    /// Return the counts of use since the call of [`Simulated::start_counting_channels`].
     fn counts(&self) -> Counts;
 
     /// Return the description of the collapse of the machine; `None` while it delivers messages.

@@ -131,7 +131,7 @@ impl Simulation {
         crate::world::format(&self.machine, &self.work)
     }
 
-    /// Return the present simulated time in nanoseconds.
+    /// Return the present simulated time in nanoseconds: a cycle of this simulation is 1 ns.
     pub fn now(&self) -> Cycles {
         self.engine.now()
     }

@@ -1,18 +1,19 @@
-//! Throughput of clients with a few messages in flight each, whose messages meet at links and interfaces.
+//! Throughput of clients with a few messages in flight each, whose messages meet at links and interfaces: approximate
+//! mean value analysis of a closed network.
 //!
-//! A message moves through all parts of its route at once, packet by packet. It takes its time without other messages,
-//! and waits at parts whose demand exceeds their capacity. Suppose that a message uses the share a of a part's time
+//! A message moves through all parts of its route at once, packet by packet. Its duration is the time that it needs
+//! alone, and waits at parts whose demand exceeds their capacity. Suppose that a message uses the share a of a part's time
 //! while it moves, and that the other messages there use A together. Then all of them slow down by the factor a + A if
-//! that is above one, so the message waits t E\[(a + A - 1)+\], where t is its time without other messages. It finds
-//! the mean load with one message fewer of its client, in proportion (Bard's and Schweitzer's approximation: P. J.
-//! Schweitzer, *Approximate analysis of multiclass closed networks of queues*, 1979). Other messages are present
-//! independently, so their number is assumed to be binomial, with its mean and variance. By Little's law the throughput
+//! that is above one, so the message waits t E\[(a + A - 1)+\], where t is the time that it needs alone. An arriving
+//! message meets the mean load of the others; that of its own client, with n messages, is scaled by (n - 1) / n (Bard's
+//! and Schweitzer's approximation: P. J. Schweitzer, *Approximate analysis of multiclass closed networks of queues*,
+//! 1979). Other messages are present independently, so their number is assumed to be binomial, with its mean and variance. By Little's law the throughput
 //! of a client is its number of messages in flight over its cycle time, pauses included. Messages of one stream, which
 //! come from one part, have already waited for each other there: their wait for each other is subtracted.
 //!
 //! For identical clients this is exact if one message alone fills a part: C clients of S servers keep S C / (C + S - 1)
 //! of them busy (W. J. Gordon, G. F. Newell, *Closed queuing systems with exponential servers*, Oper. Res. 15, 1967:
-//! all states are equally likely). Each of 8 servers is busy for N / (N + 7) of the time.
+//! all states are equally likely). With S = 8, each server is busy for C / (C + 7) of the time.
 
 use super::equivalence::{Class, Equivalence, equivalence_classes};
 use crate::Error;

@@ -260,7 +260,7 @@ impl Simulated for Running {
     }
 
     /// Start to count the use of channels and other parts, at the end of the warm-up.
-    fn count_channels(&mut self) {
+    fn start_counting_channels(&mut self) {
         self.simulation.count();
     }
 

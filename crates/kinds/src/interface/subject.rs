@@ -246,7 +246,7 @@ impl Simulated for Running {
     }
 
     /// Do nothing, because the simulation counts the use of its parts from its start.
-    fn count_channels(&mut self) {}
+    fn start_counting_channels(&mut self) {}
 
     /// Return the counts of the use of the parts of the machine.
     fn counts(&self) -> Counts {

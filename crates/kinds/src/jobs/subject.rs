@@ -227,7 +227,7 @@ impl<S: Replication + Send> Simulated for Running<S> {
     }
 
     /// Start to count the use of channels and other parts, at the end of the warm-up.
-    fn count_channels(&mut self) {
+    fn start_counting_channels(&mut self) {
         self.simulation.restart_counts();
         self.observer.restart_counts();
     }

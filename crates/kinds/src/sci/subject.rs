@@ -326,7 +326,7 @@ impl Simulated for Running {
     }
 
     /// Reset the counters of links and nodes at the end of the warm-up.
-    fn count_channels(&mut self) {
+    fn start_counting_channels(&mut self) {
         self.simulation.restart_counts();
     }
 

@@ -242,8 +242,8 @@ impl Buffers {
         (time < NEVER).then_some(time)
     }
 
-    /// Return the largest free buffer space, in bytes, of any lane (virtual channel) of this class
-    /// among the links of a run with free transmitters.
+    /// Return the largest free buffer space, in bytes, of a lane (virtual channel) of this class at
+    /// those links of `run`, a range of links, whose transmitters are free.
     fn room(&self, links: &Links, run: Run, class: u16, now: Cycles) -> u32 {
         let mut most = 0;
         for link in run.iter() {

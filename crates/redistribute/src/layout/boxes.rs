@@ -86,8 +86,8 @@ impl Boxes {
         }
     }
 
-    /// Create a layout in boxes, after a check that each element of the array is in at most one
-    /// box.
+    /// Create a layout in boxes, one list of blocks for each rank, after a check that each element of
+    /// the array is in at most one of them. Elements in none belong to no rank.
     pub(super) fn partial(shape: &[u64], blocks: Vec<Vec<Block>>) -> Result<Self, LayoutError> {
         if blocks.is_empty() || blocks.len() as u64 > super::RANKS_MAX {
             return Err(LayoutError::BoxRanks {
