@@ -52,6 +52,7 @@ __all__ = [
     "memory_amount",
     "memory_bound",
     "model",
+    "mount_files",
     "mri",
     "optimise",
     "peak",
@@ -140,13 +141,24 @@ def serve_files(options_json: str) -> Daemon:
 
     """
 
+def mount_files(options_json: str) -> Daemon:
+    """Mount the files of an I/O daemon in a folder, by FUSE. Linux only.
+
+    `options_json`: ``{"directory", "address": text, "token", "tls_ca": text | null, "export": text,
+    "patience_ns", "fresh_ns": int, "read_only": bool}``
+
+    Raises:
+        ValueError: what is wrong, and what would do, in one line.
+
+    """
+
 @final
 class Daemon:
     """A running daemon. Linux only. It ends at once when it is deleted."""
 
-    def listening(self) -> str:
-        """Where it listens, as JSON: ``{"listening": [text], "metrics", "screens": text |
-        null}``.
+    def status(self) -> str:
+        """Where it listens, as JSON: ``{"listening": [text], "metrics": text | null}``, and
+        ``"screens": text | null`` for the stream manager; ``{"mounted": text}`` for a mount.
         """
 
     def runs(self) -> bool:

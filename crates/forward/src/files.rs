@@ -1,7 +1,7 @@
 //! The operations on files that a server implements.
 
 use crate::locks::Lock;
-use crate::message::{Attributes, Change, Entry, FileSystem, Qid};
+use crate::message::{Attributes, Change, Entry, FileSystem, Key, Qid};
 use std::fmt;
 use std::task::Poll;
 
@@ -40,6 +40,8 @@ impl Errno {
     pub const BUSY: Self = Self(16);
     /// The file is no directory.
     pub const NOTDIR: Self = Self(20);
+    /// The file is a directory.
+    pub const ISDIR: Self = Self(21);
     /// The request makes no sense.
     pub const INVAL: Self = Self(22);
     /// The client has too many fids.
@@ -50,6 +52,8 @@ impl Errno {
     pub const XDEV: Self = Self(18);
     /// Clients may only read.
     pub const ROFS: Self = Self(30);
+    /// The file is a symbolic link, or one is on the way to it.
+    pub const LOOP: Self = Self(40);
     /// The value is too large.
     pub const TOO_BIG: Self = Self(7);
     /// The name is too long.
@@ -104,6 +108,19 @@ pub struct Subject<'a, F: Files + ?Sized> {
     pub open: Option<&'a F::Open>,
 }
 
+/// Where the data of a file is synced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SyncLevel {
+    /// Where the server does it for `fdatasync`: some attributes need not be synced.
+    Data,
+    /// Where the server does it for `fsync`.
+    All,
+    /// In the cache; without one, in the store.
+    Cached,
+    /// In the store.
+    Stored,
+}
+
 /// The files of a server as one client sees them. All errors are those of Linux.
 ///
 /// Names are single parts of paths: not empty, not `.` or `..`, without `/` and NUL bytes. Only
@@ -119,6 +136,13 @@ pub trait Files {
 
     /// Return the root of an export for a client, which has shown this token.
     fn attach(&self, token: Option<&[u8]>, export: &[u8]) -> Result<Node<Self::Node>>;
+
+    /// Give the session of the client a key, and end the one that has the same key. Return whether there was
+    /// one: its locks belong to the client now, and no request of it changes anything any more.
+    ///
+    /// # Errors
+    /// [`Errno::IO`] if a request of that session has not ended in time. The client has no key then.
+    fn resume(&self, key: Key) -> Result<bool>;
 
     /// Return the entry of a directory that has this name.
     fn walk(&self, directory: &Self::Node, name: &[u8]) -> Result<Node<Self::Node>>;
@@ -142,10 +166,11 @@ pub trait Files {
     /// Write data to an open file, and return the number of bytes written.
     fn write(&self, open: &Self::Open, offset: u64, data: &[u8]) -> Poll<Result<usize>>;
 
-    /// Have the data of an open file stored; with `data_only` not all of its attributes.
-    fn sync(&self, open: &Self::Open, data_only: bool) -> Poll<Result<()>>;
+    /// Have the data of an open file synced.
+    fn sync(&self, open: &Self::Open, level: SyncLevel) -> Poll<Result<()>>;
 
-    /// Close a file that a client has opened. Whatever the result, the client has it closed.
+    /// Do what a client waits for when it closes a file. The file is open until it is dropped, whatever the
+    /// result.
     fn close(&self, open: &Self::Open) -> Poll<Result<()>>;
 
     /// Call `each` with the entries of an open directory from `offset` until it returns `false`.

@@ -2,7 +2,8 @@
 //! files.
 //!
 //! A client of an I/O daemon opens, reads and writes files of a store that only the daemon can
-//! reach. Both speak 9P2000.L, the dialect of 9P of Linux kernels and diod. A [`Session`] holds the
+//! reach. Both speak 9P2000.L, the dialect of 9P of Linux kernels and diod; clients of isthmus have four
+//! messages more. A [`Session`] holds the
 //! server's state of one client: the version, the largest message, the numbers that the client gives
 //! to files (*fids*) and the requests in flight. It carries out requests through the trait
 //! [`Files`]: the daemon implements it on directories, tests in memory.
@@ -51,7 +52,7 @@ mod session;
 
 pub use buffer::Buffer;
 pub use calls::Calls;
-pub use files::{Errno, Files, LockRange, Node, Opened, Result, Subject};
+pub use files::{Errno, Files, LockRange, Node, Opened, Result, Subject, SyncLevel};
 pub use frames::Frames;
 pub use locks::{Holder, Lock, LockMode, Locks};
 pub use names::{Name, Names};

@@ -134,6 +134,20 @@ impl<K: Eq + Hash> Locks<K> {
         });
     }
 
+    /// Give the locks of a session to another one, whose own locks are released.
+    pub fn move_session(&mut self, from: u32, to: u32) {
+        self.end_session(to);
+        let Some(count) = self.counts.remove(&from) else {
+            return;
+        };
+        self.counts.insert(to, count);
+        for lock in self.files.values_mut().flatten() {
+            if lock.holder.session == from {
+                lock.holder.session = to;
+            }
+        }
+    }
+
     /// Return the number of locks.
     #[must_use]
     pub fn count(&self) -> usize {

@@ -5,4 +5,5 @@ mod frames;
 mod locks;
 mod messages;
 mod names;
+mod own;
 mod session;

@@ -105,7 +105,17 @@ proptest! {
             byte[2 * left as usize + 1] = None;
         }
         compare(&locks, &held)?;
+        // The rest belongs to another session, which has a lock of its own.
+        let (mode, start, end) = (LockMode::Shared, 0, 1);
+        let holder = Holder { session: 7, ..holder(0) };
+        prop_assert_eq!(locks.lock("other", Lock { holder, mode, start, end }), Ok(true));
+        let count = locks.count();
+        locks.move_session(1 - left, 7);
+        prop_assert_eq!(locks.count(), count - 1);
+        compare(&locks, &held)?;
         locks.end_session(1 - left);
+        compare(&locks, &held)?;
+        locks.end_session(7);
         prop_assert_eq!(locks.count(), 0);
     }
 }

@@ -2,8 +2,8 @@
 
 use isthmus_forward::Buffer;
 use isthmus_forward::message::{
-    Attributes, Change, Data, Entry, Malformed, Path, Qid, Reply, Request, Trailing, read_reply,
-    read_request,
+    Attributes, Change, Data, Entry, Key, Malformed, Path, Qid, Reply, Request, Trailing,
+    read_reply, read_request,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -125,6 +125,44 @@ proptest! {
         if let Ok((read, reply)) = read_reply(&message) {
             reply.write(read, &mut out);
             prop_assert_eq!(out.bytes(), &*message);
+        }
+    }
+
+    /// Checks that the messages of isthmus survive, and that they are no messages once they are cut off.
+    #[test]
+    fn messages_of_isthmus_survive(
+        key in any::<[u8; 16]>(),
+        (fid, newfid, flags, count) in any::<(u32, u32, u32, u32)>(),
+        (number, level, tag) in any::<(u64, u8, u16)>(),
+        path in vec(any::<u8>(), 0..300),
+    ) {
+        let (key, path, data) = (Key(key), &*path, Data(&path));
+        let requests = [
+            Request::Resume { key },
+            Request::Restore { fid, newfid, number, flags, path },
+            Request::Commit { fid, level },
+            Request::Fetch { fid, count, path },
+        ];
+        for request in requests {
+            let written = bytes(tag, &request);
+            prop_assert_eq!(read_request(&written), Ok((tag, request)));
+            let mut cut = written[..written.len() - 1].to_vec();
+            cut[..4].copy_from_slice(&(written.len() as u32 - 1).to_le_bytes());
+            prop_assert_eq!(read_request(&cut), Err(Malformed::Short));
+        }
+        let qid = Qid { kind: level, version: fid, path: number };
+        let (size, mtime_s, mtime_ns) = (number / 3, number / 5, count);
+        let replies = [
+            Reply::Resume { is_known: level },
+            Reply::Restore { qid },
+            Reply::Commit {},
+            Reply::Fetch { qid, size, mtime_s, mtime_ns, data },
+        ];
+        for (reply, code) in replies.into_iter().zip([201, 203, 205, 207]) {
+            let mut out = Buffer::new();
+            reply.write(tag, &mut out);
+            prop_assert_eq!(out.bytes()[4], code);
+            prop_assert_eq!(read_reply(out.bytes()), Ok((tag, reply)));
         }
     }
 

@@ -1,23 +1,23 @@
 //! The session of a client: what is answered, and when.
 
 use isthmus_forward::message::{
-    Change, Data, Entry, NO_FID, NO_TAG, Path, Reply, Request, Trailing, read_reply,
+    Change, Data, Entry, NO_FID, NO_TAG, Path, Reply, Request, Trailing, VERSION, read_reply,
 };
-use isthmus_forward::{Buffer, Deferred, Done, Errno, Frames, Job, Limits, Session};
+use isthmus_forward::{Buffer, Deferred, Done, Errno, Frames, Job, Limits, Session, SyncLevel};
 use isthmus_fuzz_bodies::{Memory, TOKEN};
 use std::sync::atomic::Ordering;
 
 /// A client of a session with files in memory.
-struct Rig {
-    files: Memory,
-    session: Session<Memory>,
-    out: Buffer,
-    deferred: Vec<Deferred<usize>>,
+pub struct Rig {
+    pub files: Memory,
+    pub session: Session<Memory>,
+    pub out: Buffer,
+    pub deferred: Vec<Deferred<usize>>,
 }
 
 impl Rig {
     /// Returns a client that has said nothing.
-    fn silent(files: Memory) -> Self {
+    pub fn silent(files: Memory) -> Self {
         let limits = Limits {
             message_bytes: 8192,
             fids: 10,
@@ -31,16 +31,16 @@ impl Rig {
     }
 
     /// Returns a client whose fid 0 is the root.
-    fn attached() -> Self {
+    pub fn attached() -> Self {
         let mut rig = Self::silent(Memory::default());
-        rig.version();
+        rig.version(VERSION);
         rig.attach(0, NO_FID).unwrap();
         rig
     }
 
-    /// Agrees on the version.
-    fn version(&mut self) {
-        let (msize, version) = (1 << 20, b"9P2000.L".as_slice());
+    /// Agrees on a version that the server has.
+    pub fn version(&mut self, version: &[u8]) {
+        let msize = 1 << 20;
         let reply = self.ask(NO_TAG, Request::Version { msize, version });
         let expected = Reply::Version {
             msize: 8192,
@@ -50,7 +50,7 @@ impl Rig {
     }
 
     /// Attaches a fid to the root.
-    fn attach(&mut self, fid: u32, afid: u32) -> Result<Vec<u8>, Errno> {
+    pub fn attach(&mut self, fid: u32, afid: u32) -> Result<Vec<u8>, Errno> {
         let (user, export) = (b"".as_slice(), b"".as_slice());
         let uid = 0;
         self.call(Request::Attach {
@@ -63,7 +63,7 @@ impl Rig {
     }
 
     /// Sends a request, and returns the bytes of the reply; empty if there is none yet.
-    fn ask(&mut self, tag: u16, request: Request<'_>) -> Vec<u8> {
+    pub fn ask(&mut self, tag: u16, request: Request<'_>) -> Vec<u8> {
         let mut message = Buffer::new();
         request.write(tag, &mut message);
         self.send(message.bytes())
@@ -78,7 +78,7 @@ impl Rig {
     }
 
     /// Sends a request with tag 1, and returns the bytes of the reply or its error.
-    fn call(&mut self, request: Request<'_>) -> Result<Vec<u8>, Errno> {
+    pub fn call(&mut self, request: Request<'_>) -> Result<Vec<u8>, Errno> {
         let bytes = self.ask(1, request);
         match read_reply(&bytes).unwrap() {
             (1, Reply::Error { errno }) => Err(Errno(errno)),
@@ -88,7 +88,7 @@ impl Rig {
     }
 
     /// Walks from a fid.
-    fn walk(&mut self, fid: u32, newfid: u32, names: &[&[u8]]) -> Result<usize, Errno> {
+    pub fn walk(&mut self, fid: u32, newfid: u32, names: &[&[u8]]) -> Result<usize, Errno> {
         let mut bytes = Buffer::new();
         let path = Path::encode(names.iter().copied(), &mut bytes).unwrap();
         let reply = self.call(Request::Walk { fid, newfid, path })?;
@@ -99,7 +99,7 @@ impl Rig {
     }
 
     /// Creates and opens a file in the directory of a fid.
-    fn create(&mut self, fid: u32, name: &[u8]) -> Result<Vec<u8>, Errno> {
+    pub fn create(&mut self, fid: u32, name: &[u8]) -> Result<Vec<u8>, Errno> {
         let (flags, mode, gid) = (2, 0o644, 0);
         self.call(Request::Create {
             fid,
@@ -111,7 +111,7 @@ impl Rig {
     }
 
     /// Reads from an open file.
-    fn read(&mut self, fid: u32, offset: u64, count: u32) -> Result<Vec<u8>, Errno> {
+    pub fn read(&mut self, fid: u32, offset: u64, count: u32) -> Result<Vec<u8>, Errno> {
         let reply = self.call(Request::Read { fid, offset, count })?;
         match read_reply(&reply).unwrap().1 {
             Reply::Read { data } => Ok(data.0.to_vec()),
@@ -148,7 +148,7 @@ fn the_version_comes_first() {
     assert_eq!(rig.session.message_bytes(), 5000);
     rig.attach(0, NO_FID).unwrap();
     // A new version forgets all fids.
-    rig.version();
+    rig.version(VERSION);
     assert_eq!(rig.session.fids(), 0);
     assert_eq!(rig.walk(0, 1, &[]), Err(Errno::BADF));
 }
@@ -160,7 +160,7 @@ fn a_token_is_written_before_the_client_attaches() {
     let mut files = Memory::default();
     files.wants_token = true;
     let mut rig = Rig::silent(files);
-    rig.version();
+    rig.version(VERSION);
     assert_eq!(rig.attach(0, NO_FID), Err(Errno::ACCES));
     let auth = |rig: &mut Rig, afid| {
         let (user, export, uid) = (b"".as_slice(), b"".as_slice(), 0);
@@ -459,10 +459,7 @@ fn a_flushed_request_is_not_answered() {
     let fsync = || Request::Fsync { fid: 0, data_only };
     assert_eq!(rig.ask(7, fsync()), b"");
     let first = rig.deferred.pop().unwrap();
-    assert_eq!(
-        (&first.job, *first.open),
-        (&Job::Sync { data_only: true }, 1)
-    );
+    assert_eq!((&first.job, *first.open), (&Job::Sync(SyncLevel::Data), 1));
     // The tag is in use until the reply.
     let busy = rig.ask(7, Request::Clunk { fid: 0 });
     let errno = Errno::BUSY.0;
@@ -490,7 +487,7 @@ fn a_flushed_request_is_not_answered() {
         .finish(fourth.ticket, Err(Errno::IO), &mut rig.out);
     let errno = Errno::IO.0;
     assert_eq!(read_reply(rig.out.bytes()), Ok((7, Reply::Error { errno })));
-    rig.version();
+    rig.version(VERSION);
     rig.out.clear();
     rig.session
         .finish(second.ticket, Ok(Done::Synced), &mut rig.out);

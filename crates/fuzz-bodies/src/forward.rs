@@ -1,7 +1,9 @@
 //! Fuzz target: requests of 9P, to a session with files in memory.
 
 use crate::Memory;
-use isthmus_forward::message::{NO_FID, NO_TAG, Path, Reply, Request, read_reply, tag};
+use isthmus_forward::message::{
+    NO_FID, NO_TAG, OWN_VERSION, Path, Reply, Request, VERSION, read_reply, tag,
+};
 use isthmus_forward::{Buffer, Errno, Frames, Limits, Session};
 
 /// Maximum size of a message in bytes.
@@ -15,7 +17,8 @@ const LIMITS: Limits = Limits {
 
 /// Sends the fuzzer's bytes to a session, as messages one after the other. The first byte of `data`
 /// selects what happens before. Bit 0: the client attaches as fid 0 to a root with a directory, and
-/// creates a file as fid 1. Bits 0 and 1: it needs a token to attach, and has none.
+/// creates a file as fid 1. Bits 0 and 1: it needs a token to attach, and has none. Bits 0 and 2: it agrees on
+/// the messages of isthmus.
 pub fn forward(data: &[u8]) {
     let Some((first, mut data)) = data.split_first() else {
         return;
@@ -46,7 +49,11 @@ pub fn forward(data: &[u8]) {
         }
     };
     if first & 1 == 1 {
-        for request in opening() {
+        let version = match first & 4 {
+            0 => VERSION,
+            _ => OWN_VERSION,
+        };
+        for request in opening(version) {
             let mut message = Buffer::new();
             request.write(1, &mut message);
             handle(&mut session, message.bytes());
@@ -71,8 +78,8 @@ pub fn forward(data: &[u8]) {
 }
 
 /// Returns the first requests of a client.
-fn opening() -> [Request<'static>; 5] {
-    let (version, nothing) = (b"9P2000.L".as_slice(), b"".as_slice());
+fn opening(version: &'static [u8]) -> [Request<'static>; 5] {
+    let nothing = b"".as_slice();
     let name = b"d".as_slice();
     [
         Request::Version {

@@ -1,8 +1,8 @@
 //! Files in memory: the plainest that a session of 9P can have.
 
-use isthmus_forward::message::{Attributes, Change, Entry, FileSystem, Qid};
+use isthmus_forward::message::{Attributes, Change, Entry, FileSystem, Key, Qid};
 use isthmus_forward::{
-    Errno, Files, Holder, Lock, LockRange, Locks, Node, Opened, Result, Subject,
+    Errno, Files, Holder, Lock, LockRange, Locks, Node, Opened, Result, Subject, SyncLevel,
 };
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -34,6 +34,8 @@ pub struct Memory {
     pub wants_token: bool,
     /// Whether requests for data are deferred.
     pub is_slow: Cell<bool>,
+    /// The key of another session; that of the client once it has one.
+    pub key: Cell<Option<Key>>,
 }
 
 impl Default for Memory {
@@ -48,6 +50,7 @@ impl Default for Memory {
             locks: RefCell::default(),
             wants_token: false,
             is_slow: Cell::new(false),
+            key: Cell::new(None),
         }
     }
 }
@@ -142,6 +145,10 @@ impl Files for Memory {
         })
     }
 
+    fn resume(&self, key: Key) -> Result<bool> {
+        Ok(self.key.replace(Some(key)) == Some(key))
+    }
+
     fn walk(&self, directory: &usize, name: &[u8]) -> Result<Node<usize>> {
         let inodes = self.inodes.borrow();
         let found = match name {
@@ -207,7 +214,7 @@ impl Files for Memory {
         Poll::Ready(Ok(bytes.len()))
     }
 
-    fn sync(&self, _: &usize, _: bool) -> Poll<Result<()>> {
+    fn sync(&self, _: &usize, _: SyncLevel) -> Poll<Result<()>> {
         Poll::Pending
     }
 

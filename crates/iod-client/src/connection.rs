@@ -1,7 +1,9 @@
 //! A connection to a server: requests out, replies in.
 
 use crate::error::{Error, Result};
-use isthmus_forward::message::{Data, NO_FID, NO_TAG, Path, Reply, Request, read_reply};
+use isthmus_forward::message::{
+    Data, Key, NO_FID, NO_TAG, OWN_VERSION, Path, Reply, Request, VERSION, read_reply,
+};
 use isthmus_forward::{Buffer, Calls, Errno, Frames};
 use isthmus_wire::{Moved, Remote, Timeout, Transport, wait_ready};
 use rustix::event::PollFlags;
@@ -35,6 +37,8 @@ pub struct Connection<T> {
     out: Buffer,
     /// Maximum size of a message in bytes, as agreed on.
     msize: u32,
+    /// Whether the server knows the messages of isthmus.
+    has_own_messages: bool,
     timeout: Duration,
 }
 
@@ -58,6 +62,7 @@ impl<T> Connection<T> {
             frames: Frames::new(MESSAGE_BYTES as usize),
             out: Buffer::new(),
             msize: MESSAGE_BYTES,
+            has_own_messages: false,
             timeout,
         };
         connection.negotiate()?;
@@ -79,24 +84,36 @@ impl<T> Connection<T> {
         Ok(connection)
     }
 
-    /// Agree on the version and the size of messages.
+    /// Agree on the version and the size of messages: with the messages of isthmus, if the server has them.
     fn negotiate(&mut self) -> Result<()> {
-        let (msize, version) = (MESSAGE_BYTES, b"9P2000.L".as_slice());
+        let mut found = self.ask_version(OWN_VERSION)?;
+        self.has_own_messages = found.0 == OWN_VERSION;
+        if !self.has_own_messages && found.0 != VERSION {
+            found = self.ask_version(VERSION)?;
+        }
+        let (version, msize) = found;
+        let is_known = self.has_own_messages || version == VERSION;
+        if !is_known || !(SMALLEST..=MESSAGE_BYTES).contains(&msize) {
+            let version = String::from_utf8_lossy(&version);
+            let text = format!("it offers {version:?} with {msize} bytes");
+            return Err(Error::Protocol(self.remote.clone(), text));
+        }
+        self.msize = msize;
+        Ok(())
+    }
+
+    /// Ask for a version. Return that of the server, and its maximum size of a message.
+    fn ask_version(&mut self, version: &[u8]) -> Result<(Vec<u8>, u32)> {
+        let msize = MESSAGE_BYTES;
         Request::Version { msize, version }.write(NO_TAG, &mut self.out);
         let remote = self.remote.clone();
-        let message = self.receive()?;
-        let found = match read_reply(message) {
-            Ok((NO_TAG, Reply::Version { msize, version })) => match version {
-                b"9P2000.L" if (SMALLEST..=MESSAGE_BYTES).contains(&msize) => Ok(msize),
-                other => Err(format!(
-                    "it offers {:?} with {msize} bytes",
-                    String::from_utf8_lossy(other)
-                )),
-            },
-            _ => Err("it does not answer with a version".into()),
-        };
-        self.msize = found.map_err(|other| Error::Protocol(remote, other))?;
-        Ok(())
+        match read_reply(self.receive()?) {
+            Ok((NO_TAG, Reply::Version { msize, version })) => Ok((version.to_vec(), msize)),
+            _ => Err(Error::Protocol(
+                remote,
+                "it does not answer with a version".into(),
+            )),
+        }
     }
 
     /// Write the token of the client. Return its fid.
@@ -123,6 +140,23 @@ impl<T> Connection<T> {
             Ok((TAG, reply)) if reply.code() == request.code() + 1 => Ok(()),
             _ => Err(Error::Protocol(remote, "the reply has another type".into())),
         }
+    }
+
+    /// Give the session a key, under which the client takes it up again over another connection. Does nothing
+    /// with a server that does not know this.
+    ///
+    /// # Errors
+    /// As [`Connection::call`].
+    pub(crate) fn resume(&mut self, key: Key) -> Result<()> {
+        match self.has_own_messages {
+            true => self.request(&Request::Resume { key }),
+            false => Ok(()),
+        }
+    }
+
+    /// Return the connection without its state, while no request is in flight.
+    pub(crate) fn into_transport(self) -> Transport {
+        self.transport
     }
 
     /// Return the maximum number of bytes of data in one message.

@@ -28,6 +28,9 @@ pub enum Error {
     /// Other requests are in flight.
     #[error("other requests are in flight: take their replies first")]
     InFlight,
+    /// The directory cannot be mounted at, or not unmounted.
+    #[error("{0}: {1}")]
+    Mount(String, String),
     /// A path with more than 16 names in one request.
     #[error("a walk of more than 16 names: walk in several requests")]
     Path(#[from] Malformed),

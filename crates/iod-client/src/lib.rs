@@ -32,6 +32,10 @@
 
 mod connection;
 mod error;
+mod link;
+mod mount;
 
 pub use connection::{Connection, ROOT};
 pub use error::{Error, Result};
+pub use link::{Done, Link, Memory, Recalled, Target};
+pub use mount::{Mount, MountConfig};

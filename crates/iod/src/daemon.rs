@@ -102,9 +102,9 @@ impl Daemon {
         if let Some(cache) = self.shared.cache.as_ref().filter(|_| grace.is_zero()) {
             cache.halt();
         }
-        self.shared.end_sessions();
+        self.shared.sessions.end();
         self.server.wait_for_sessions(Instant::now() + grace);
-        self.shared.close_connections();
+        self.shared.sessions.close();
         self.server.wait_for_sessions(Instant::now() + LEAVE);
         if let Some(cache) = &self.shared.cache {
             cache.stop(grace);

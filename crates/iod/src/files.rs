@@ -8,9 +8,10 @@ use crate::status::{
     WANTED, attributes, device, errno, file_system, is_for_writing, open_flags, permissions, qid,
     spread, times,
 };
-use isthmus_forward::message::{Attributes, Change, Entry, FileSystem, Qid};
+use isthmus_forward::message::{Attributes, Change, Entry, FileSystem, Key, Qid};
 use isthmus_forward::{
     Done, Errno, Files, Holder, Job, Lock, LockMode, LockRange, Node, Opened, Result, Subject,
+    SyncLevel,
 };
 use rustix::fs::{
     AtFlags, FileType, Gid, Mode, OFlags, RawDir, SeekFrom, Statx, Timespec, Uid, XattrFlags,
@@ -108,18 +109,19 @@ impl Open {
                 }
                 .map(Done::Written)
             }
-            (Some(Cached { cache, file, .. }), Job::Sync { .. }) => {
-                cache.sync(file).map(|()| Done::Synced)
+            (Some(Cached { cache, file, .. }), Job::Sync(level)) => match level {
+                SyncLevel::Data | SyncLevel::All => cache.sync(file),
+                SyncLevel::Cached => cache.sync_in_cache(file),
+                SyncLevel::Stored => cache.store(file),
             }
+            .map(|()| Done::Synced),
             (Some(Cached { cache, file, .. }), Job::Close) => {
                 cache.store(file).map(|()| Done::Closed)
             }
-            (None, Job::Sync { data_only: true }) => {
+            (None, Job::Sync(SyncLevel::Data)) => {
                 fdatasync(&*self.file).map_err(errno).map(|()| Done::Synced)
             }
-            (None, Job::Sync { data_only: false }) => {
-                fsync(&*self.file).map_err(errno).map(|()| Done::Synced)
-            }
+            (None, Job::Sync(_)) => fsync(&*self.file).map_err(errno).map(|()| Done::Synced),
             // Without a cache, the other requests are carried out at once.
             (None, _) => Err(Errno::INVAL),
         };
@@ -155,8 +157,8 @@ impl Client {
         let status = status_of(&place)?;
         match FileType::from_raw_mode(status.stx_mode.into()) {
             FileType::RegularFile | FileType::Directory => {}
-            // ELOOP, as for a link that is not to be followed.
-            FileType::Symlink => return Err(Errno(40)),
+            // As for a link that is not to be followed.
+            FileType::Symlink => return Err(Errno::LOOP),
             _ => return Err(Errno::NXIO),
         }
         let flags = flags - OFlags::NOFOLLOW;
@@ -318,6 +320,18 @@ impl Files for Client {
         attached
     }
 
+    fn resume(&self, key: Key) -> Result<bool> {
+        let timeout = self.shared.store_timeout;
+        let resumed = self.shared.sessions.resume(self.session, key, timeout);
+        let result = match &resumed {
+            Ok(true) => "ok: an older connection had the key",
+            Ok(false) => "ok",
+            Err(_) => "failed: a request of an older connection has not ended",
+        };
+        self.log("resume", result);
+        resumed
+    }
+
     fn walk(&self, directory: &Place, name: &[u8]) -> Result<Node<Place>> {
         let (node, qid) = directory.walk(name)?;
         Ok(Node { node, qid })
@@ -382,7 +396,7 @@ impl Files for Client {
         Poll::Ready(written.inspect(|count| open.count_written(*count)))
     }
 
-    fn sync(&self, _: &Open, _: bool) -> Poll<Result<()>> {
+    fn sync(&self, _: &Open, _: SyncLevel) -> Poll<Result<()>> {
         Poll::Pending
     }
 
@@ -676,7 +690,7 @@ impl Files for Client {
     }
 
     fn lock(&self, open: &Open, range: &LockRange<'_>) -> Result<bool> {
-        let (mut locks, holder) = (self.shared.locks(), self.holder(range));
+        let (mut locks, holder) = (self.shared.sessions.locks(), self.holder(range));
         let Some(mode) = range.mode else {
             locks.unlock(open.id, holder, range.start, range.end);
             return Ok(true);
@@ -686,13 +700,18 @@ impl Files for Client {
     }
 
     fn unlock_all(&self) {
-        self.shared.locks().end_session(self.session);
+        self.shared.sessions.locks().end_session(self.session);
     }
 
     fn conflict(&self, open: &Open, range: &LockRange<'_>) -> Result<Option<Lock>> {
         let mode = range.mode.ok_or(Errno::INVAL)?;
         let wanted = lock(self.holder(range), mode, range);
-        Ok(self.shared.locks().conflict(&open.id, &wanted).cloned())
+        Ok(self
+            .shared
+            .sessions
+            .locks()
+            .conflict(&open.id, &wanted)
+            .cloned())
     }
 }
 

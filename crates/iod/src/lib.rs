@@ -11,6 +11,7 @@
 //! | `config` | settings, and whether they fit together |
 //! | `daemon` | start, reload and stop |
 //! | `service`, `shared` | the service that `isthmus-daemon` runs, with its metrics; the state that all sessions share |
+//! | `sessions` | the sessions of all clients: how they are ended and taken up again; their locks |
 //! | `session` | one connection: messages in, replies out |
 //! | `export` | an exported directory: names, and files beneath it |
 //! | `client` | one client: whether it is admitted, and what is logged of it |
@@ -30,6 +31,7 @@ mod export;
 mod files;
 mod service;
 mod session;
+mod sessions;
 mod shared;
 mod status;
 

@@ -36,7 +36,11 @@ impl Service for Iod {
         text.gauge("names", help, names);
         let open = shared.open_files.load(Ordering::Relaxed);
         text.gauge("open_files", "Open files of clients now.", open);
-        text.gauge("locks", "Locks of byte ranges now.", shared.locks().count());
+        text.gauge(
+            "locks",
+            "Locks of byte ranges now.",
+            shared.sessions.locks().count(),
+        );
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let counters = &shared.counters;
         let help = "Requests of clients.";
@@ -71,6 +75,6 @@ impl Service for Iod {
 
     /// Return whether the daemon accepts new clients.
     fn is_accepting(&self) -> bool {
-        !self.0.is_ending()
+        !self.0.sessions.is_ending()
     }
 }

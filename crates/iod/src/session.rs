@@ -2,11 +2,12 @@
 
 use crate::client::Client;
 use crate::files::Open;
+use crate::sessions::{Membership, Sessions, Waker};
 use crate::shared::Shared;
 use isthmus_daemon::Slot;
 use isthmus_forward::message::Reply;
 use isthmus_forward::{Buffer, Deferred, Done, Errno, Frames, Job, Result, Session, Ticket};
-use isthmus_wire::{Moved, Signal, Transport, timespec};
+use isthmus_wire::{Moved, Transport, timespec};
 use rustix::event::{PollFd, PollFlags, poll};
 use std::collections::VecDeque;
 use std::os::fd::AsFd;
@@ -55,8 +56,7 @@ struct Finish {
 #[derive(Debug)]
 struct Finished {
     results: Mutex<Vec<Finish>>,
-    /// Wakes the thread of the connection.
-    signal: Signal,
+    waker: Arc<Waker>,
 }
 
 /// A connection and its session.
@@ -73,13 +73,8 @@ struct Connection {
     deferred_bytes: usize,
     /// When requests on these threads fail, if the store has not answered by then.
     deadlines: VecDeque<(Instant, Ticket)>,
-}
-
-impl Drop for Connection {
-    /// Forget the socket of the connection.
-    fn drop(&mut self) {
-        self.shared.leave(self.client.session);
-    }
+    /// Dropped last: the session ends after its files are closed and its requests flushed.
+    membership: Arc<Membership>,
 }
 
 /// The result of a step.
@@ -99,12 +94,14 @@ impl Connection {
         let is_plain = transport.kind() == "tcp";
         let peer = transport.peer().clone();
         let client = Client::new(Arc::clone(shared), peer, is_plain);
+        let waker = Arc::new(Waker::new()?);
         let finished = Finished {
             results: Mutex::default(),
-            signal: Signal::new()?,
+            waker: Arc::clone(&waker),
         };
-        shared.enter(client.session, transport.try_clone_socket()?);
+        let socket = transport.try_clone_socket()?;
         Ok(Self {
+            membership: Sessions::add(&shared.sessions, client.session, socket, waker),
             shared: Arc::clone(shared),
             transport,
             client,
@@ -142,17 +139,27 @@ impl Connection {
         if self.session.has_version() && !self.session.is_attached() {
             self.client.log_left();
         }
+        if self.is_replaced() {
+            return;
+        }
         self.finish_deferred();
         let deadline = Instant::now() + CLOSE_TIMEOUT;
         // Ignore a failure: the client is gone, or does not read.
         let _ = self.transport.write_all(self.out.unsent(), deadline);
         self.transport.close_gracefully(deadline);
+        // A write that is under way keeps the socket.
+        self.transport.close();
+    }
+
+    /// Return whether the client goes on over another connection.
+    fn is_replaced(&self) -> bool {
+        self.finished.waker.is_replaced()
     }
 
     /// Wait for the deferred requests, after the last request of the client, as long as the
     /// connection is open.
     fn finish_deferred(&mut self) {
-        while !self.deadlines.is_empty() && self.send().is_ok() {
+        while !self.deadlines.is_empty() && !self.is_replaced() && self.send().is_ok() {
             let first = self.deadlines.front().map(|(at, _)| *at);
             let left = first.map(|at| at.saturating_duration_since(Instant::now()));
             // A client that has closed both directions has no use for the reply.
@@ -181,7 +188,7 @@ impl Connection {
         if self.send().is_err() {
             return Step::End;
         }
-        if self.client.is_refused() {
+        if self.client.is_refused() || self.is_replaced() {
             return Step::End;
         }
         if !self.has_room() {
@@ -216,7 +223,7 @@ impl Connection {
     /// Carry out the requests that have arrived, while there is room for replies.
     fn handle_messages(&mut self) {
         let (mut requests, mut failed) = (0, 0);
-        while self.has_room() && !self.client.is_refused() {
+        while self.has_room() && !self.client.is_refused() && !self.is_replaced() {
             let Ok(Some(message)) = self.frames.take() else {
                 break;
             };
@@ -251,8 +258,10 @@ impl Connection {
         let bytes = match &job {
             Job::Read { count, .. } => *count,
             Job::Write { data, .. } => data.len(),
-            Job::Sync { .. } | Job::Close => 0,
+            Job::Sync(_) | Job::Close => 0,
         };
+        // Until a write has ended, no other connection takes up the session.
+        let membership = matches!(job, Job::Write { .. }).then(|| Arc::clone(&self.membership));
         let shared = Arc::clone(&self.shared);
         let is_full = shared.deferred.fetch_add(1, Ordering::Relaxed) >= DEFERRED_ALL;
         if is_full || self.deferred >= DEFERRED {
@@ -273,8 +282,9 @@ impl Connection {
                     result,
                 });
                 drop(results);
-                finished.signal.set();
+                finished.waker.signal.set();
             });
+            drop(membership);
             // It may have read ahead after the answer.
             shared.deferred.fetch_sub(1, Ordering::Relaxed);
         });
@@ -305,7 +315,7 @@ impl Connection {
 
     /// Reply to the requests that have ended on other threads, or have taken too long.
     fn take_finished(&mut self) {
-        if self.deferred > 0 && self.finished.signal.clear() {
+        if self.deferred > 0 && self.finished.waker.signal.clear() {
             let results = self.finished.results.lock();
             let results = std::mem::take(&mut *results.unwrap_or_else(PoisonError::into_inner));
             for finish in results {
@@ -381,7 +391,7 @@ impl Connection {
     /// `false` after this time.
     fn poll(&self, flags: PollFlags, time: Option<Duration>) -> bool {
         let mut fds = [
-            PollFd::from_borrowed_fd(self.finished.signal.as_fd(), PollFlags::IN),
+            PollFd::from_borrowed_fd(self.finished.waker.signal.as_fd(), PollFlags::IN),
             PollFd::from_borrowed_fd(self.transport.as_fd(), flags),
         ];
         // A socket that is not waited for would report that the client has closed it, again and again.

@@ -3,12 +3,12 @@
 use crate::cache::Cache;
 use crate::config::{CacheConfig, Config};
 use crate::export::Export;
+use crate::sessions::Sessions;
 use isthmus_daemon::{Gate, open_directory};
-use isthmus_forward::{Limits, Locks};
-use isthmus_wire::{Error, Result, Socket};
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use isthmus_forward::Limits;
+use isthmus_wire::{Error, Result};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::time::{Duration, Instant};
 
 /// Counters of the daemon.
@@ -45,10 +45,7 @@ pub(crate) struct Shared {
     /// The number of requests that wait for the store, and of the bytes in them.
     pub deferred: AtomicUsize,
     pub deferred_bytes: AtomicUsize,
-    locks: Mutex<Locks<(u64, u64)>>,
-    /// The sockets of all connections, by which the daemon ends them.
-    connections: Mutex<BTreeMap<u32, Socket>>,
-    is_ending: AtomicBool,
+    pub sessions: Arc<Sessions>,
     pub started: Instant,
 }
 
@@ -87,51 +84,8 @@ impl Shared {
             open_files_limit,
             deferred: AtomicUsize::new(0),
             deferred_bytes: AtomicUsize::new(0),
-            locks: Mutex::default(),
-            connections: Mutex::default(),
-            is_ending: AtomicBool::new(false),
+            sessions: Arc::default(),
             started: Instant::now(),
         })
-    }
-
-    /// Return the locks of byte ranges of files, locked.
-    pub fn locks(&self) -> MutexGuard<'_, Locks<(u64, u64)>> {
-        self.locks.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Return the sockets of all connections, locked.
-    fn connections(&self) -> MutexGuard<'_, BTreeMap<u32, Socket>> {
-        let connections = self.connections.lock();
-        connections.unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Record the socket of a connection, until its session ends.
-    pub fn enter(&self, session: u32, socket: Socket) {
-        let mut connections = self.connections();
-        if self.is_ending() {
-            socket.close_reading();
-        }
-        connections.insert(session, socket);
-    }
-
-    /// Forget the socket of a connection.
-    pub fn leave(&self, session: u32) {
-        self.connections().remove(&session);
-    }
-
-    /// Close all connections for reading, so that sessions end after the requests received so far.
-    pub fn end_sessions(&self) {
-        self.is_ending.store(true, Ordering::SeqCst);
-        self.connections().values().for_each(Socket::close_reading);
-    }
-
-    /// Return whether the daemon ends.
-    pub fn is_ending(&self) -> bool {
-        self.is_ending.load(Ordering::SeqCst)
-    }
-
-    /// Close the connections of sessions that have not ended.
-    pub fn close_connections(&self) {
-        self.connections().values().for_each(Socket::close);
     }
 }

@@ -7,4 +7,5 @@ mod attacks;
 mod cache;
 mod diod;
 mod files;
+mod mount;
 mod rig;

@@ -8,7 +8,7 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -98,18 +98,19 @@ impl ServerOptions {
     }
 }
 
+/// Return in JSON where a daemon listens, and where it serves its metrics.
+pub(crate) fn listening(addresses: &[Address], metrics: Option<SocketAddr>) -> Value {
+    let addresses = addresses.iter().map(ToString::to_string);
+    json!({
+        "listening": addresses.collect::<Vec<_>>(),
+        "metrics": metrics.map(|at| at.to_string()),
+    })
+}
+
 /// A daemon that runs.
 pub(crate) trait Running: Send {
-    /// Return the addresses at which the daemon listens.
-    fn addresses(&self) -> &[Address];
-
-    /// Return the address of the metrics, if there is one.
-    fn metrics(&self) -> Option<SocketAddr>;
-
-    /// Return the address of the page with screens, if there is one.
-    fn screens(&self) -> Option<SocketAddr> {
-        None
-    }
+    /// Return what the user gets to know once the daemon is ready, as a JSON object: where it listens, for one.
+    fn status(&self) -> Value;
 
     /// Return whether the daemon still serves. If not, `stop` returns the reason.
     fn is_running(&self) -> bool;
@@ -125,7 +126,7 @@ pub(crate) trait Running: Send {
 #[pyclass(name = "Daemon", frozen)]
 pub(crate) struct PyDaemon {
     daemon: Mutex<Option<Box<dyn Running>>>,
-    listening: String,
+    status: String,
 }
 
 impl PyDaemon {
@@ -137,17 +138,12 @@ impl PyDaemon {
     ) -> PyResult<Self> {
         let started = Arc::new(Mutex::new(None));
         let place = Arc::clone(&started);
-        let listening = answer(py, options_json, move |options: O, _| {
+        let status = answer(py, options_json, move |options: O, _| {
             let daemon = start(options)?;
-            let listening = daemon.addresses().iter().map(ToString::to_string);
-            let listening = json!({
-                "listening": listening.collect::<Vec<_>>(),
-                "metrics": daemon.metrics().map(|at| at.to_string()),
-                "screens": daemon.screens().map(|at| at.to_string()),
-            });
+            let status = daemon.status();
             let daemon: Box<dyn Running> = Box::new(daemon);
             *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(daemon);
-            Ok(listening)
+            Ok(status)
         })?;
         let daemon = started
             .lock()
@@ -156,7 +152,7 @@ impl PyDaemon {
         let daemon = daemon.ok_or_else(|| PyValueError::new_err("the daemon did not start"))?;
         Ok(Self {
             daemon: Mutex::new(Some(daemon)),
-            listening,
+            status,
         })
     }
 
@@ -170,9 +166,9 @@ impl PyDaemon {
 
 #[pymethods]
 impl PyDaemon {
-    /// Return the addresses at which the daemon listens, as JSON.
-    fn listening(&self) -> &str {
-        &self.listening
+    /// Return what the user gets to know once the daemon is ready, as a JSON object.
+    fn status(&self) -> &str {
+        &self.status
     }
 
     /// Return whether the daemon is running.

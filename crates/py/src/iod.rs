@@ -1,11 +1,15 @@
 //! The I/O daemon, for the `isthmus` command that runs it.
 
-use crate::daemon::{PyDaemon, Running, ServerOptions};
+use crate::daemon::{PyDaemon, Running, ServerOptions, listening};
 use crate::question::Refusal;
-use isthmus_iod::{Address, CacheConfig, Config, Daemon, Level, Limits, Settings};
+use isthmus_iod::{CacheConfig, Config, Daemon, Level, Limits, Settings};
+use isthmus_iod_client::{Mount, MountConfig, Target};
+use isthmus_wire::Remote;
 use pyo3::prelude::*;
 use serde::Deserialize;
-use std::net::SocketAddr;
+use serde_json::{Value, json};
+use std::io::Write;
+use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -77,12 +81,8 @@ impl DaemonOptions {
 }
 
 impl Running for Daemon {
-    fn addresses(&self) -> &[Address] {
-        Daemon::addresses(self)
-    }
-
-    fn metrics(&self) -> Option<SocketAddr> {
-        Daemon::metrics(self)
+    fn status(&self) -> Value {
+        listening(self.addresses(), self.metrics())
     }
 
     fn is_running(&self) -> bool {
@@ -108,6 +108,76 @@ impl Running for Daemon {
             _ => Ok(()),
         }
     }
+}
+
+/// The options of the command that mounts the files of a daemon, in JSON: times in nanoseconds.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MountOptions {
+    directory: PathBuf,
+    address: String,
+    token: Option<String>,
+    tls_ca: Option<PathBuf>,
+    export: PathBuf,
+    patience_ns: u64,
+    fresh_ns: u64,
+    read_only: bool,
+}
+
+impl MountOptions {
+    /// Mount the files of the daemon.
+    fn start(self) -> Result<Mounted, Refusal> {
+        let mut remote = Remote::parse(&self.address).map_err(Refusal::of)?;
+        if let Some(certificates) = &self.tls_ca {
+            remote = remote.trusting(certificates).map_err(Refusal::of)?;
+        }
+        let config = MountConfig {
+            target: Target {
+                remote,
+                token: self.token,
+                export: self.export.into_os_string().into_vec(),
+                patience: Duration::from_nanos(self.patience_ns),
+            },
+            fresh: Duration::from_nanos(self.fresh_ns),
+            read_only: self.read_only,
+        };
+        let report = |text: &str| {
+            // Without standard error there is no reader.
+            let _ = writeln!(std::io::stderr(), "isthmus iod mount: {text}");
+        };
+        let mount = Mount::start(&self.directory, &config, report).map_err(Refusal::of)?;
+        let directory = self.directory;
+        Ok(Mounted { mount, directory })
+    }
+}
+
+/// A mount, and where it is.
+struct Mounted {
+    mount: Mount,
+    directory: PathBuf,
+}
+
+impl Running for Mounted {
+    fn status(&self) -> Value {
+        json!({ "mounted": self.directory })
+    }
+
+    fn is_running(&self) -> bool {
+        self.mount.is_mounted()
+    }
+
+    /// Do nothing: a mount has neither a log nor a certificate.
+    fn reload(&self) {}
+
+    fn stop(self: Box<Self>) -> Result<(), String> {
+        self.mount.stop().map_err(|error| error.to_string())
+    }
+}
+
+/// Mount the files of an I/O daemon with options in JSON.
+#[pyfunction]
+pub(crate) fn mount_files(py: Python<'_>, options_json: &str) -> PyResult<PyDaemon> {
+    PyDaemon::start(py, options_json, MountOptions::start)
 }
 
 /// Start the I/O daemon with options in JSON.

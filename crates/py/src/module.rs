@@ -38,7 +38,7 @@ mod _core {
     use crate::{
         apps::{PyVcr, mri, optimise},
         daemon::PyDaemon,
-        iod::serve_files,
+        iod::{mount_files, serve_files},
         live::{live_points, live_run},
         nic::serve_streams,
         sink::{PySink, PySinkSession},

@@ -1,11 +1,11 @@
 //! The daemon of the stream manager, for the `isthmus` command that runs it.
 
-use crate::daemon::{PyDaemon, Running, ServerOptions, port};
+use crate::daemon::{PyDaemon, Running, ServerOptions, listening, port};
 use crate::question::Refusal;
-use isthmus_nic::{Address, Config, Daemon, Limits, Network, Policy};
+use isthmus_nic::{Config, Daemon, Limits, Network, Policy};
 use pyo3::prelude::*;
 use serde::Deserialize;
-use std::net::SocketAddr;
+use serde_json::Value;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -75,16 +75,10 @@ impl DaemonOptions {
 }
 
 impl Running for Daemon {
-    fn addresses(&self) -> &[Address] {
-        Daemon::addresses(self)
-    }
-
-    fn metrics(&self) -> Option<SocketAddr> {
-        Daemon::metrics(self)
-    }
-
-    fn screens(&self) -> Option<SocketAddr> {
-        self.page()
+    fn status(&self) -> Value {
+        let mut status = listening(self.addresses(), self.metrics());
+        status["screens"] = self.page().map(|at| at.to_string()).into();
+        status
     }
 
     fn is_running(&self) -> bool {

@@ -29,7 +29,7 @@ pub use connect::Remote;
 pub use deadline::{Expired, Timeout, timespec, wait_ready};
 pub use error::{Error, Result};
 pub use listen::{Address, Listener, bind_udp, listen_tcp};
-pub use random::random_key;
+pub use random::{random_bytes, random_key};
 pub use signal::Signal;
 pub use socket::{Moved, Socket, connect_udp};
 pub use tls::{Certificate, ServerTls, Trust};

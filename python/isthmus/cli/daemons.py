@@ -93,6 +93,24 @@ def nanoseconds(given: dict[str, Any], name: str, least_s: float = 0) -> int:
     return round(seconds * 1e9)
 
 
+def token(path: Path) -> str:
+    """Return the token in a file; refuse a file that cannot be read or holds none."""
+    try:
+        words = path.read_text(encoding="utf-8").split()
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is no text"
+        raise IsthmusError(
+            f"--token-file {path}: {why}; give the file that the daemon has"
+        ) from None
+    if not words:
+        raise IsthmusError(f"--token-file {path}: it is empty; give the file that the daemon has")
+    if len(words) > 1:
+        raise IsthmusError(
+            f"--token-file {path}: it holds several words; a token is one, the only one there"
+        )
+    return words[0]
+
+
 def server(given: dict[str, Any]) -> dict[str, Any]:
     """Remove the options that all daemons have from ``given``. Return them for the core."""
     found = {name: given.pop(name) for name in _SERVER_OPTIONS if name in given}
@@ -109,7 +127,7 @@ def start(what: str, serve: str, options: dict[str, Any]) -> Daemon:
 
     _check_text(what, options)
     if not hasattr(_core, serve):
-        raise IsthmusError(f"isthmus {what} serve: it needs Linux; run it there")
+        raise IsthmusError(f"isthmus {what}: it needs Linux; run it there")
     try:
         daemon: Daemon = getattr(_core, serve)(json.dumps(options))
     except ValueError as error:
@@ -129,20 +147,21 @@ def _check_text(what: str, options: object) -> None:
             options.encode()
         except UnicodeEncodeError:
             name = os.fsencode(options)
-            raise IsthmusError(f"isthmus {what} serve: {name!r} is no UTF-8; rename it") from None
+            raise IsthmusError(f"isthmus {what}: {name!r} is no UTF-8; rename it") from None
 
 
 def run(daemon: Daemon, *, as_json: bool) -> None:
-    """Print the addresses of a daemon, and run it until a signal ends it."""
+    """Print where a daemon is to be found, and run it until a signal ends it."""
+    import json
+
     from isthmus.cli.streams import document
 
     end = threading.Event()
     before = _set_handlers(daemon, end)
     try:
         _notify("READY=1")
-        listening = daemon.listening()
-        _warn(listening)
-        document(listening if as_json else _words(listening))
+        status = daemon.status()
+        document(status if as_json else _words(json.loads(status)))
         while not end.wait(POLL_S):
             if not daemon.runs():
                 break
@@ -153,22 +172,20 @@ def run(daemon: Daemon, *, as_json: bool) -> None:
             signal.signal(number, handler)
 
 
-def _words(listening: str) -> str:
-    """Return the line to print with the addresses of the daemon, which `listening` has as JSON."""
-    import json
-
-    status = json.loads(listening)
+def _words(status: dict[str, Any]) -> str:
+    """Return the line to print when a daemon is ready. Warn of metrics that are open to others."""
+    if "mounted" in status:
+        return f"mounted at {status['mounted']}\n"
+    _warn(status["metrics"])
     metrics = f", metrics at http://{status['metrics']}/metrics" if status["metrics"] else ""
-    screens = f", screens at http://{status['screens']}/" if status["screens"] else ""
+    screens = f", screens at http://{status['screens']}/" if status.get("screens") else ""
     return f"listens at {', '.join(status['listening'])}{metrics}{screens}\n"
 
 
-def _warn(listening: str) -> None:
+def _warn(at: str | None) -> None:
     """Warn if metrics are readable from other machines without a password."""
     import ipaddress
-    import json
 
-    at = json.loads(listening)["metrics"]
     if at and not ipaddress.ip_address(at.rpartition(":")[0].strip("[]")).is_loopback:
         text = (
             f"warning: metrics at {at}: every host that reaches this machine can read them without "

@@ -6,7 +6,7 @@ import click
 
 from isthmus.cli.group import Group
 
-_LAZY_COMMANDS = {"serve": "iod_serve"}
+_LAZY_COMMANDS = {"mount": "iod_mount", "serve": "iod_serve"}
 """Subcommands with modules of their own, which are imported when they are called."""
 
 
@@ -19,6 +19,8 @@ _LAZY_COMMANDS = {"serve": "iod_serve"}
 \b
   isthmus iod serve --export /scratch/job --listen unix:/tmp/iod.sock
                                    a folder, at a socket of your own
+  isthmus iod mount /tmp/job --address unix:/tmp/iod.sock
+                                   its files in a folder of this host
 """,
 )
 def command() -> None:

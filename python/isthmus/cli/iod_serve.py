@@ -111,7 +111,7 @@ With --allow-plain, Linux mounts an export so (as root):
 @daemons.as_json()
 def command(as_json: bool, **given: Any) -> None:
     """Start the daemon, print its addresses, and wait for a signal."""
-    daemon = daemons.start("iod", "serve_files", _options(given))
+    daemon = daemons.start("iod serve", "serve_files", _options(given))
     if os.geteuid() == 0:
         text = "warning: as root, clients can do beneath --export what root can"
         click.echo(text, err=True)

@@ -104,7 +104,7 @@ A token file holds one line that only the daemon's user may read (chmod 600).
 @daemons.as_json()
 def command(as_json: bool, **given: Any) -> None:
     """Start the daemon, print its addresses, and wait for a signal."""
-    daemon = daemons.start("nic", "serve_streams", _options(given))
+    daemon = daemons.start("nic serve", "serve_streams", _options(given))
     daemons.run(daemon, as_json=as_json)
 
 

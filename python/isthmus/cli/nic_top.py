@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from isthmus.cli import daemons
 from isthmus.cli.console import console, new_table
 from isthmus.cli.voice import Voiced
 from isthmus.wording import counted, number, quantity
@@ -75,7 +76,7 @@ def command(
     from isthmus.given import Given
 
     seconds = Given("--every", "", "text", every).quantity("a time", 1e-3)
-    token = _token(token_file) if token_file else None
+    token = daemons.token(token_file) if token_file else None
     endpoint = Endpoint(address, token, tls_ca, TIMEOUT_S)
     try:
         with Control(endpoint, "isthmus nic top") as control:
@@ -85,26 +86,6 @@ def command(
                 _show_live(control, address, seconds)
     except KeyboardInterrupt:
         ended()
-
-
-def _token(path: Path) -> str:
-    """Return the token in a file; refuse a file that cannot be read or holds none."""
-    from isthmus.errors import IsthmusError
-
-    try:
-        words = path.read_text(encoding="utf-8").split()
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "it is no text"
-        raise IsthmusError(
-            f"--token-file {path}: {why}; give the file that the daemon has"
-        ) from None
-    if not words:
-        raise IsthmusError(f"--token-file {path}: it is empty; give the file that the daemon has")
-    if len(words) > 1:
-        raise IsthmusError(
-            f"--token-file {path}: it holds several words; a token is one, the only one there"
-        )
-    return words[0]
 
 
 @dataclass(frozen=True)

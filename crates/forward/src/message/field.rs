@@ -94,6 +94,35 @@ impl<'a> Field<'a> for Trailing {
     }
 }
 
+/// The key of a session, by which its client takes it up again over another connection
+/// ([`Request::Resume`](super::Request::Resume)).
+///
+/// A client generates the key at random, so that no other client ends its session by accident. The key protects
+/// against errors, not against attacks: all clients of a daemon act as the same user.
+///
+/// A connection has one key, until it ends. When a client sends the key of an older connection, the server
+/// ends that connection at once: of its requests, those that have not started are left out, and no reply is
+/// sent any more. Its locks then belong to the new connection, and no other client gets them in between. Its fids
+/// are gone: the client restores those that it needs.
+///
+/// **The client sends all requests again that were not answered**, after the reply. An older write that is
+/// carried out after that would undo a newer one. So the reply comes once no request of the older connection can
+/// change anything: its current request and the writes that had started have ended. If that takes too
+/// long, the request fails with `EIO`, the new connection has no key, and the client asks again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Key(pub [u8; 16]);
+
+impl<'a> Field<'a> for Key {
+    fn read(from: &mut Unread<'a>) -> Result<Self, Malformed> {
+        let bytes = from.take(16)?;
+        bytes.try_into().map(Self).map_err(|_| Malformed::Short)
+    }
+
+    fn write(&self, out: &mut Buffer) {
+        out.put(&self.0);
+    }
+}
+
 /// The names of a walk from a directory to a file, at most [`Path::LIMIT`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Path<'a> {

@@ -1,4 +1,5 @@
-//! Messages of 9P2000.L: the requests of clients, the replies of the server, and their bytes.
+//! Messages of 9P2000.L: the requests of clients, the replies of the server, and their bytes. Those from
+//! 200 on are of isthmus: a client may send them if both sides agreed on [`OWN_VERSION`].
 //!
 //! A message has its size in 32 bits (the whole message), its type, the tag that joins a reply to
 //! its request, and its fields. All numbers are little-endian. Sources: intro(5) of Plan 9 for 9P,
@@ -7,12 +8,16 @@
 pub(crate) mod field;
 mod record;
 
-pub use field::{Data, Path, Trailing};
+pub use field::{Data, Key, Path, Trailing};
 pub use record::{Attributes, Change, FileSystem, Qid};
 
 use crate::buffer::Buffer;
 use field::{Field, Unread};
 
+/// The protocol.
+pub const VERSION: &[u8] = b"9P2000.L";
+/// The protocol with the messages of isthmus.
+pub const OWN_VERSION: &[u8] = b"9P2000.L.isthmus";
 /// The tag of a request for a version, which is no request in flight.
 pub const NO_TAG: u16 = u16::MAX;
 /// The number of a fid that does not exist: "none" in a request to attach.
@@ -21,6 +26,11 @@ pub const NO_FID: u32 = u32::MAX;
 pub const HEADER: usize = 7;
 /// Size in bytes of a reply to a read request without the data.
 pub const READ_HEADER: usize = HEADER + 4;
+
+/// Size in bytes of a reply with the data of a small file without the data.
+pub const FETCH_HEADER: usize = HEADER + Qid::BYTES + 8 + 8 + 4 + 4;
+/// The flags in a request to restore a fid that is not open.
+pub const NOT_OPEN: u32 = u32::MAX;
 
 /// The reason why the bytes of a message are not a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -154,6 +164,16 @@ messages! {
         74 RenameAt { from: u32, old: &'a [u8], to: u32, new: &'a [u8] },
         /// Remove an entry of a directory.
         76 UnlinkAt { directory: u32, name: &'a [u8], flags: u32 },
+        /// Give the connection a key, and take up the session that had the same one. See [`Key`].
+        200 Resume { key: Key },
+        /// Create `newfid` for the file at a path from a directory, if its qid has this number; otherwise
+        /// `ESTALE`. Open it with `flags` of Linux, unless they are [`NOT_OPEN`]; it is not created or truncated.
+        202 Restore { fid: u32, newfid: u32, number: u64, flags: u32, path: &'a [u8] },
+        /// Wait until the data of an open file is safe. The level is 0 for what a close waits for and
+        /// reports, 1 for synced in the cache, 2 for synced in the store.
+        204 Commit { fid: u32, level: u8 },
+        /// Read an ordinary file at a path from a directory from its start, at most `count` bytes.
+        206 Fetch { fid: u32, count: u32, path: &'a [u8] },
     }
 }
 
@@ -218,6 +238,15 @@ messages! {
         75 RenameAt {},
         /// The entry is removed.
         77 UnlinkAt {},
+        /// The key is recorded; 1 if a session had it, whose locks belong to this one now, otherwise 0.
+        201 Resume { is_known: u8 },
+        /// The fid exists, and is open if that was asked for.
+        203 Restore { qid: Qid },
+        /// The data is safe.
+        205 Commit {},
+        /// The data, with size in bytes and time of the last write in s and ns since 1970. The file has more data
+        /// if `size` is more than the length of `data`.
+        207 Fetch { qid: Qid, size: u64, mtime_s: u64, mtime_ns: u32, data: Data<'a> },
     }
 }
 

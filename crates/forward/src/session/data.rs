@@ -4,7 +4,7 @@ use super::fids::{Fid, NewValue};
 use super::{Job, Outcome, Session, written};
 use crate::buffer::Buffer;
 use crate::files::{Errno, Files, Result, Subject};
-use crate::message::{Data, Entry, HEADER, READ_HEADER, Reply, finish};
+use crate::message::{Data, Entry, Reply, finish};
 use std::sync::Arc;
 use std::task::Poll;
 
@@ -26,24 +26,10 @@ impl<F: Files> Session<F> {
         files: &F,
         out: &mut Buffer,
     ) -> Result<Outcome<'a, F::Open>> {
-        let empty = Reply::Read { data: Data(&[]) };
         match self.fids.get(fid)? {
             Fid::Open(_, open) => {
-                let start = out.len();
-                empty.write(tag, out);
-                match files.read(open, offset, out.space(count)) {
-                    Poll::Ready(Ok(read)) => out.advance(read),
-                    Poll::Ready(Err(errno)) => {
-                        out.truncate(start);
-                        return Err(errno);
-                    }
-                    Poll::Pending => {
-                        out.truncate(start);
-                        let job = Job::Read { offset, count };
-                        return Ok(Outcome::Later(Arc::clone(open), job));
-                    }
-                }
-                complete(start, out);
+                let reply = Reply::Read { data: Data(&[]) };
+                return read_data((tag, reply), open, (offset, count), files, out);
             }
             Fid::Value(value) => {
                 let from = usize::try_from(offset).unwrap_or(usize::MAX);
@@ -68,6 +54,7 @@ impl<F: Files> Session<F> {
         let start = out.len();
         let entries = Data(&[]);
         Reply::ReadDirectory { entries }.write(tag, out);
+        let data = out.len();
         let mut left = count;
         let mut is_too_small = false;
         let mut append = |entry: Entry<'_>| {
@@ -88,7 +75,7 @@ impl<F: Files> Session<F> {
             Ok(())
         });
         match result {
-            Ok(()) => complete(start, out),
+            Ok(()) => complete(start, data, out),
             Err(_) => out.truncate(start),
         }
         result
@@ -108,7 +95,7 @@ impl<F: Files> Session<F> {
                 Poll::Pending => {
                     let data = data.to_vec();
                     let job = Job::Write { offset, data };
-                    return Ok(Outcome::Later(Arc::clone(open), job));
+                    return Ok(Outcome::Later(Arc::clone(open), job, written(0)));
                 }
             },
             Fid::NewValue(new) => {
@@ -136,10 +123,7 @@ impl<F: Files> Session<F> {
     pub(super) fn clunk<'a>(&mut self, fid: u32, files: &F) -> Result<Outcome<'a, F::Open>> {
         let taken = self.fids.take(fid)?;
         if let Fid::Open(_, open) = taken {
-            return match files.close(&open) {
-                Poll::Ready(result) => result.map(|()| Outcome::Reply(Reply::Clunk {})),
-                Poll::Pending => Ok(Outcome::Later(open, Job::Close)),
-            };
+            return close(&open, Reply::Clunk {}, files);
         }
         if let Fid::NewValue(new) = taken {
             if new.value.len() != new.size {
@@ -185,10 +169,51 @@ impl<F: Files> Session<F> {
     }
 }
 
-/// Complete a reply with data that starts at `start`, after the data was appended to it.
-fn complete(start: usize, out: &mut Buffer) {
-    let data = out.len() - start - READ_HEADER;
-    let count = u32::try_from(data).unwrap_or(u32::MAX);
-    out[start + HEADER..start + READ_HEADER].copy_from_slice(&count.to_le_bytes());
+/// Append a reply with data of an open file. `reply` is without the data, which is its last field.
+pub(super) fn read_data<'a, F: Files>(
+    (tag, reply): (u16, Reply<'static>),
+    open: &Arc<F::Open>,
+    (offset, count): (u64, usize),
+    files: &F,
+    out: &mut Buffer,
+) -> Result<Outcome<'a, F::Open>> {
+    let start = out.len();
+    reply.write(tag, out);
+    let data = out.len();
+    match files.read(open, offset, out.space(count)) {
+        Poll::Ready(Ok(read)) => {
+            out.advance(read);
+            complete(start, data, out);
+            Ok(Outcome::Written)
+        }
+        Poll::Ready(Err(errno)) => {
+            out.truncate(start);
+            Err(errno)
+        }
+        Poll::Pending => {
+            out.truncate(start);
+            let job = Job::Read { offset, count };
+            Ok(Outcome::Later(Arc::clone(open), job, reply))
+        }
+    }
+}
+
+/// Do what a client waits for when it closes a file, and return `reply` then.
+pub(super) fn close<'a, F: Files>(
+    open: &Arc<F::Open>,
+    reply: Reply<'static>,
+    files: &F,
+) -> Result<Outcome<'a, F::Open>> {
+    match files.close(open) {
+        Poll::Ready(result) => result.map(|()| Outcome::Reply(reply)),
+        Poll::Pending => Ok(Outcome::Later(Arc::clone(open), Job::Close, reply)),
+    }
+}
+
+/// Complete the reply that starts at `start`, after the bytes from `data` on were appended to its last field,
+/// which was empty.
+pub(super) fn complete(start: usize, data: usize, out: &mut Buffer) {
+    let count = u32::try_from(out.len() - data).unwrap_or(u32::MAX);
+    out[data - 4..data].copy_from_slice(&count.to_le_bytes());
     finish(start, out);
 }

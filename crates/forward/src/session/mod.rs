@@ -3,21 +3,21 @@
 mod data;
 mod fids;
 mod locks;
+mod own;
 
 use crate::buffer::Buffer;
-use crate::files::{Errno, Files, Result};
+use crate::files::{Errno, Files, Result, SyncLevel};
 use crate::message::{
-    Change, Data, NO_FID, NO_TAG, Path, Qid, READ_HEADER, Reply, Request, Trailing, read_request,
-    tag,
+    Change, NO_FID, NO_TAG, OWN_VERSION, Path, Qid, READ_HEADER, Reply, Request, Trailing, VERSION,
+    read_request, tag,
 };
+use data::complete;
 use fids::{Fid, Fids};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
-
-/// The protocol of this server.
-const VERSION: &[u8] = b"9P2000.L";
 
 /// Minimum size of messages in bytes that a client may ask for.
 const SMALLEST: u32 = 4096;
@@ -77,12 +77,9 @@ pub enum Job {
         /// The data.
         data: Vec<u8>,
     },
-    /// Have the data of the file stored.
-    Sync {
-        /// Whether some attributes need not be stored.
-        data_only: bool,
-    },
-    /// Close the file.
+    /// Have the data of the file synced.
+    Sync(SyncLevel),
+    /// Do what a client waits for when it closes the file.
     Close,
 }
 
@@ -93,9 +90,9 @@ pub enum Done {
     Read(Vec<u8>),
     /// The number of bytes that were written.
     Written(usize),
-    /// The data is stored.
+    /// The data is synced.
     Synced,
-    /// The file is closed.
+    /// The file can be closed.
     Closed,
 }
 
@@ -116,11 +113,17 @@ pub struct Session<F: Files> {
     deferred: HashMap<u16, Elsewhere>,
     next_serial: u64,
     is_attached: bool,
+    /// Whether the client may send the messages of isthmus.
+    has_own_messages: bool,
+    /// Whether the connection has a key.
+    has_key: bool,
 }
 
 /// A request that is carried out elsewhere.
 struct Elsewhere {
     serial: u64,
+    /// The reply, without data that the request is for.
+    reply: Reply<'static>,
     is_flushed: Arc<AtomicBool>,
 }
 
@@ -137,8 +140,8 @@ enum Outcome<'a, O> {
     Reply(Reply<'a>),
     /// The reply is written already.
     Written,
-    /// The request is carried out elsewhere.
-    Later(Arc<O>, Job),
+    /// The request is carried out elsewhere. The reply is without data that the request is for.
+    Later(Arc<O>, Job, Reply<'static>),
 }
 
 impl<F: Files> Session<F> {
@@ -152,6 +155,8 @@ impl<F: Files> Session<F> {
             deferred: HashMap::new(),
             next_serial: 0,
             is_attached: false,
+            has_own_messages: false,
+            has_key: false,
         }
     }
 
@@ -210,12 +215,13 @@ impl<F: Files> Session<F> {
                 }
                 None
             }
-            Ok(Outcome::Later(open, job)) => {
+            Ok(Outcome::Later(open, job, reply)) => {
                 let serial = self.next_serial;
                 self.next_serial += 1;
                 let is_flushed = Arc::new(AtomicBool::new(false));
                 let elsewhere = Elsewhere {
                     serial,
+                    reply,
                     is_flushed: Arc::clone(&is_flushed),
                 };
                 self.deferred.insert(tag, elsewhere);
@@ -238,15 +244,23 @@ impl<F: Files> Session<F> {
     /// it.
     pub fn finish(&mut self, ticket: Ticket, result: Result<Done>, out: &mut Buffer) {
         let Ticket { tag, serial } = ticket;
-        if self.deferred.get(&tag).map(|elsewhere| elsewhere.serial) != Some(serial) {
+        let Entry::Occupied(entry) = self.deferred.entry(tag) else {
+            return;
+        };
+        if entry.get().serial != serial {
             return;
         }
-        self.deferred.remove(&tag);
+        let elsewhere = entry.remove();
         match result {
-            Ok(Done::Read(bytes)) => Reply::Read { data: Data(&bytes) }.write(tag, out),
+            Ok(Done::Read(bytes)) => {
+                let start = out.len();
+                elsewhere.reply.write(tag, out);
+                let data = out.len();
+                out.put(&bytes);
+                complete(start, data, out);
+            }
             Ok(Done::Written(count)) => written(count).write(tag, out),
-            Ok(Done::Synced) => Reply::Fsync {}.write(tag, out),
-            Ok(Done::Closed) => Reply::Clunk {}.write(tag, out),
+            Ok(Done::Synced | Done::Closed) => elsewhere.reply.write(tag, out),
             Err(errno) => fail(tag, errno, out),
         }
     }
@@ -385,15 +399,11 @@ impl<F: Files> Session<F> {
             }
             Request::Fsync { fid, data_only } => {
                 let open = self.fids.opened(fid)?;
-                let data_only = data_only != Trailing(0);
-                match files.sync(open, data_only) {
-                    Poll::Ready(result) => result?,
-                    Poll::Pending => {
-                        let job = Job::Sync { data_only };
-                        return Ok(Outcome::Later(Arc::clone(open), job));
-                    }
-                }
-                Reply::Fsync {}
+                let level = match data_only {
+                    Trailing(0) => SyncLevel::All,
+                    Trailing(_) => SyncLevel::Data,
+                };
+                return sync(open, level, Reply::Fsync {}, files);
             }
             Request::Lock { .. } | Request::GetLock { .. } => {
                 self.lock(tag, &request, files, out)?;
@@ -430,6 +440,10 @@ impl<F: Files> Session<F> {
                 files.unlink(self.fids.node(directory)?, checked(name)?, flags != 0)?;
                 Reply::UnlinkAt {}
             }
+            Request::Resume { .. }
+            | Request::Restore { .. }
+            | Request::Commit { .. }
+            | Request::Fetch { .. } => return self.own(tag, &request, files, out),
         };
         Ok(Outcome::Reply(reply))
     }
@@ -465,7 +479,12 @@ impl<F: Files> Session<F> {
         // A client may ask for an extension, such as `9P2000.L.x`, and must accept `9P2000.L`.
         let is_known = version == VERSION || version.starts_with(b"9P2000.L.");
         self.msize = is_known.then_some(msize);
-        let version = if is_known { VERSION } else { b"unknown" };
+        self.has_own_messages = version == OWN_VERSION;
+        let version = match is_known {
+            true if self.has_own_messages => OWN_VERSION,
+            true => VERSION,
+            false => b"unknown",
+        };
         Ok(Outcome::Reply(Reply::Version { msize, version }))
     }
 
@@ -533,6 +552,19 @@ fn checked(name: &[u8]) -> Result<&[u8]> {
         name if name.len() > 255 => Err(Errno::NAMETOOLONG),
         name if name.contains(&b'/') || name.contains(&0) => Err(Errno::INVAL),
         name => Ok(name),
+    }
+}
+
+/// Have the data of an open file synced, and return `reply` then.
+fn sync<'a, F: Files>(
+    open: &Arc<F::Open>,
+    level: SyncLevel,
+    reply: Reply<'static>,
+    files: &F,
+) -> Result<Outcome<'a, F::Open>> {
+    match files.sync(open, level) {
+        Poll::Ready(result) => result.map(|()| Outcome::Reply(reply)),
+        Poll::Pending => Ok(Outcome::Later(Arc::clone(open), Job::Sync(level), reply)),
     }
 }
 

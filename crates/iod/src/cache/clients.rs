@@ -413,7 +413,7 @@ impl Cache {
     }
 
     /// Have all that was written to a file so far synced in the cache.
-    fn sync_in_cache(&self, file: &File) -> Result<()> {
+    pub fn sync_in_cache(&self, file: &File) -> Result<()> {
         let _only = file.sync_once();
         let (id, data) = (file.id, file.data(&self.data)?);
         loop {

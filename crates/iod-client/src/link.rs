@@ -1,0 +1,639 @@
+//! A connection that many threads use, and that outlives the daemon: when the daemon is started again,
+//! requests without a reply are sent again.
+
+use crate::connection::Connection;
+use crate::error::Result;
+use isthmus_forward::message::{Key, NO_TAG, NOT_OPEN, Reply, Request, read_reply};
+use isthmus_forward::{Buffer, Errno, Frames};
+use isthmus_wire::{Moved, Remote, Signal, Socket, Transport, timespec};
+use rustix::event::{PollFd, PollFlags, poll};
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::fmt;
+use std::os::fd::AsFd;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Maximum time between two looks at the clock.
+const TICK: Duration = Duration::from_millis(500);
+
+/// The time between two attempts to reach a daemon that is gone: at first, and at most.
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Gets the reply to a request, or the error with which it failed.
+pub type Done = Box<dyn for<'a> FnOnce(std::result::Result<Reply<'a>, Errno>) + Send>;
+
+/// The address of a daemon and what it wants to know.
+#[derive(Clone)]
+pub struct Target {
+    /// The address.
+    pub remote: Remote,
+    /// The token, if the daemon wants one.
+    pub token: Option<String>,
+    /// The export, or a folder beneath it; empty for the first export.
+    pub export: Vec<u8>,
+    /// The time for which requests wait while the daemon is gone or does not answer. Then they fail with `EIO`.
+    pub patience: Duration,
+}
+
+impl fmt::Debug for Target {
+    /// Write the address, without the token.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Target")
+            .field("remote", &self.remote)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How a fid is found again after the daemon was started again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recalled {
+    /// The path from the root of the export.
+    pub path: Vec<u8>,
+    /// The number of the file, by which the daemon sees that it is the same.
+    pub number: u64,
+    /// The flags of Linux with which it was opened; `None` if it was not.
+    pub flags: Option<u32>,
+}
+
+/// What a [`Link`] asks its user. [`Memory::recall`] and [`Memory::locks`] are called while the link is locked:
+/// they must not send requests.
+pub trait Memory: Send + Sync {
+    /// Return how a fid is found again; `None` if its file was removed.
+    fn recall(&self, fid: u32) -> Option<Recalled>;
+
+    /// Call `again` with a request for each lock that is held, and what becomes of it.
+    fn locks(&self, again: &mut dyn FnMut(&Request<'_>, Done));
+
+    /// Say to the user that the daemon is gone, or is there again.
+    fn report(&self, text: &str);
+}
+
+/// A connection for many threads.
+pub struct Link {
+    target: Target,
+    /// The key of the session, under which it goes on over another connection.
+    key: Key,
+    memory: Arc<dyn Memory>,
+    state: Mutex<State>,
+    /// Wakes the thread that reads replies.
+    signal: Signal,
+    /// Maximum number of bytes of data in one message.
+    data_bytes: u32,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl fmt::Debug for Link {
+    /// Write the address.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Link")
+            .field("target", &self.target)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A request in flight.
+struct Pending {
+    /// The order in which requests were made.
+    serial: u64,
+    /// Its bytes.
+    frame: Arc<Buffer>,
+    code: u8,
+    fids: Fids,
+    done: Done,
+    /// Whether it was sent on a connection that is gone.
+    was_sent_before: bool,
+    /// Whether it belongs to this connection alone, and is not sent on another.
+    is_of_connection: bool,
+}
+
+/// The connection and the requests in flight.
+struct State {
+    transport: Option<Transport>,
+    /// Its descriptor, for waiting without the lock.
+    socket: Option<Arc<Socket>>,
+    /// The requests that are not sent yet, and the number of bytes of the first that are.
+    out: VecDeque<Arc<Buffer>>,
+    sent: usize,
+    pending: HashMap<u16, Pending>,
+    free: Vec<u16>,
+    next_tag: u16,
+    next_serial: u64,
+    /// The fids that the daemon knows, once there was more than one connection.
+    known: Option<HashSet<u32>>,
+    /// When bytes of the daemon last arrived, or a request began to wait for it.
+    last_arrival: Instant,
+    /// Whether the daemon was asked for a sign of life since.
+    is_asked: bool,
+    /// When the connection was lost.
+    gone: Option<Instant>,
+    /// Whether requests fail at once, because the daemon has been gone for too long.
+    is_failing: bool,
+    is_ended: bool,
+}
+
+/// The fids of a request: those that it uses, and the one that it creates.
+#[derive(Clone, Copy, Debug, Default)]
+struct Fids {
+    used: [Option<u32>; 2],
+    created: Option<u32>,
+    forgotten: Option<u32>,
+}
+
+impl Fids {
+    /// Return the fids of a request.
+    fn of(request: &Request<'_>) -> Self {
+        let used = |fid| Self {
+            used: [Some(fid), None],
+            ..Self::default()
+        };
+        let both = |one, other| Self {
+            used: [Some(one), Some(other)],
+            ..Self::default()
+        };
+        match *request {
+            Request::Walk { fid, newfid, .. } | Request::WalkXattr { fid, newfid, .. } => Self {
+                created: (fid != newfid).then_some(newfid),
+                ..used(fid)
+            },
+            Request::Clunk { fid } => Self {
+                forgotten: Some(fid),
+                ..used(fid)
+            },
+            Request::Read { fid, .. }
+            | Request::Write { fid, .. }
+            | Request::StatFs { fid }
+            | Request::Open { fid, .. }
+            | Request::Create { fid, .. }
+            | Request::Symlink { fid, .. }
+            | Request::MakeNode { fid, .. }
+            | Request::ReadLink { fid }
+            | Request::GetAttributes { fid, .. }
+            | Request::SetAttributes { fid, .. }
+            | Request::CreateXattr { fid, .. }
+            | Request::ReadDirectory { fid, .. }
+            | Request::Fsync { fid, .. }
+            | Request::Commit { fid, .. }
+            | Request::Lock { fid, .. }
+            | Request::GetLock { fid, .. }
+            | Request::MakeDirectory { fid, .. } => used(fid),
+            Request::Link { directory, fid, .. } => both(directory, fid),
+            Request::RenameAt { from, to, .. } => both(from, to),
+            Request::UnlinkAt { directory, .. } => used(directory),
+            _ => Self::default(),
+        }
+    }
+}
+
+impl Link {
+    /// Connect to a daemon and start the thread that reads its replies. The root of the export has the fid
+    /// [`crate::ROOT`].
+    ///
+    /// # Errors
+    /// As [`Connection::open`]; no thread can be started.
+    pub fn open(target: Target, memory: Arc<dyn Memory>) -> Result<Arc<Self>> {
+        let key = Key(isthmus_wire::random_bytes()?);
+        let (connection, data_bytes) = connect(&target, key)?;
+        let link = Arc::new(Self {
+            target,
+            key,
+            memory,
+            state: Mutex::new(State::new(connection)),
+            signal: Signal::new()
+                .map_err(|error| isthmus_wire::Error::system("a signal", error))?,
+            data_bytes,
+            thread: Mutex::new(None),
+        });
+        let reader = Arc::clone(&link);
+        let thread = std::thread::Builder::new()
+            .name("link".into())
+            .spawn(move || reader.run())
+            .map_err(|error| isthmus_wire::Error::system("a thread", error))?;
+        *link.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
+        Ok(link)
+    }
+
+    /// Return the maximum number of bytes of data in one message.
+    #[must_use]
+    pub fn data_bytes(&self) -> u32 {
+        self.data_bytes
+    }
+
+    /// Send a request. `done` gets the reply, on another thread; it must not wait.
+    pub fn send(&self, request: &Request<'_>, done: Done) {
+        let mut state = self.state();
+        if state.is_failing || state.is_ended {
+            drop(state);
+            return done(Err(Errno::IO));
+        }
+        let fids = Fids::of(request);
+        if let (Some(known), Some(fid)) = (&mut state.known, fids.forgotten)
+            && !known.contains(&fid)
+        {
+            // The daemon does not know it any more.
+            drop(state);
+            return done(Ok(Reply::Clunk {}));
+        }
+        match state.begin(request, fids, false, done) {
+            Err(done) => {
+                drop(state);
+                done(Err(Errno::AGAIN));
+            }
+            Ok(tag) if state.transport.is_some() => {
+                self.queue(&mut state, tag);
+                self.flush(&mut state);
+            }
+            Ok(_) => {}
+        }
+    }
+
+    /// Send a request and forget its reply.
+    pub fn post(&self, request: &Request<'_>) {
+        self.send(request, Box::new(|_| {}));
+    }
+
+    /// End the connection. Requests in flight fail with `EIO`.
+    pub fn end(&self) {
+        self.state().is_ended = true;
+        self.signal.set();
+        let thread = self.thread.lock();
+        let thread = thread.unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            // The thread does not panic; if it did, the link has ended all the same.
+            let _ = thread.join();
+        }
+    }
+
+    /// Return the state, locked.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Queue the bytes of a request in flight, after requests that bring its fids back where needed.
+    fn queue(&self, state: &mut State, tag: u16) {
+        let Some(Pending { frame, fids, .. }) = state.pending.get(&tag) else {
+            return;
+        };
+        let (frame, fids) = (Arc::clone(frame), *fids);
+        for fid in fids.used.into_iter().flatten() {
+            self.bring_back(state, fid);
+        }
+        state.out.push_back(frame);
+        if let Some(known) = &mut state.known {
+            known.extend(fids.created);
+            if let Some(fid) = fids.forgotten {
+                known.remove(&fid);
+            }
+        }
+    }
+
+    /// Queue a request that brings a fid back, if the daemon does not know it.
+    fn bring_back(&self, state: &mut State, fid: u32) {
+        let is_known = state.known.as_mut().is_none_or(|known| !known.insert(fid));
+        if is_known {
+            return;
+        }
+        // Without a file, the daemon does not know the fid either, and refuses the request.
+        if let Some(recalled) = self.memory.recall(fid) {
+            let request = Request::Restore {
+                fid: crate::ROOT,
+                newfid: fid,
+                number: recalled.number,
+                flags: recalled.flags.unwrap_or(NOT_OPEN),
+                path: &recalled.path,
+            };
+            self.queue_of_connection(state, &request, Box::new(|_| {}));
+        }
+    }
+
+    /// Queue a request that belongs to this connection alone.
+    fn queue_of_connection(&self, state: &mut State, request: &Request<'_>, done: Done) {
+        for fid in Fids::of(request).used.into_iter().flatten() {
+            self.bring_back(state, fid);
+        }
+        if let Ok(tag) = state.begin(request, Fids::default(), true, done) {
+            let frame = state.pending.get(&tag).map(|each| Arc::clone(&each.frame));
+            state.out.extend(frame);
+        }
+    }
+
+    /// Send queued requests until the socket takes no more; then the reading thread sends the rest.
+    fn flush(&self, state: &mut State) {
+        if state.flush().is_err() || !state.out.is_empty() {
+            self.signal.set();
+        }
+    }
+
+    /// Read replies until the link ends.
+    fn run(&self) {
+        let mut frames = Frames::new(self.data_bytes as usize + 24);
+        loop {
+            if !self.wait() {
+                break;
+            }
+            if let Err(why) = self.read(&mut frames) {
+                frames = Frames::new(self.data_bytes as usize + 24);
+                if !self.reconnect(&why) {
+                    break;
+                }
+            }
+        }
+        self.fail_all();
+    }
+
+    /// Wait until the socket is ready or time has passed. Return `false` when the link ends.
+    fn wait(&self) -> bool {
+        let state = self.state();
+        let (Some(transport), Some(socket)) = (&state.transport, &state.socket) else {
+            return !state.is_ended;
+        };
+        let socket = Arc::clone(socket);
+        let sends = !state.out.is_empty() || transport.wants_write();
+        let flags = match sends {
+            true => PollFlags::IN | PollFlags::OUT,
+            false => PollFlags::IN,
+        };
+        let is_ended = state.is_ended;
+        drop(state);
+        if !is_ended {
+            let mut fds = [
+                PollFd::from_borrowed_fd(self.signal.as_fd(), PollFlags::IN),
+                PollFd::new(&*socket, flags),
+            ];
+            // Ignore a failure: the read that follows reports it.
+            let _ = poll(&mut fds, Some(&timespec(TICK)));
+            self.signal.clear();
+        }
+        !is_ended
+    }
+
+    /// Read what has arrived and pass the replies on. Fails if the connection is gone.
+    fn read(&self, frames: &mut Frames) -> std::result::Result<(), String> {
+        loop {
+            let mut state = self.state();
+            state.flush()?;
+            let transport = state.transport.as_mut().ok_or("it was closed")?;
+            match transport.read(frames.space()) {
+                Ok(Moved::Some(count)) => {
+                    frames.filled(count);
+                    (state.last_arrival, state.is_asked) = (Instant::now(), false);
+                }
+                Ok(Moved::None) => return self.check_life(&mut state),
+                Ok(Moved::End) => return Err("its other end was closed".into()),
+                Err(error) => return Err(error.to_string()),
+            }
+            drop(state);
+            while let Some(message) = frames.take().map_err(|error| error.to_string())? {
+                self.finish(message)?;
+            }
+        }
+    }
+
+    /// Pass a reply to the request it belongs to.
+    fn finish(&self, message: &[u8]) -> std::result::Result<(), String> {
+        let (tag, reply) = read_reply(message).map_err(|error| error.to_string())?;
+        let (pending, is_later) = {
+            let mut state = self.state();
+            let pending = state.pending.remove(&tag);
+            let pending = pending.ok_or("a reply to no request in flight")?;
+            state.free.push(tag);
+            (pending, state.known.is_some())
+        };
+        let code = pending.code;
+        let reply = match reply {
+            // What was removed or renamed before the daemon was killed.
+            Reply::Error { errno: 2 } if pending.was_sent_before && code == 76 => {
+                Ok(Reply::UnlinkAt {})
+            }
+            Reply::Error { errno: 2 } if pending.was_sent_before && code == 74 => {
+                Ok(Reply::RenameAt {})
+            }
+            // A fid whose file is another one now, or gone.
+            Reply::Error { errno } if Errno(errno) == Errno::BADF && is_later => Err(Errno::STALE),
+            Reply::Error { errno } => Err(Errno(errno)),
+            reply if reply.code() == code + 1 => Ok(reply),
+            _ => return Err("the reply has another type".into()),
+        };
+        (pending.done)(reply);
+        Ok(())
+    }
+
+    /// Ask a daemon that has been silent for a sign of life. Fails if it has not answered.
+    fn check_life(&self, state: &mut State) -> std::result::Result<(), String> {
+        let silent = state.last_arrival.elapsed();
+        if state.pending.is_empty() || silent < self.target.patience / 2 {
+            return Ok(());
+        }
+        if silent >= self.target.patience {
+            return Err(format!("it does not answer for {} s", silent.as_secs()));
+        }
+        if !state.is_asked {
+            state.is_asked = true;
+            let oldtag = NO_TAG;
+            self.queue_of_connection(state, &Request::Flush { oldtag }, Box::new(|_| {}));
+            state.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Connect again, and send requests without a reply again. Return `false` when the link ends.
+    fn reconnect(&self, why: &str) -> bool {
+        let remote = &self.target.remote;
+        let patience = self.target.patience;
+        let was_silent = {
+            let mut state = self.state();
+            state.disconnect();
+            state.last_arrival.elapsed() >= patience
+        };
+        if was_silent {
+            self.fail_waiting();
+        }
+        let seconds = patience.as_secs();
+        let text = format!("the daemon at {remote} is gone: {why}; requests wait for {seconds} s");
+        self.memory.report(&text);
+        let mut pause = FIRST_PAUSE;
+        loop {
+            {
+                let state = self.state();
+                if state.is_ended {
+                    return false;
+                }
+                let is_over = state.gone.is_some_and(|gone| gone.elapsed() >= patience);
+                if is_over && !state.is_failing {
+                    drop(state);
+                    self.fail_waiting();
+                    self.memory
+                        .report("requests fail with EIO until the daemon is back");
+                }
+            }
+            match connect(&self.target, self.key) {
+                Ok((connection, data_bytes)) if data_bytes == self.data_bytes => {
+                    self.resume(connection);
+                    self.memory
+                        .report(&format!("the daemon at {remote} is back"));
+                    return true;
+                }
+                Ok(_) => self
+                    .memory
+                    .report("the daemon has another size of messages"),
+                Err(_) => {}
+            }
+            let mut fds = [PollFd::from_borrowed_fd(self.signal.as_fd(), PollFlags::IN)];
+            // Ignore a failure: the pause is shorter.
+            let _ = poll(&mut fds, Some(&timespec(pause)));
+            self.signal.clear();
+            pause = (pause * 2).min(PAUSE);
+        }
+    }
+
+    /// Go on with a new connection.
+    fn resume(&self, (transport, socket): (Transport, Socket)) {
+        let mut guard = self.state();
+        let state = &mut *guard;
+        (state.transport, state.socket) = (Some(transport), Some(Arc::new(socket)));
+        state.known = Some(HashSet::from([crate::ROOT]));
+        (state.gone, state.is_failing) = (None, false);
+        (state.last_arrival, state.is_asked) = (Instant::now(), false);
+        self.memory
+            .locks(&mut |request, done| self.queue_of_connection(state, request, done));
+        let mut tags = state
+            .pending
+            .iter_mut()
+            .filter(|(_, each)| !each.is_of_connection)
+            .map(|(tag, each)| {
+                each.was_sent_before = true;
+                (each.serial, *tag)
+            })
+            .collect::<Vec<_>>();
+        tags.sort_unstable();
+        for (_, tag) in tags {
+            self.queue(state, tag);
+        }
+        self.flush(state);
+    }
+
+    /// Let all requests in flight fail, and new ones until there is a connection.
+    fn fail_waiting(&self) {
+        self.state().is_failing = true;
+        self.fail_all();
+    }
+
+    /// Let all requests in flight fail.
+    fn fail_all(&self) {
+        let mut state = self.state();
+        let pending = std::mem::take(&mut state.pending);
+        state.free.extend(pending.keys());
+        drop(state);
+        for each in pending.into_values() {
+            (each.done)(Err(Errno::IO));
+        }
+    }
+}
+
+impl State {
+    /// Create the state of a new connection.
+    fn new((transport, socket): (Transport, Socket)) -> Self {
+        Self {
+            transport: Some(transport),
+            socket: Some(Arc::new(socket)),
+            out: VecDeque::new(),
+            sent: 0,
+            pending: HashMap::new(),
+            free: Vec::new(),
+            next_tag: 0,
+            next_serial: 0,
+            known: None,
+            last_arrival: Instant::now(),
+            is_asked: false,
+            gone: None,
+            is_failing: false,
+            is_ended: false,
+        }
+    }
+
+    /// Add a request in flight. Return its tag, or `done` if all tags are in use.
+    fn begin(
+        &mut self,
+        request: &Request<'_>,
+        fids: Fids,
+        is_of_connection: bool,
+        done: Done,
+    ) -> std::result::Result<u16, Done> {
+        let tag = match self.free.pop() {
+            Some(tag) => tag,
+            None if self.next_tag == NO_TAG => return Err(done),
+            None => {
+                self.next_tag += 1;
+                self.next_tag - 1
+            }
+        };
+        let mut frame = Buffer::new();
+        request.write(tag, &mut frame);
+        if self.pending.is_empty() {
+            (self.last_arrival, self.is_asked) = (Instant::now(), false);
+        }
+        let serial = self.next_serial;
+        self.next_serial += 1;
+        let pending = Pending {
+            serial,
+            frame: Arc::new(frame),
+            code: request.code(),
+            fids,
+            done,
+            was_sent_before: false,
+            is_of_connection,
+        };
+        self.pending.insert(tag, pending);
+        Ok(tag)
+    }
+
+    /// Send queued requests until the socket takes no more.
+    fn flush(&mut self) -> std::result::Result<(), String> {
+        let Some(transport) = &mut self.transport else {
+            return Ok(());
+        };
+        transport.flush().map_err(|error| error.to_string())?;
+        while let Some(first) = self.out.front() {
+            match transport.write(&first.bytes()[self.sent..]) {
+                Ok(Moved::Some(count)) => self.sent += count,
+                Ok(Moved::None) => return Ok(()),
+                Ok(Moved::End) => return Err("its other end was closed".into()),
+                Err(error) => return Err(error.to_string()),
+            }
+            if self.sent == first.len() {
+                self.out.pop_front();
+                self.sent = 0;
+            }
+        }
+        Ok(())
+    }
+
+    /// Forget the connection, with the requests that belong to it alone.
+    fn disconnect(&mut self) {
+        (self.transport, self.socket) = (None, None);
+        self.out.clear();
+        self.sent = 0;
+        self.gone.get_or_insert_with(Instant::now);
+        let free = &mut self.free;
+        self.pending.retain(|tag, each| {
+            if each.is_of_connection {
+                free.push(*tag);
+            }
+            !each.is_of_connection
+        });
+    }
+}
+
+/// Connect to a daemon. Return the connection, with a second descriptor of its socket, and the maximum number
+/// of bytes of data in one message.
+fn connect(target: &Target, key: Key) -> Result<((Transport, Socket), u32)> {
+    let token = target.token.as_deref();
+    let mut open = Connection::<()>::open(&target.remote, token, &target.export, target.patience)?;
+    open.resume(key)?;
+    let data_bytes = open.data_bytes();
+    let transport = open.into_transport();
+    let socket = transport.try_clone_socket();
+    let socket = socket.map_err(|error| isthmus_wire::Error::system("a descriptor", error))?;
+    Ok(((transport, socket), data_bytes))
+}

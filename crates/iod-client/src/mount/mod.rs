@@ -1,0 +1,252 @@
+//! A mount: the files of a daemon in a directory of this host, by FUSE and without root.
+
+mod convert;
+mod files;
+mod nodes;
+
+use crate::connection::{Connection, ROOT};
+use crate::error::{Error, Result};
+use crate::link::{Done, Link, Memory, Recalled, Target};
+use files::MountedFiles;
+use fuser::{Config, MountOption, Session, SessionUnmounter};
+use isthmus_forward::message::{Attributes, Reply, Request};
+use nodes::Nodes;
+use std::collections::HashSet;
+use std::fmt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// The number of threads that take requests of the kernel.
+const THREADS: usize = 4;
+
+/// The time within which the kernel ends a mount without open files.
+const END: Duration = Duration::from_secs(1);
+
+/// What is mounted, and how.
+#[derive(Clone, Debug)]
+pub struct MountConfig {
+    /// The daemon.
+    pub target: Target,
+    /// The time for which the kernel keeps names and attributes without asking the daemon again.
+    pub fresh: Duration,
+    /// Whether changes are refused.
+    pub read_only: bool,
+}
+
+/// The files of a daemon in a directory of this host. Dropping it unmounts.
+pub struct Mount {
+    directory: PathBuf,
+    /// Ends the mount; `None` once it has ended.
+    unmounter: Option<SessionUnmounter>,
+    /// The thread that answers the kernel.
+    thread: JoinHandle<()>,
+    link: Arc<Link>,
+}
+
+impl fmt::Debug for Mount {
+    /// Write the directory.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mount")
+            .field("directory", &self.directory)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Mount {
+    /// Mount the export of a daemon at a directory. `report` gets a line when the daemon is gone, and when it
+    /// is there again.
+    ///
+    /// # Errors
+    /// As [`Connection::open`]; the directory cannot be mounted at.
+    pub fn start(
+        directory: &Path,
+        config: &MountConfig,
+        report: impl Fn(&str) + Send + Sync + 'static,
+    ) -> Result<Self> {
+        let refused = |why: String| Error::Mount(directory.display().to_string(), why);
+        end_broken_mount(directory);
+        let status = std::fs::metadata(directory);
+        match status.map(|status| status.is_dir()) {
+            Ok(true) => {}
+            Ok(false) => return Err(refused("it is no directory".into())),
+            Err(error) => return Err(refused(format!("{error}; make it first"))),
+        }
+        let root = root(&config.target)?;
+        let shared = Arc::new(Shared {
+            nodes: Mutex::new(Nodes::new(&root)),
+            lost: Arc::default(),
+            report: Arc::new(report),
+        });
+        let memory = Arc::clone(&shared) as Arc<dyn Memory>;
+        let link = Link::open(config.target.clone(), memory)?;
+        let files = MountedFiles::new(shared, Arc::clone(&link), config.fresh);
+        let mut options = Config::default();
+        options.mount_options = vec![
+            MountOption::FSName("isthmus".into()),
+            MountOption::Subtype("isthmus".into()),
+            MountOption::NoDev,
+            MountOption::NoSuid,
+        ];
+        if config.read_only {
+            options.mount_options.push(MountOption::RO);
+        }
+        options.n_threads = Some(THREADS);
+        options.clone_fd = true;
+        let session = Session::new(files, directory, &options);
+        let started = session.and_then(|mut session| {
+            let unmounter = session.unmount_callable();
+            let thread = std::thread::Builder::new().name("mount".into());
+            // Its errors are those of a connection to the kernel that has ended.
+            let thread = thread.spawn(move || drop(session.run()))?;
+            Ok((unmounter, thread))
+        });
+        let (unmounter, thread) = started.map_err(|error| {
+            link.end();
+            match error.kind() {
+                std::io::ErrorKind::NotFound => refused(
+                    "FUSE is missing: /dev/fuse, and the program fusermount3 of the package fuse3, \
+                     are needed"
+                        .into(),
+                ),
+                _ => refused(error.to_string()),
+            }
+        })?;
+        Ok(Self {
+            directory: directory.into(),
+            unmounter: Some(unmounter),
+            thread,
+            link,
+        })
+    }
+
+    /// Return whether it is still mounted.
+    #[must_use]
+    pub fn is_mounted(&self) -> bool {
+        !self.thread.is_finished()
+    }
+
+    /// Unmount. What processes have written is with the daemon.
+    ///
+    /// # Errors
+    /// Files were in use: from now on these fail with `ENOTCONN`.
+    pub fn stop(mut self) -> Result<()> {
+        self.end()
+    }
+
+    /// Unmount, unless that is done.
+    fn end(&mut self) -> Result<()> {
+        let Some(mut unmounter) = self.unmounter.take() else {
+            return Ok(());
+        };
+        // An error is that of files in use, or the user has unmounted it.
+        let is_unmounted = self.thread.is_finished() || unmounter.unmount().is_ok();
+        let end = Instant::now() + END;
+        while is_unmounted && self.is_mounted() && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        self.link.end();
+        if !self.is_mounted() {
+            return Ok(());
+        }
+        detach(&self.directory);
+        let text = "files in it are in use; they fail with ENOTCONN when this process ends";
+        let directory = self.directory.display().to_string();
+        Err(Error::Mount(directory, text.into()))
+    }
+}
+
+impl Drop for Mount {
+    /// Unmount.
+    fn drop(&mut self) {
+        // An error has no reader here.
+        let _ = self.end();
+    }
+}
+
+/// Unmount a directory whose process was killed: the system has it as "not connected".
+fn end_broken_mount(directory: &Path) {
+    const NOT_CONNECTED: i32 = 107;
+    let status = std::fs::metadata(directory);
+    if status.is_err_and(|error| error.raw_os_error() == Some(NOT_CONNECTED)) {
+        // If this fails, mounting reports why.
+        detach(directory);
+    }
+}
+
+/// Unmount a directory whose files are in use.
+fn detach(directory: &Path) {
+    let mut command = Command::new("fusermount3");
+    command.args(["-u", "-z", "--"]).arg(directory);
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    // A signal of the terminal is for the mount.
+    command.process_group(0);
+    // The directory stays as it is where the program is missing.
+    let _ = command.status();
+}
+
+/// Ask the daemon for the attributes of the root, so that a mount of what cannot be read is refused.
+fn root(target: &Target) -> Result<Attributes> {
+    let token = target.token.as_deref();
+    let mut daemon = Connection::open(&target.remote, token, &target.export, target.patience)?;
+    let request = Request::GetAttributes {
+        fid: ROOT,
+        mask: Attributes::BASIC,
+    };
+    let remote = target.remote.to_string();
+    daemon.call(&request, (), |reply| match reply {
+        Ok(Reply::GetAttributes { attributes }) => Ok(attributes),
+        Ok(_) => Err(Error::Protocol(remote, "the reply has another type".into())),
+        Err(errno) => Err(Error::Refused(remote, errno)),
+    })?
+}
+
+/// What the threads of the kernel's requests and that of replies share.
+struct Shared {
+    nodes: Mutex<Nodes>,
+    /// The fids whose locks another process got while the daemon was gone.
+    lost: Arc<Mutex<HashSet<u32>>>,
+    report: Arc<dyn Fn(&str) + Send + Sync>,
+}
+
+impl Shared {
+    /// Return what the kernel knows, locked. No request may be sent meanwhile.
+    fn nodes(&self) -> MutexGuard<'_, Nodes> {
+        self.nodes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Return the fids that have lost locks, locked.
+    fn lost(&self) -> MutexGuard<'_, HashSet<u32>> {
+        self.lost.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Memory for Shared {
+    fn recall(&self, fid: u32) -> Option<Recalled> {
+        self.nodes().recall(fid)
+    }
+
+    fn locks(&self, again: &mut dyn FnMut(&Request<'_>, Done)) {
+        let locks = self.nodes().locks.clone();
+        for lock in locks {
+            let (lost, report) = (Arc::clone(&self.lost), Arc::clone(&self.report));
+            let request = files::lock_request(&lock, files::lock_mode(&lock), files::CLIENT);
+            let done: Done = Box::new(move |reply| {
+                if !matches!(reply, Ok(Reply::Lock { status: 0 })) {
+                    let lost = lost.lock();
+                    lost.unwrap_or_else(PoisonError::into_inner)
+                        .insert(lock.fid);
+                    report("a lock was lost: another process has it; its file fails with EIO");
+                }
+            });
+            again(&request, done);
+        }
+    }
+
+    fn report(&self, text: &str) {
+        (self.report)(text);
+    }
+}

@@ -1,0 +1,60 @@
+"""``isthmus iod mount``: the files of an I/O daemon in a folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from isthmus.cli import daemons
+from isthmus.cli.voice import Voiced
+from isthmus.errors import IsthmusError
+
+
+@click.command(
+    name="mount",
+    cls=Voiced,
+    help="""Mount the files of an I/O daemon in a folder, without root.
+
+\b
+  isthmus iod mount /tmp/job --address unix:/tmp/iod.sock
+  isthmus iod mount /tmp/job --address tls:io3:5641 --tls-ca cert.pem \\
+      --token-file token --export /scratch/job
+
+The folder must exist. Programs then use the files in it as any others; they
+belong to the user who runs this command, and other users cannot see them.
+
+It prints a line once the folder is mounted, and runs until SIGTERM, Ctrl-C
+or `fusermount3 -u DIR`. A file that is in use keeps it mounted.
+
+A daemon that ends and is started again is a pause: requests wait for it,
+for --patience. Then they fail with EIO, until it is there again.
+""",
+)
+@click.argument("directory", type=click.Path(path_type=Path), metavar="DIR")
+@click.option(
+    "--address",
+    required=True,
+    help="The daemon: unix:/PATH, tcp:HOST:PORT or tls:HOST:PORT.",
+)
+@click.option(
+    "--export", default="", metavar="PATH", help="A folder that it serves.  [default: the first]"
+)
+@daemons.file("--token-file", "The token that the daemon wants.")
+@daemons.file("--tls-ca", "Certificates to trust, in PEM.")
+@click.option("--read-only", is_flag=True, help="Refuse changes.")
+@daemons.times("--patience", "60 s", "Time for which requests wait for a daemon that is gone.")
+@daemons.times("--fresh", "0 s", "Time for which attributes are not asked for again.")
+@daemons.as_json()
+def command(as_json: bool, **given: Any) -> None:
+    """Mount, print the folder, and wait for a signal."""
+    for name in ("patience", "fresh"):
+        given[f"{name}_ns"] = daemons.nanoseconds(given, name, 0.1 if name == "patience" else 0)
+    token_file = given.pop("token_file")
+    given["token"] = daemons.token(token_file) if token_file else None
+    if not given["directory"].name:
+        raise IsthmusError("DIR: name a folder that exists, such as /tmp/job")
+    given["directory"] = str(given["directory"].absolute())
+    given["tls_ca"] = str(given["tls_ca"]) if given["tls_ca"] else None
+    daemons.run(daemons.start("iod mount", "mount_files", given), as_json=as_json)
