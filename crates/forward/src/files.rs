@@ -124,7 +124,7 @@ pub enum SyncLevel {
 /// The files of a server as one client sees them. All errors are those of Linux.
 ///
 /// Names are single parts of paths: not empty, not `.` or `..`, without `/` and NUL bytes. Only
-/// [`Files::walk`] may get `.`, the directory itself, and `..`, the one above it.
+/// [`Files::walk`] may get `.`, the directory itself, `..`, the one above it, and several names.
 pub trait Files {
     /// A file by name, which need not be open.
     type Node: Clone;
@@ -144,8 +144,9 @@ pub trait Files {
     /// [`Errno::IO`] if a request of that session has not ended in time. The client has no key then.
     fn resume(&self, key: Key) -> Result<bool>;
 
-    /// Return the entry of a directory that has this name.
-    fn walk(&self, directory: &Self::Node, name: &[u8]) -> Result<Node<Self::Node>>;
+    /// Return the file at a path from a directory: `.`, `..`, or names with `/` between them, of which none but
+    /// the last may be a symbolic link.
+    fn walk(&self, directory: &Self::Node, path: &[u8]) -> Result<Node<Self::Node>>;
 
     /// Open a file with flags of Linux.
     fn open(&self, node: &Self::Node, flags: u32) -> Result<Opened<Self::Open>>;

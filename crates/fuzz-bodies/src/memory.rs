@@ -149,13 +149,14 @@ impl Files for Memory {
         Ok(self.key.replace(Some(key)) == Some(key))
     }
 
-    fn walk(&self, directory: &usize, name: &[u8]) -> Result<Node<usize>> {
+    fn walk(&self, directory: &usize, path: &[u8]) -> Result<Node<usize>> {
         let inodes = self.inodes.borrow();
-        let found = match name {
-            b"." => Some(*directory),
-            b".." => Some(inodes[*directory].parent),
-            name => inodes[*directory].entries.get(name).copied(),
-        };
+        let mut names = path.split(|byte| *byte == b'/');
+        let found = names.try_fold(*directory, |directory, name| match name {
+            b"." => Some(directory),
+            b".." => Some(inodes[directory].parent),
+            name => inodes[directory].entries.get(name).copied(),
+        });
         drop(inodes);
         let node = found.ok_or(Errno::NOENT)?;
         Ok(Node {

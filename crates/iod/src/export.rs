@@ -257,11 +257,11 @@ impl Place {
         status.map_err(errno)
     }
 
-    /// Return the entry of this directory with a name, and its type, version and number; `.` is this
-    /// directory, `..` the one above it, or the root at the root.
-    pub fn walk(&self, name: &[u8]) -> Result<(Self, Qid)> {
-        if matches!(name, b"." | b"..") {
-            let place = match name {
+    /// Return the file at a path from this directory, and its type, version and number. The path consists of
+    /// names; or it is `.`, this directory, or `..`, the one above it, or the root at the root.
+    pub fn walk(&self, path: &[u8]) -> Result<(Self, Qid)> {
+        if matches!(path, b"." | b"..") {
+            let place = match path {
                 b"." => self.clone(),
                 _ => Self {
                     name: self.export.state().names.parent(self.name),
@@ -271,11 +271,14 @@ impl Place {
             let qid = qid(&place.status()?, place.export.device);
             return Ok((place, qid));
         }
-        let status = self.with_path(|mut path| {
-            join(&mut path, name);
-            self.status_at(&path)
+        let status = self.with_path(|mut whole| {
+            join(&mut whole, path);
+            self.status_at(&whole)
         })?;
-        Ok((self.child(name), qid(&status, self.export.device)))
+        let mut names = path.split(|byte| *byte == b'/');
+        let first = self.child(names.next().unwrap_or_default());
+        let place = names.fold(first, |place, name| place.child(name));
+        Ok((place, qid(&status, self.export.device)))
     }
 
     /// Refer to an entry of this directory, which exists.

@@ -332,8 +332,8 @@ impl Files for Client {
         resumed
     }
 
-    fn walk(&self, directory: &Place, name: &[u8]) -> Result<Node<Place>> {
-        let (node, qid) = directory.walk(name)?;
+    fn walk(&self, directory: &Place, path: &[u8]) -> Result<Node<Place>> {
+        let (node, qid) = directory.walk(path)?;
         Ok(Node { node, qid })
     }
 

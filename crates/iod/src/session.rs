@@ -139,9 +139,6 @@ impl Connection {
         if self.session.has_version() && !self.session.is_attached() {
             self.client.log_left();
         }
-        if self.is_replaced() {
-            return;
-        }
         self.finish_deferred();
         let deadline = Instant::now() + CLOSE_TIMEOUT;
         // Ignore a failure: the client is gone, or does not read.

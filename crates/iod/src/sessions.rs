@@ -107,7 +107,7 @@ impl Sessions {
     }
 
     /// Give a session a key, and end those that have it. Return whether there were any: their locks belong to this
-    /// one then, and no request of theirs changes anything.
+    /// one then, and none of their requests changes anything.
     ///
     /// # Errors
     /// [`Errno::IO`] if one has not ended within `timeout`, or this one has to end. It has no key then.
@@ -169,5 +169,108 @@ impl Sessions {
     pub fn close(&self) {
         let entries = self.entries();
         entries.values().for_each(|entry| entry.socket.close());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use isthmus_forward::{Holder, Lock, LockMode};
+    use std::os::unix::net::UnixStream;
+    use std::time::Instant;
+
+    const KEY: Key = Key([1; 16]);
+
+    /// Returns the membership of a session, which has a lock.
+    fn add(sessions: &Arc<Sessions>, session: u32) -> Arc<Membership> {
+        let (socket, _) = UnixStream::pair().unwrap();
+        let waker = Arc::new(Waker::new().unwrap());
+        Sessions::add(sessions, session, socket.into(), waker)
+    }
+
+    /// Locks the file for a session. Returns whether that is possible.
+    fn lock(sessions: &Sessions, session: u32) -> bool {
+        let holder = Holder {
+            session,
+            process: 1,
+            client: Vec::new(),
+        };
+        let (mode, start, end) = (LockMode::Exclusive, 0, 1);
+        let wanted = Lock {
+            holder,
+            mode,
+            start,
+            end,
+        };
+        sessions.locks().lock((0, 0), wanted).unwrap()
+    }
+
+    /// Checks that a session whose requests do not end in time is not taken up, and is when they have ended.
+    #[test]
+    fn a_session_is_taken_up_after_its_requests() {
+        let (sessions, soon) = (Arc::default(), Duration::from_millis(50));
+        let old = add(&sessions, 1);
+        assert_eq!(sessions.resume(1, KEY, soon), Ok(false));
+        assert!(lock(&sessions, 1));
+        let other = add(&sessions, 2);
+        assert_eq!(sessions.resume(2, Key([2; 16]), soon), Ok(false));
+        let next = add(&sessions, 3);
+        assert_eq!(sessions.resume(3, KEY, soon), Err(Errno::IO));
+        assert!(!lock(&sessions, 3));
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                std::thread::sleep(soon);
+                drop(old);
+            });
+            let long = Duration::from_secs(20);
+            assert_eq!(sessions.resume(3, KEY, long), Ok(true));
+        });
+        assert!(lock(&sessions, 3) && !lock(&sessions, 2));
+        // A session that could not take it up does not get its locks.
+        let last = add(&sessions, 4);
+        assert_eq!(sessions.resume(4, KEY, soon), Err(Errno::IO));
+        drop(next);
+        assert!(lock(&sessions, 2));
+        assert_eq!(sessions.resume(4, KEY, soon), Ok(false));
+        drop((other, last));
+        assert_eq!(sessions.locks().count(), 0);
+    }
+
+    /// Checks that of two connections that wait for the same session, the later one gets it, and the other one
+    /// does not wait any longer.
+    #[test]
+    fn the_last_connection_gets_the_session() {
+        let (sessions, long) = (Arc::<Sessions>::default(), Duration::from_secs(20));
+        let old = add(&sessions, 1);
+        assert_eq!(sessions.resume(1, KEY, long), Ok(false));
+        assert!(lock(&sessions, 1));
+        let started = Instant::now();
+        std::thread::scope(|scope| {
+            let waits = |session| {
+                let membership = add(&sessions, session);
+                let sessions = &sessions;
+                let thread = scope.spawn(move || {
+                    let result = sessions.resume(session, KEY, long);
+                    (result, membership)
+                });
+                while !sessions
+                    .entries()
+                    .get(&session)
+                    .is_some_and(|own| own.key == Some(KEY))
+                {
+                    std::thread::yield_now();
+                }
+                thread
+            };
+            let first = waits(9);
+            let second = waits(5);
+            assert_eq!(first.join().unwrap().0, Err(Errno::IO));
+            drop(old);
+            let (result, _membership) = second.join().unwrap();
+            assert_eq!(result, Ok(true));
+            assert!(lock(&sessions, 5));
+        });
+        assert!(started.elapsed() < long);
+        assert_eq!(sessions.locks().count(), 0);
     }
 }

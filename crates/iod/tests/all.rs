@@ -8,4 +8,5 @@ mod cache;
 mod diod;
 mod files;
 mod mount;
+mod own;
 mod rig;

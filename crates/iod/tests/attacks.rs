@@ -2,14 +2,15 @@
 
 use crate::rig::{Client, Rig, TIME, allow_plain};
 use isthmus_forward::message::{
-    Change, Data, NO_FID, NO_TAG, Path, Reply, Request, Trailing, read_reply,
+    Change, Data, Key, NO_FID, NO_TAG, NOT_OPEN, OWN_VERSION, Path, Reply, Request, Trailing,
+    VERSION, read_reply,
 };
 use isthmus_forward::{Buffer, Errno};
 use isthmus_iod::{Address, Secret};
 use isthmus_iod_client::ROOT;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -122,8 +123,32 @@ fn requests(fid: u32, name: &[u8]) -> Vec<Request<'_>> {
             fid,
             data_only: Trailing(0),
         },
+        Request::Commit { fid, level: 2 },
         Request::Remove { fid },
     ]
+}
+
+/// Returns every request that has a path, with this path from this fid to a file with this number.
+fn requests_with_path(fid: u32, path: &[u8], number: u64) -> [Request<'_>; 3] {
+    let restore = |flags| Request::Restore {
+        fid,
+        newfid: 91,
+        number,
+        flags,
+        path,
+    };
+    let count = 100;
+    let fetch = Request::Fetch { fid, count, path };
+    [restore(NOT_OPEN), restore(0), fetch]
+}
+
+/// Checks that a path from a fid does not lead to the canary.
+fn check_path(client: &mut Client, fid: u32, path: &[u8], folder: &std::path::Path) {
+    let number = folder.join("canary").metadata().unwrap().ino();
+    for request in requests_with_path(fid, path, number) {
+        let what = format!("{request:?}");
+        assert!(client.does(request).is_err(), "{what}");
+    }
 }
 
 /// Checks that names that lead out do nothing, in every request that has one.
@@ -132,7 +157,7 @@ fn names_do_not_lead_out() {
     let rig = Rig::start();
     let folder = outside(&rig);
     std::fs::write(rig.path("own"), "").unwrap();
-    let mut client = rig.client();
+    let mut client = rig.own();
     let path = folder.join("canary").to_str().unwrap().to_owned();
     for name in [
         "..",
@@ -151,6 +176,29 @@ fn names_do_not_lead_out() {
         }
         check_outside(&folder);
     }
+    for (path, errno) in [
+        (b"..".as_slice(), Errno::INVAL),
+        (b"../outside/canary", Errno::INVAL),
+        (b"own/../../outside/canary", Errno::INVAL),
+        (b"../..", Errno::INVAL),
+        (path.as_bytes(), Errno::INVAL),
+        (b"/", Errno::INVAL),
+        (b"/own", Errno::INVAL),
+        (b"own/", Errno::INVAL),
+        (b"own//x", Errno::INVAL),
+        (b"./own", Errno::INVAL),
+        (b"own\0", Errno::INVAL),
+        (b"\0", Errno::INVAL),
+        (&[b'x'; 256], Errno::NAMETOOLONG),
+        (&b"x/".repeat(3000)[1..], Errno::INVAL),
+        (&b"x/".repeat(3000)[..5999], Errno::NAMETOOLONG),
+    ] {
+        for request in requests_with_path(ROOT, path, 0) {
+            let what = format!("{request:?}");
+            assert_eq!(client.does(request), Err(errno), "{what}");
+        }
+    }
+    check_outside(&folder);
     let root = client.walk(80, "..").unwrap().unwrap();
     for (fid, path) in (81..).zip(["..", "../..", "../../.."]) {
         let found = client.walk(fid, path).unwrap().unwrap();
@@ -191,13 +239,16 @@ fn links_do_not_lead_out() {
         ("chain", "absolute".into()),
     ] {
         symlink(target, rig.path(link)).unwrap();
-        let mut client = rig.client();
+        let mut client = rig.own();
         for beneath in ["canary", "folder", "outside/canary"] {
             assert!(
                 client.walk(5, &format!("{link}/{beneath}")).is_err(),
                 "{link}"
             );
+            let path = format!("{link}/{beneath}");
+            check_path(&mut client, ROOT, path.as_bytes(), &folder);
         }
+        check_path(&mut client, ROOT, link.as_bytes(), &folder);
         for request in requests(5, b"canary") {
             client.walk(5, link).unwrap();
             let what = format!("{link}: {request:?}");
@@ -228,7 +279,8 @@ fn a_directory_that_is_moved_out_is_out_of_reach() {
     let rig = Rig::start();
     std::fs::create_dir_all(rig.path("a/b")).unwrap();
     std::fs::write(rig.path("a/b/file"), "data").unwrap();
-    let mut client = rig.client();
+    let number = rig.path("a/b/file").metadata().unwrap().ino();
+    let mut client = rig.own();
     client.walk(1, "a/b").unwrap();
     client.walk(2, "a/b/file").unwrap();
     let away = rig.folder.0.join("away");
@@ -243,6 +295,12 @@ fn a_directory_that_is_moved_out_is_out_of_reach() {
     }
     // A link in its place changes nothing.
     symlink(&away, rig.path("a")).unwrap();
+    for (fid, path) in [(1, b"file".as_slice()), (2, b""), (ROOT, b"a/b/file")] {
+        for request in requests_with_path(fid, path, number) {
+            let what = format!("{request:?}");
+            assert!(client.does(request).is_err(), "{what}");
+        }
+    }
     assert!(client.does(Request::Open { fid: 2, flags: 2 }).is_err());
     assert_eq!(std::fs::read_dir(away.join("b")).unwrap().count(), 1);
     std::fs::remove_file(rig.path("a")).unwrap();
@@ -272,9 +330,17 @@ fn races_with_links_do_not_lead_out() {
                 std::fs::rename(&dir, &link).unwrap();
             }
         });
-        let mut client = rig.client();
+        let mut client = rig.own();
+        let number = folder.join("canary").metadata().unwrap().ino();
         let until = Instant::now() + Duration::from_millis(700);
         while Instant::now() < until {
+            for request in requests_with_path(ROOT, b"dir/canary", number) {
+                let read = client.call(request, |reply| match reply {
+                    Reply::Fetch { data, .. } => data.0.to_vec(),
+                    other => panic!("{other:?}"),
+                });
+                assert!(read.is_err() || read == Ok(b"inside".to_vec()));
+            }
             match client.open(5, "dir/canary", 2) {
                 Ok(()) => {
                     assert_eq!(client.read(5, 0, 100).unwrap(), b"inside");
@@ -354,12 +420,20 @@ fn strangers_get_errors_only() {
         export,
         uid: 0,
     };
-    let (msize, version) = (8192, b"9P2000.L".as_slice());
+    let (msize, version) = (8192, VERSION);
     let hello = Request::Version { msize, version };
     let mut names = Buffer::new();
     let path = Path::encode([b"file".as_slice()].into_iter(), &mut names).unwrap();
-    for fid in [0, 1, 7, NO_FID] {
+    let number = rig.path("file").metadata().unwrap().ino();
+    for (fid, version) in [0, 1, 7, NO_FID]
+        .into_iter()
+        .flat_map(|fid| [(fid, VERSION), (fid, OWN_VERSION)])
+    {
         let mut all = requests(fid, b"file");
+        all.extend(requests_with_path(fid, b"file", number));
+        all.extend(requests_with_path(fid, b"", number));
+        let key = Key([1; 16]);
+        all.push(Request::Resume { key });
         all.push(Request::Walk {
             fid,
             newfid: 2,
@@ -377,7 +451,7 @@ fn strangers_get_errors_only() {
         });
         all.push(Request::Flush { oldtag: 3 });
         let mut stranger = Stranger::new(&rig);
-        stranger.ask(NO_TAG, &hello);
+        stranger.ask(NO_TAG, &Request::Version { msize, version });
         let auth = Request::Auth {
             afid: 7,
             user,
@@ -595,4 +669,32 @@ fn no_file_gets_the_rights_of_the_daemon() {
             .unwrap();
         assert_eq!(client.does(Request::Clunk { fid: 3 }), Err(Errno::PERM));
     }
+}
+
+/// Checks that a client ends the connection of another one by its key only.
+#[test]
+fn no_client_ends_another_without_its_key() {
+    let rig = Rig::start();
+    std::fs::write(rig.path("file"), "").unwrap();
+    let mut client = rig.own();
+    let key = Key([1; 16]);
+    client.does(Request::Resume { key }).unwrap();
+    client.open(1, "file", 2).unwrap();
+    assert_eq!(client.lock(1, 1), Ok(0));
+    for bit in 0..128 {
+        let key = Key((u128::from_le_bytes(key.0) ^ 1 << bit).to_le_bytes());
+        let mut other = rig.own();
+        let is_known = other.call(Request::Resume { key }, |reply| match reply {
+            Reply::Resume { is_known } => is_known,
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(is_known, Ok(0));
+        other.open(1, "file", 2).unwrap();
+        assert_eq!(other.lock(1, 1), Ok(1));
+    }
+    // Nor does the key help a client that has agreed on no messages of isthmus.
+    let mut other = rig.client();
+    let refused = other.does(Request::Resume { key });
+    assert_eq!(refused, Err(Errno::OPNOTSUPP));
+    assert_eq!(client.write(1, 0, b"still here"), Ok(10));
 }

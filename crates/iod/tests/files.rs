@@ -518,23 +518,7 @@ fn locks_hold_among_clients() {
     let rig = Rig::start();
     std::fs::write(rig.path("file"), "").unwrap();
     let (mut one, mut other) = (rig.client(), rig.client());
-    let lock = |client: &mut Client| {
-        let (mode, flags, start, length, process) = (1, 0, 0, 0, 7);
-        let name = b"host".as_slice();
-        let request = Request::Lock {
-            fid: 1,
-            mode,
-            flags,
-            start,
-            length,
-            process,
-            client: name,
-        };
-        client.call(request, |reply| match reply {
-            Reply::Lock { status } => status,
-            other => panic!("{other:?}"),
-        })
-    };
+    let lock = |client: &mut Client| client.lock(1, 1);
     one.open(1, "file", 2).unwrap();
     other.open(1, "file", 2).unwrap();
     assert_eq!(lock(&mut one), Ok(0));

@@ -1,7 +1,9 @@
 //! A daemon with an export of its own, and clients of it.
 
 use isthmus_forward::Errno;
-use isthmus_forward::message::{Attributes, Change, Data, Qid, Reply, Request, Trailing};
+use isthmus_forward::message::{
+    Attributes, Change, Data, Key, NO_FID, OWN_VERSION, Qid, Reply, Request, Trailing,
+};
 use isthmus_iod::{Address, CacheConfig, Config, Daemon};
 use isthmus_iod_client::{Connection, ROOT};
 use isthmus_wire::Remote;
@@ -111,6 +113,27 @@ impl Rig {
     /// Connects a client, which is attached to the export.
     pub fn client(&self) -> Client {
         Client(Connection::open(&self.remote(), None, b"", TIME).unwrap())
+    }
+
+    /// Connects a client that may send the messages of isthmus.
+    pub fn own(&self) -> Client {
+        let mut client = self.client();
+        let (msize, version) = (client.0.data_bytes() + 24, OWN_VERSION);
+        let agreed = client.call(Request::Version { msize, version }, |reply| {
+            assert_eq!(reply, Reply::Version { msize, version });
+        });
+        agreed.unwrap();
+        let (fid, afid, uid) = (ROOT, NO_FID, 0);
+        let (user, export) = (b"".as_slice(), b"".as_slice());
+        let attach = Request::Attach {
+            fid,
+            afid,
+            user,
+            export,
+            uid,
+        };
+        client.does(attach).unwrap();
+        client
     }
 }
 
@@ -225,6 +248,57 @@ impl Client {
             directory,
             name,
             flags,
+        })
+    }
+
+    /// Takes up the session with a key. Returns whether there was one.
+    pub fn resume(&mut self, key: u8) -> Result<bool, Errno> {
+        let key = Key([key; 16]);
+        self.call(Request::Resume { key }, |reply| match reply {
+            Reply::Resume { is_known } => is_known == 1,
+            other => panic!("{other:?}"),
+        })
+    }
+
+    /// Restores a fid for the file at a path from the root.
+    pub fn restore(
+        &mut self,
+        newfid: u32,
+        number: u64,
+        flags: u32,
+        path: &str,
+    ) -> Result<(), Errno> {
+        let (fid, path) = (ROOT, path.as_bytes());
+        self.does(Request::Restore {
+            fid,
+            newfid,
+            number,
+            flags,
+            path,
+        })
+    }
+
+    /// Waits until the data of an open file is safe.
+    pub fn commit(&mut self, fid: u32, level: u8) -> Result<(), Errno> {
+        self.does(Request::Commit { fid, level })
+    }
+
+    /// Locks all of an open file for one process, or unlocks it with mode 2. Returns the status.
+    pub fn lock(&mut self, fid: u32, mode: u8) -> Result<u8, Errno> {
+        let (flags, start, length, process) = (0, 0, 0, 7);
+        let client = b"host".as_slice();
+        let request = Request::Lock {
+            fid,
+            mode,
+            flags,
+            start,
+            length,
+            process,
+            client,
+        };
+        self.call(request, |reply| match reply {
+            Reply::Lock { status } => status,
+            other => panic!("{other:?}"),
         })
     }
 

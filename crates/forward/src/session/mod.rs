@@ -56,7 +56,8 @@ pub struct Deferred<O> {
     pub job: Job,
     /// Names the request for [`Session::finish`].
     pub ticket: Ticket,
-    /// Becomes `true` when the client flushes the request: a write that has not started is left out.
+    /// Becomes `true` when the client flushes the request, or its session is dropped: a write that has not
+    /// started is left out.
     pub is_flushed: Arc<AtomicBool>,
 }
 

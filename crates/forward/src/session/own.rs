@@ -143,13 +143,8 @@ impl<F: Files> Session<F> {
         if path.is_empty() {
             return files.walk(directory, b".");
         }
-        let names = || path.split(|byte| *byte == b'/');
-        names().try_for_each(|name| checked(name).map(|_| ()))?;
-        let mut found: Option<Node<F::Node>> = None;
-        for name in names() {
-            let directory = found.as_ref().map_or(directory, |found| &found.node);
-            found = Some(files.walk(directory, name)?);
-        }
-        found.ok_or(Errno::NOENT)
+        let mut names = path.split(|byte| *byte == b'/');
+        names.try_for_each(|name| checked(name).map(|_| ()))?;
+        files.walk(directory, path)
     }
 }
