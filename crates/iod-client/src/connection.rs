@@ -109,6 +109,8 @@ impl<T> Connection<T> {
         let remote = self.remote.clone();
         match read_reply(self.receive()?) {
             Ok((NO_TAG, Reply::Version { msize, version })) => Ok((version.to_vec(), msize)),
+            // The answer of some servers to a version that they do not know.
+            Ok((NO_TAG, Reply::Error { .. })) => Ok((Vec::new(), 0)),
             _ => Err(Error::Protocol(
                 remote,
                 "it does not answer with a version".into(),

@@ -157,7 +157,7 @@ fn names_do_not_lead_out() {
     let rig = Rig::start();
     let folder = outside(&rig);
     std::fs::write(rig.path("own"), "").unwrap();
-    let mut client = rig.own();
+    let mut client = rig.client();
     let path = folder.join("canary").to_str().unwrap().to_owned();
     for name in [
         "..",
@@ -239,7 +239,7 @@ fn links_do_not_lead_out() {
         ("chain", "absolute".into()),
     ] {
         symlink(target, rig.path(link)).unwrap();
-        let mut client = rig.own();
+        let mut client = rig.client();
         for beneath in ["canary", "folder", "outside/canary"] {
             assert!(
                 client.walk(5, &format!("{link}/{beneath}")).is_err(),
@@ -280,7 +280,7 @@ fn a_directory_that_is_moved_out_is_out_of_reach() {
     std::fs::create_dir_all(rig.path("a/b")).unwrap();
     std::fs::write(rig.path("a/b/file"), "data").unwrap();
     let number = rig.path("a/b/file").metadata().unwrap().ino();
-    let mut client = rig.own();
+    let mut client = rig.client();
     client.walk(1, "a/b").unwrap();
     client.walk(2, "a/b/file").unwrap();
     let away = rig.folder.0.join("away");
@@ -330,7 +330,7 @@ fn races_with_links_do_not_lead_out() {
                 std::fs::rename(&dir, &link).unwrap();
             }
         });
-        let mut client = rig.own();
+        let mut client = rig.client();
         let number = folder.join("canary").metadata().unwrap().ino();
         let until = Instant::now() + Duration::from_millis(700);
         while Instant::now() < until {
@@ -676,14 +676,14 @@ fn no_file_gets_the_rights_of_the_daemon() {
 fn no_client_ends_another_without_its_key() {
     let rig = Rig::start();
     std::fs::write(rig.path("file"), "").unwrap();
-    let mut client = rig.own();
+    let mut client = rig.client();
     let key = Key([1; 16]);
     client.does(Request::Resume { key }).unwrap();
     client.open(1, "file", 2).unwrap();
     assert_eq!(client.lock(1, 1), Ok(0));
     for bit in 0..128 {
         let key = Key((u128::from_le_bytes(key.0) ^ 1 << bit).to_le_bytes());
-        let mut other = rig.own();
+        let mut other = rig.client();
         let is_known = other.call(Request::Resume { key }, |reply| match reply {
             Reply::Resume { is_known } => is_known,
             other => panic!("{other:?}"),
@@ -693,7 +693,7 @@ fn no_client_ends_another_without_its_key() {
         assert_eq!(other.lock(1, 1), Ok(1));
     }
     // Nor does the key help a client that has agreed on no messages of isthmus.
-    let mut other = rig.client();
+    let mut other = rig.plain();
     let refused = other.does(Request::Resume { key });
     assert_eq!(refused, Err(Errno::OPNOTSUPP));
     assert_eq!(client.write(1, 0, b"still here"), Ok(10));

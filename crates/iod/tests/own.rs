@@ -49,13 +49,13 @@ fn size(size: u64) -> Change {
 fn locks_pass_to_the_new_connection_without_a_gap() {
     let rig = Rig::start();
     fs::write(rig.path("file"), "").unwrap();
-    let mut own = rig.own();
+    let mut own = rig.client();
     assert_eq!(own.resume(1), Ok(false));
     assert_eq!(own.resume(1), Err(Errno::INVAL));
     own.open(1, "file", RDWR).unwrap();
     assert_eq!(own.lock(1, 1), Ok(0));
     let is_ended = AtomicBool::new(false);
-    let mut other = rig.own();
+    let mut other = rig.client();
     assert_eq!(other.resume(2), Ok(false));
     other.open(1, "file", RDWR).unwrap();
     std::thread::scope(|scope| {
@@ -66,7 +66,7 @@ fn locks_pass_to_the_new_connection_without_a_gap() {
             other
         });
         for _ in 0..50 {
-            let mut next = rig.own();
+            let mut next = rig.client();
             assert_eq!(next.resume(1), Ok(true));
             let of_ended = own.0.call(&Request::StatFs { fid: ROOT }, (), |_| ());
             assert!(of_ended.is_err());
@@ -83,7 +83,7 @@ fn locks_pass_to_the_new_connection_without_a_gap() {
     // A connection that has ended has no key.
     drop(own);
     let until = Instant::now() + crate::rig::TIME;
-    while rig.own().resume(1) == Ok(true) {
+    while rig.client().resume(1) == Ok(true) {
         assert!(Instant::now() < until);
     }
 }
@@ -103,7 +103,7 @@ fn write_unanswered(client: &mut Client, fid: u32, data: &[u8]) {
 #[test]
 fn a_write_that_has_not_started_is_left_out() {
     let rig = Rig::cached(full);
-    let mut old = rig.own();
+    let mut old = rig.client();
     old.resume(1).unwrap();
     old.create(1, "", "big").unwrap();
     old.create(2, "", "file").unwrap();
@@ -120,7 +120,7 @@ fn a_write_that_has_not_started_is_left_out() {
         old.0.next(|(), _| ()).is_err()
     });
     std::thread::sleep(Duration::from_millis(300));
-    let mut new = rig.own();
+    let mut new = rig.client();
     let started = Instant::now();
     assert_eq!(new.resume(1), Ok(true));
     assert!(started.elapsed() < Duration::from_secs(10));
@@ -141,13 +141,13 @@ fn a_write_that_has_started_ends_first() {
         full(config);
         config.store_timeout = Duration::from_millis(800);
     });
-    let mut old = rig.own();
+    let mut old = rig.client();
     old.resume(1).unwrap();
     old.create(1, "", "file").unwrap();
     old.open(2, "file", RDWR | SYNC).unwrap();
     let started = Instant::now();
     write_unanswered(&mut old, 2, b"data");
-    let mut new = rig.own();
+    let mut new = rig.client();
     let resumed = match new.resume(1) {
         // The write has started to wait for the store a moment later than this request.
         Err(Errno::IO) => new.resume(1),
@@ -166,7 +166,7 @@ fn no_old_write_follows_a_new_one() {
     for rig in [Rig::start(), Rig::cached(|_| {})] {
         fs::write(rig.path("file"), "").unwrap();
         let number = number(&rig, "file");
-        let mut client = rig.own();
+        let mut client = rig.client();
         client.resume(1).unwrap();
         for round in 0..50_u8 {
             client.restore(1, number, RDWR, "file").unwrap();
@@ -176,7 +176,7 @@ fn no_old_write_follows_a_new_one() {
                 client.0.begin(&write, ()).unwrap();
             }
             client.0.next(|(), _| ()).unwrap();
-            let mut new = rig.own();
+            let mut new = rig.client();
             assert_eq!(new.resume(1), Ok(true));
             new.restore(2, number, RDWR, "file").unwrap();
             let written = [round; 3];
@@ -193,14 +193,14 @@ fn no_old_write_follows_a_new_one() {
 #[test]
 fn fids_are_restored_after_a_restart() {
     let rig = Rig::cached(|_| {});
-    let mut client = rig.own();
+    let mut client = rig.client();
     client.resume(1).unwrap();
     fs::create_dir_all(rig.path("d/e")).unwrap();
     client.create(1, "d/e", "file").unwrap();
     client.write(1, 0, b"not stored").unwrap();
     let number = number(&rig, "d/e/file");
     let rig = rig.restart(|config| cache(config).settings.tasks = 0);
-    let mut client = rig.own();
+    let mut client = rig.client();
     assert_eq!(client.resume(1), Ok(false));
     let flags = RDWR | CREAT | TRUNC | 0o200;
     client.restore(1, number, flags, "d/e/file").unwrap();
@@ -218,7 +218,7 @@ fn a_fid_is_not_restored_for_another_file() {
     fs::write(rig.path("file"), "data").unwrap();
     fs::create_dir(rig.path("d")).unwrap();
     let (file, folder) = (number(&rig, "file"), number(&rig, "d"));
-    let mut client = rig.own();
+    let mut client = rig.client();
     rig.client().rename("file", "renamed").unwrap();
     let stale = Err(Errno::STALE);
     assert_eq!(client.restore(1, file, 0, "file"), stale);
@@ -243,7 +243,7 @@ fn a_fid_is_not_restored_for_another_file() {
     let rig = Rig::with(|config| config.read_only = true);
     fs::write(rig.path("file"), "data").unwrap();
     let file = number(&rig, "file");
-    let mut client = rig.own();
+    let mut client = rig.client();
     let refused = client.restore(1, file, RDWR | TRUNC, "file");
     assert_eq!(refused, Err(Errno::ROFS));
     client.restore(1, file, TRUNC, "file").unwrap();
@@ -265,7 +265,7 @@ fn many_fids_are_restored() {
     let files: Vec<_> = (1..=FIDS)
         .map(|at| (at, number(&rig, &name(at)), name(at)))
         .collect();
-    let mut client = rig.own();
+    let mut client = rig.client();
     let started = Instant::now();
     for (newfid, number, path) in &files {
         let (fid, newfid, number, flags) = (ROOT, *newfid, *number, NOT_OPEN);
@@ -296,7 +296,7 @@ fn many_fids_are_restored() {
 #[test]
 fn data_is_made_safe_at_three_levels() {
     let rig = Rig::cached(|config| cache(config).fsync = Level::Cached);
-    let mut client = rig.own();
+    let mut client = rig.client();
     client.create(1, "", "file").unwrap();
     let is_synced = || {
         let bytes = fs::read(rig.folder.0.join("cache/log")).unwrap();
@@ -324,7 +324,7 @@ fn data_is_made_safe_at_three_levels() {
     }
     assert_eq!(client.does(Request::Clunk { fid: 1 }), Err(Errno::STALE));
     let rig = Rig::cached(|config| cache(config).close = Level::Stored);
-    let mut client = rig.own();
+    let mut client = rig.client();
     client.create(1, "", "file").unwrap();
     client.write(1, 0, b"data").unwrap();
     client.commit(1, 1).unwrap();
@@ -336,7 +336,7 @@ fn data_is_made_safe_at_three_levels() {
     // A directory has no data in the cache.
     let rig_without = Rig::start();
     for rig in [rig, rig_without] {
-        let mut client = rig.own();
+        let mut client = rig.client();
         client.create(1, "", "new").unwrap();
         client.write(1, 0, b"data").unwrap();
         client.open(2, "", 0).unwrap();
@@ -363,7 +363,7 @@ fn small_files_are_read_in_one_request() {
         sparse.set_len(5 << 30).unwrap();
         symlink("d", rig.path("link")).unwrap();
         symlink("empty", rig.path("soft")).unwrap();
-        let mut client = rig.own();
+        let mut client = rig.client();
         let most = client.0.data_bytes() as usize + 24 - 44;
         for _ in 0..2 {
             let (size, read) = fetch(&mut client, u32::MAX, "d/e/small").unwrap();

@@ -2,7 +2,7 @@
 
 use isthmus_forward::Errno;
 use isthmus_forward::message::{
-    Attributes, Change, Data, Key, NO_FID, OWN_VERSION, Qid, Reply, Request, Trailing,
+    Attributes, Change, Data, Key, NO_FID, Qid, Reply, Request, Trailing, VERSION,
 };
 use isthmus_iod::{Address, CacheConfig, Config, Daemon};
 use isthmus_iod_client::{Connection, ROOT};
@@ -115,10 +115,10 @@ impl Rig {
         Client(Connection::open(&self.remote(), None, b"", TIME).unwrap())
     }
 
-    /// Connects a client that may send the messages of isthmus.
-    pub fn own(&self) -> Client {
+    /// Connects a client of 9P2000.L without the messages of isthmus.
+    pub fn plain(&self) -> Client {
         let mut client = self.client();
-        let (msize, version) = (client.0.data_bytes() + 24, OWN_VERSION);
+        let (msize, version) = (client.0.data_bytes() + 24, VERSION);
         let agreed = client.call(Request::Version { msize, version }, |reply| {
             assert_eq!(reply, Reply::Version { msize, version });
         });
