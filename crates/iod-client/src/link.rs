@@ -444,7 +444,7 @@ impl Link {
         let was_silent = {
             let mut state = self.state();
             state.disconnect();
-            state.last_arrival.elapsed() >= patience
+            state.is_asked && state.last_arrival.elapsed() >= patience
         };
         if was_silent {
             self.fail_waiting();

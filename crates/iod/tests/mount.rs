@@ -9,7 +9,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// A daemon and a mount of its export.
@@ -18,6 +18,8 @@ struct Mounted {
     daemon: Option<Daemon>,
     folder: Folder,
     change: fn(&mut Config, &Folder),
+    /// The time for which requests wait for the daemon.
+    patience: Duration,
 }
 
 impl Mounted {
@@ -32,6 +34,7 @@ impl Mounted {
             daemon: None,
             folder,
             change,
+            patience: Duration::from_secs(20),
         };
         mounted.start_daemon();
         match Mount::start(&mounted.root(), &mounted.config(), |_| {}) {
@@ -52,7 +55,7 @@ impl Mounted {
                 remote: Remote::parse(&socket).unwrap(),
                 token: None,
                 export: Vec::new(),
-                patience: Duration::from_secs(3),
+                patience: self.patience,
             },
             fresh: Duration::ZERO,
             read_only: false,
@@ -70,6 +73,13 @@ impl Mounted {
     /// Ends the daemon as if it were killed.
     fn kill_daemon(&mut self) {
         self.daemon = None;
+    }
+
+    /// Mounts again, with another time for which requests wait.
+    fn remount(&mut self, patience: Duration) {
+        self.patience = patience;
+        self.mount.take().unwrap().stop().unwrap();
+        self.mount = Some(Mount::start(&self.root(), &self.config(), |_| {}).unwrap());
     }
 
     /// Returns the folder in which the files are mounted.
@@ -212,36 +222,38 @@ fn restart(change: fn(&mut Config, &Folder)) {
     file.write_all_at(b"before", 0).unwrap();
     fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive).unwrap();
     let root = mounted.root();
-    let is_done = AtomicBool::new(false);
-    let rounds = std::thread::scope(|scope| {
-        let works = scope.spawn(|| {
-            let mut rounds = 0_u64;
+    let (is_done, rounds) = (AtomicBool::new(false), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
             while !is_done.load(Ordering::Relaxed) {
-                let (old, new) = (root.join("old"), root.join(format!("new-{rounds}")));
-                fs::write(&old, rounds.to_string()).unwrap();
+                let round = rounds.load(Ordering::Relaxed);
+                let (old, new) = (root.join("old"), root.join(format!("new-{round}")));
+                fs::write(&old, round.to_string()).unwrap();
                 fs::rename(&old, &new).unwrap();
-                assert_eq!(fs::read_to_string(&new).unwrap(), rounds.to_string());
-                file.write_all_at(&rounds.to_le_bytes(), 8 * rounds)
-                    .unwrap();
-                if !rounds.is_multiple_of(3) {
+                assert_eq!(fs::read_to_string(&new).unwrap(), round.to_string());
+                file.write_all_at(&round.to_le_bytes(), 8 * round).unwrap();
+                if !round.is_multiple_of(3) {
                     fs::remove_file(&new).unwrap();
                 }
-                rounds += 1;
+                rounds.fetch_add(1, Ordering::Relaxed);
             }
-            rounds
         });
-        for _ in 0..6 {
-            std::thread::sleep(Duration::from_millis(60));
+        // At another place of a round each time.
+        for micros in [0, 100, 400, 900, 1600, 2500] {
+            let before = rounds.load(Ordering::Relaxed);
+            while rounds.load(Ordering::Relaxed) < before + 3 {
+                std::thread::sleep(Duration::from_micros(100));
+            }
+            std::thread::sleep(Duration::from_micros(micros));
             mounted.kill_daemon();
             std::thread::sleep(Duration::from_millis(20));
             mounted.start_daemon();
         }
         is_done.store(true, Ordering::Relaxed);
-        works.join().unwrap()
     });
+    let rounds = rounds.into_inner();
     file.sync_all().unwrap();
     let data = fs::read(mounted.folder.0.join("files/file")).unwrap();
-    assert!(rounds > 6, "{rounds} rounds");
     for round in 0..rounds {
         let at = usize::try_from(8 * round).unwrap();
         assert_eq!(data[at..at + 8], round.to_le_bytes());
@@ -260,20 +272,24 @@ fn restart(change: fn(&mut Config, &Folder)) {
 
 #[test]
 fn a_daemon_that_stays_away_is_an_error_and_no_hang() {
+    const PATIENCE: Duration = Duration::from_secs(1);
     let Some(mut mounted) = Mounted::start(NOTHING) else {
         return;
     };
+    mounted.remount(PATIENCE);
     fs::write(mounted.path("file"), b"data").unwrap();
     let open = File::open(mounted.path("file")).unwrap();
     fs::write(mounted.folder.0.join("files/gone"), b"data").unwrap();
     let gone = File::open(mounted.path("gone")).unwrap();
+    // A mount that has not been used for longer waits all the same.
+    std::thread::sleep(PATIENCE);
     mounted.kill_daemon();
     let start = Instant::now();
     assert_eq!(errno(fs::metadata(mounted.path("file"))), 5);
-    assert!(start.elapsed() > Duration::from_secs(2), "it waits first");
+    assert!(start.elapsed() > PATIENCE / 2, "it waits first");
     let start = Instant::now();
     assert_eq!(errno(fs::metadata(mounted.path("file"))), 5);
-    assert!(start.elapsed() < Duration::from_secs(1), "then not");
+    assert!(start.elapsed() < PATIENCE / 2, "then not");
     // Another file has the name now.
     let [other, name] = ["other", "gone"].map(|name| mounted.folder.0.join("files").join(name));
     fs::write(&other, b"other").unwrap();

@@ -230,19 +230,28 @@ impl Inner {
         };
         let fid = self.nodes().opens(node.0);
         let walk = self.walk(of, fid, None);
-        let opened = self.first(&Request::Open {
-            fid,
-            flags: flags & !O_APPEND,
-        });
+        let opened = First::default();
+        let (inner, result) = (Arc::clone(self), Arc::clone(&opened));
+        self.link.send(
+            &Request::Open {
+                fid,
+                flags: flags & !O_APPEND,
+            },
+            Box::new(move |reply| {
+                // Before the next reply: if the connection is lost then, the fid comes back open.
+                if reply.is_ok() {
+                    inner.nodes().opened(fid, node.0, flags & !ONCE);
+                }
+                // It is set here alone.
+                let _ = result.set(reply.map(|_| ()));
+            }),
+        );
         let inner = Arc::clone(self);
         self.attributes(fid, move |result| {
             let state = |first: First| first.get().copied().unwrap_or(Err(Errno::IO));
             let (walk, opened) = (state(walk), state(opened));
             match walk.and(opened).and(result) {
-                Ok(attributes) => {
-                    inner.nodes().opened(fid, node.0, flags & !ONCE);
-                    done(Ok((fid, attributes)));
-                }
+                Ok(attributes) => done(Ok((fid, attributes))),
                 Err(errno) => {
                     match walk {
                         Ok(()) => inner.forget(fid),
@@ -677,11 +686,13 @@ impl Filesystem for MountedFiles {
             nodes.lock(all, true);
             (has_locks, nodes.take_written(fid))
         };
-        if has_locks {
-            self.0.link.post(&lock_request(&all, UNLOCK, CLIENT));
-        }
-        if !was_written {
-            return reply.ok();
+        let unlock = lock_request(&all, UNLOCK, CLIENT);
+        match (has_locks, was_written) {
+            (false, false) => return reply.ok(),
+            // Other clients can have the lock once the file is closed.
+            (true, false) => return self.0.link.send(&unlock, answer(reply)),
+            (true, true) => self.0.link.post(&unlock),
+            (false, true) => {}
         }
         let level = CLOSED;
         let done: Done = Box::new(move |result| match result {
