@@ -147,6 +147,9 @@ fn a_write_that_has_started_ends_first() {
     old.open(2, "file", RDWR | SYNC).unwrap();
     let started = Instant::now();
     write_unanswered(&mut old, 2, b"data");
+    while rig.daemon.cache().unwrap().unstored == 0 {
+        assert!(started.elapsed() < Duration::from_millis(700));
+    }
     let mut new = rig.client();
     let resumed = match new.resume(1) {
         // The write has started to wait for the store a moment later than this request.
