@@ -145,7 +145,7 @@ def mount_files(options_json: str) -> Daemon:
     """Mount the files of an I/O daemon in a folder, by FUSE. Linux only.
 
     `options_json`: ``{"directory", "address": text, "token", "tls_ca": text | null, "export": text,
-    "patience_ns", "fresh_ns": int, "read_only": bool}``
+    "timeout_ns", "fresh_ns": int, "read_only": bool}``
 
     Raises:
         ValueError: what is wrong, and what would do, in one line.

@@ -172,7 +172,7 @@ def test_what_was_written_outlives_a_kill_of_mount_and_daemon(folders, tmp_path)
         (["FOLDER/../socket", "--address", "ADDRESS"], "no directory"),
         (["FOLDER", "--address", "ADDRESS", "--export", "/elsewhere"], "No such file"),
         (["FOLDER", "--address", "tcp:nowhere"], "a host and a port are missing"),
-        (["FOLDER", "--address", "ADDRESS", "--patience", "1 ms"], "--patience"),
+        (["FOLDER", "--address", "ADDRESS", "--timeout", "1 ms"], "--timeout"),
         (["FOLDER", "--address", "ADDRESS", "--tls-ca", "FOLDER"], "tls:"),
         (["FOLDER", "--address", "ADDRESS", "--token-file", "FOLDER/none"], "--token-file"),
     ],
@@ -205,7 +205,7 @@ def test_a_daemon_that_is_gone_is_reported(folders):
 @contextmanager
 def mount_of_killed(folders):
     """Mount the files of a daemon, and kill it."""
-    with serve(folders) as (server, _), mount(folders, "--patience", "0.5 s") as process:
+    with serve(folders) as (server, _), mount(folders, "--timeout", "0.5 s") as process:
         server.kill()
         server.wait(PATIENCE)
         yield process

@@ -2,7 +2,7 @@
 //! requests without a reply are sent again.
 
 use crate::connection::Connection;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use isthmus_forward::message::{Key, NO_TAG, NOT_OPEN, Reply, Request, read_reply};
 use isthmus_forward::{Buffer, Errno, Frames};
 use isthmus_wire::{Moved, Remote, Signal, Socket, Transport, timespec};
@@ -21,20 +21,23 @@ const TICK: Duration = Duration::from_millis(500);
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const PAUSE: Duration = Duration::from_secs(1);
 
+/// The time for each step of an attempt to connect again.
+const CONNECT: Duration = Duration::from_secs(5);
+
 /// Gets the reply to a request, or the error with which it failed.
 pub type Done = Box<dyn for<'a> FnOnce(std::result::Result<Reply<'a>, Errno>) + Send>;
 
-/// The address of a daemon and what it wants to know.
+/// The address of a daemon, and what it requires of clients.
 #[derive(Clone)]
 pub struct Target {
     /// The address.
     pub remote: Remote,
-    /// The token, if the daemon wants one.
+    /// The token, if the daemon requires one.
     pub token: Option<String>,
     /// The export, or a folder beneath it; empty for the first export.
     pub export: Vec<u8>,
     /// The time for which requests wait while the daemon is gone or does not answer. Then they fail with `EIO`.
-    pub patience: Duration,
+    pub timeout: Duration,
 }
 
 impl fmt::Debug for Target {
@@ -57,16 +60,32 @@ pub struct Recalled {
     pub flags: Option<u32>,
 }
 
-/// What a [`Link`] asks its user. [`Memory::recall`] and [`Memory::locks`] are called while the link is locked:
-/// they must not send requests.
+impl Recalled {
+    /// Return the request that creates the fid again.
+    fn request(&self, fid: u32) -> Request<'_> {
+        Request::Restore {
+            fid: crate::ROOT,
+            newfid: fid,
+            number: self.number,
+            flags: self.flags.unwrap_or(NOT_OPEN),
+            path: &self.path,
+        }
+    }
+}
+
+/// What a [`Link`] asks its user. Its methods must not send requests.
 pub trait Memory: Send + Sync {
     /// Return how a fid is found again; `None` if its file was removed.
     fn recall(&self, fid: u32) -> Option<Recalled>;
 
-    /// Call `again` with a request for each lock that is held, and what becomes of it.
-    fn locks(&self, again: &mut dyn FnMut(&Request<'_>, Done));
+    /// Call `again` with the fid and the request of each lock that is held. It returns whether the lock is held
+    /// again; if not, requests with fids of this file are to fail.
+    fn lock_again(&self, again: &mut dyn FnMut(u32, &Request<'_>) -> bool);
 
-    /// Say to the user that the daemon is gone, or is there again.
+    /// Return whether requests with this fid fail, because a lock was lost.
+    fn is_lost(&self, fid: u32) -> bool;
+
+    /// Report that the daemon is gone, or is back.
     fn report(&self, text: &str);
 }
 
@@ -102,7 +121,8 @@ struct Pending {
     code: u8,
     fids: Fids,
     done: Done,
-    /// Whether it was sent on a connection that is gone.
+    /// Whether it was sent over this connection, and over one that is gone.
+    is_sent: bool,
     was_sent_before: bool,
     /// Whether it belongs to this connection alone, and is not sent on another.
     is_of_connection: bool,
@@ -124,7 +144,7 @@ struct State {
     known: Option<HashSet<u32>>,
     /// When bytes of the daemon last arrived, or a request began to wait for it.
     last_arrival: Instant,
-    /// Whether the daemon was asked for a sign of life since.
+    /// Whether the daemon was asked for a heartbeat since.
     is_asked: bool,
     /// When the connection was lost.
     gone: Option<Instant>,
@@ -156,6 +176,10 @@ impl Fids {
             Request::Walk { fid, newfid, .. } | Request::WalkXattr { fid, newfid, .. } => Self {
                 created: (fid != newfid).then_some(newfid),
                 ..used(fid)
+            },
+            Request::Restore { newfid, .. } => Self {
+                created: Some(newfid),
+                ..Self::default()
             },
             Request::Clunk { fid } => Self {
                 forgotten: Some(fid),
@@ -194,12 +218,13 @@ impl Link {
     /// As [`Connection::open`]; no thread can be started.
     pub fn open(target: Target, memory: Arc<dyn Memory>) -> Result<Arc<Self>> {
         let key = Key(isthmus_wire::random_bytes()?);
-        let (connection, data_bytes) = connect(&target, key)?;
+        let connection = connect(&target, key, target.timeout)?;
+        let data_bytes = connection.data_bytes();
         let link = Arc::new(Self {
             target,
             key,
             memory,
-            state: Mutex::new(State::new(connection)),
+            state: Mutex::new(State::new(parts(connection)?)),
             signal: Signal::new()
                 .map_err(|error| isthmus_wire::Error::system("a signal", error))?,
             data_bytes,
@@ -228,7 +253,7 @@ impl Link {
             return done(Err(Errno::IO));
         }
         let fids = Fids::of(request);
-        if let (Some(known), Some(fid)) = (&mut state.known, fids.forgotten)
+        if let (Some(known), Some(fid), Some(_)) = (&state.known, fids.forgotten, &state.transport)
             && !known.contains(&fid)
         {
             // The daemon does not know it any more.
@@ -272,10 +297,11 @@ impl Link {
 
     /// Queue the bytes of a request in flight, after requests that bring its fids back where needed.
     fn queue(&self, state: &mut State, tag: u16) {
-        let Some(Pending { frame, fids, .. }) = state.pending.get(&tag) else {
+        let Some(pending) = state.pending.get_mut(&tag) else {
             return;
         };
-        let (frame, fids) = (Arc::clone(frame), *fids);
+        pending.is_sent = true;
+        let (frame, fids) = (Arc::clone(&pending.frame), pending.fids);
         for fid in fids.used.into_iter().flatten() {
             self.bring_back(state, fid);
         }
@@ -296,23 +322,13 @@ impl Link {
         }
         // Without a file, the daemon does not know the fid either, and refuses the request.
         if let Some(recalled) = self.memory.recall(fid) {
-            let request = Request::Restore {
-                fid: crate::ROOT,
-                newfid: fid,
-                number: recalled.number,
-                flags: recalled.flags.unwrap_or(NOT_OPEN),
-                path: &recalled.path,
-            };
-            self.queue_of_connection(state, &request, Box::new(|_| {}));
+            self.queue_of_connection(state, &recalled.request(fid));
         }
     }
 
     /// Queue a request that belongs to this connection alone.
-    fn queue_of_connection(&self, state: &mut State, request: &Request<'_>, done: Done) {
-        for fid in Fids::of(request).used.into_iter().flatten() {
-            self.bring_back(state, fid);
-        }
-        if let Ok(tag) = state.begin(request, Fids::default(), true, done) {
+    fn queue_of_connection(&self, state: &mut State, request: &Request<'_>) {
+        if let Ok(tag) = state.begin(request, Fids::of(request), true, Box::new(|_| {})) {
             let frame = state.pending.get(&tag).map(|each| Arc::clone(&each.frame));
             state.out.extend(frame);
         }
@@ -320,7 +336,11 @@ impl Link {
 
     /// Send queued requests until the socket takes no more; then the reading thread sends the rest.
     fn flush(&self, state: &mut State) {
-        if state.flush().is_err() || !state.out.is_empty() {
+        let has_more = |state: &State| {
+            let transport = state.transport.as_ref();
+            !state.out.is_empty() || transport.is_some_and(Transport::wants_write)
+        };
+        if state.flush().is_err() || has_more(state) {
             self.signal.set();
         }
     }
@@ -398,6 +418,16 @@ impl Link {
             let pending = state.pending.remove(&tag);
             let pending = pending.ok_or("a reply to no request in flight")?;
             state.free.push(tag);
+            let is_refused = matches!(reply, Reply::Error { .. });
+            if let (Some(known), Some(fid), true, true) = (
+                &mut state.known,
+                pending.fids.created,
+                is_refused,
+                pending.is_of_connection,
+            ) {
+                // The next request that uses the fid asks for it again.
+                known.remove(&fid);
+            }
             (pending, state.known.is_some())
         };
         let code = pending.code;
@@ -419,19 +449,19 @@ impl Link {
         Ok(())
     }
 
-    /// Ask a daemon that has been silent for a sign of life. Fails if it has not answered.
+    /// Ask a daemon that has been silent for a heartbeat. Fails if it has not answered.
     fn check_life(&self, state: &mut State) -> std::result::Result<(), String> {
         let silent = state.last_arrival.elapsed();
-        if state.pending.is_empty() || silent < self.target.patience / 2 {
+        if state.pending.is_empty() || silent < self.target.timeout / 2 {
             return Ok(());
         }
-        if silent >= self.target.patience {
+        if silent >= self.target.timeout {
             return Err(format!("it does not answer for {} s", silent.as_secs()));
         }
         if !state.is_asked {
             state.is_asked = true;
             let oldtag = NO_TAG;
-            self.queue_of_connection(state, &Request::Flush { oldtag }, Box::new(|_| {}));
+            self.queue_of_connection(state, &Request::Flush { oldtag });
             state.flush()?;
         }
         Ok(())
@@ -440,26 +470,26 @@ impl Link {
     /// Connect again, and send requests without a reply again. Return `false` when the link ends.
     fn reconnect(&self, why: &str) -> bool {
         let remote = &self.target.remote;
-        let patience = self.target.patience;
+        let timeout = self.target.timeout;
         let was_silent = {
             let mut state = self.state();
             state.disconnect();
-            state.is_asked && state.last_arrival.elapsed() >= patience
+            state.is_asked && state.last_arrival.elapsed() >= timeout
         };
         if was_silent {
             self.fail_waiting();
         }
-        let seconds = patience.as_secs();
-        let text = format!("the daemon at {remote} is gone: {why}; requests wait for {seconds} s");
+        let text = format!("the daemon at {remote} is gone: {why}; requests wait for {timeout:?}");
         self.memory.report(&text);
         let mut pause = FIRST_PAUSE;
+        let mut reason = None;
         loop {
             {
                 let state = self.state();
                 if state.is_ended {
                     return false;
                 }
-                let is_over = state.gone.is_some_and(|gone| gone.elapsed() >= patience);
+                let is_over = state.gone.is_some_and(|gone| gone.elapsed() >= timeout);
                 if is_over && !state.is_failing {
                     drop(state);
                     self.fail_waiting();
@@ -467,17 +497,25 @@ impl Link {
                         .report("requests fail with EIO until the daemon is back");
                 }
             }
-            match connect(&self.target, self.key) {
-                Ok((connection, data_bytes)) if data_bytes == self.data_bytes => {
-                    self.resume(connection);
-                    self.memory
-                        .report(&format!("the daemon at {remote} is back"));
-                    return true;
+            let failed = match connect(&self.target, self.key, timeout.min(CONNECT)) {
+                Ok(connection) if connection.data_bytes() == self.data_bytes => {
+                    match self.resume(connection) {
+                        Ok(()) => {
+                            self.memory
+                                .report(&format!("the daemon at {remote} is back"));
+                            return true;
+                        }
+                        Err(error) => Some(error.to_string()),
+                    }
                 }
-                Ok(_) => self
-                    .memory
-                    .report("the daemon has another size of messages"),
-                Err(_) => {}
+                Ok(_) => Some(format!("the daemon at {remote} has another --message")),
+                Err(error @ (Error::Refused(..) | Error::Protocol(..))) => Some(error.to_string()),
+                // It does not listen yet.
+                Err(_) => None,
+            };
+            if failed != reason {
+                reason = failed;
+                reason.iter().for_each(|reason| self.memory.report(reason));
             }
             let mut fds = [PollFd::from_borrowed_fd(self.signal.as_fd(), PollFlags::IN)];
             // Ignore a failure: the pause is shorter.
@@ -488,29 +526,69 @@ impl Link {
     }
 
     /// Go on with a new connection.
-    fn resume(&self, (transport, socket): (Transport, Socket)) {
+    fn resume(&self, mut connection: Connection<()>) -> Result<()> {
+        let mut known = HashSet::from([crate::ROOT]);
+        // Before anything else is sent: a process that has lost its lock must not write.
+        self.memory.lock_again(&mut |fid, request| {
+            self.lock_again(&mut connection, &mut known, fid, request)
+        });
+        let (transport, socket) = parts(connection)?;
         let mut guard = self.state();
         let state = &mut *guard;
         (state.transport, state.socket) = (Some(transport), Some(Arc::new(socket)));
-        state.known = Some(HashSet::from([crate::ROOT]));
+        state.known = Some(known);
         (state.gone, state.is_failing) = (None, false);
         (state.last_arrival, state.is_asked) = (Instant::now(), false);
-        self.memory
-            .locks(&mut |request, done| self.queue_of_connection(state, request, done));
         let mut tags = state
             .pending
             .iter_mut()
             .filter(|(_, each)| !each.is_of_connection)
             .map(|(tag, each)| {
-                each.was_sent_before = true;
+                each.was_sent_before |= each.is_sent;
                 (each.serial, *tag)
             })
             .collect::<Vec<_>>();
         tags.sort_unstable();
+        let mut lost = Vec::new();
         for (_, tag) in tags {
-            self.queue(state, tag);
+            let fids = state.pending.get(&tag).map(|each| each.fids);
+            let mut used = fids.iter().flat_map(|fids| fids.used).flatten();
+            if used.any(|fid| self.memory.is_lost(fid)) {
+                lost.extend(state.pending.remove(&tag));
+                state.free.push(tag);
+            } else {
+                self.queue(state, tag);
+            }
         }
         self.flush(state);
+        drop(guard);
+        for each in lost {
+            (each.done)(Err(Errno::IO));
+        }
+        Ok(())
+    }
+
+    /// Take a lock again over a new connection, on which no request is in flight. Return whether it is held.
+    fn lock_again(
+        &self,
+        connection: &mut Connection<()>,
+        known: &mut HashSet<u32>,
+        fid: u32,
+        request: &Request<'_>,
+    ) -> bool {
+        if known.insert(fid) {
+            let Some(recalled) = self.memory.recall(fid) else {
+                return false;
+            };
+            let restored = connection.call(&recalled.request(fid), (), |reply| reply.is_ok());
+            if !restored.unwrap_or(false) {
+                return false;
+            }
+        }
+        let locked = connection.call(request, (), |reply| {
+            matches!(reply, Ok(Reply::Lock { status: 0 }))
+        });
+        locked.unwrap_or(false)
     }
 
     /// Let all requests in flight fail, and new ones until there is a connection.
@@ -581,6 +659,7 @@ impl State {
             code: request.code(),
             fids,
             done,
+            is_sent: false,
             was_sent_before: false,
             is_of_connection,
         };
@@ -625,15 +704,18 @@ impl State {
     }
 }
 
-/// Connect to a daemon. Return the connection, with a second descriptor of its socket, and the maximum number
-/// of bytes of data in one message.
-fn connect(target: &Target, key: Key) -> Result<((Transport, Socket), u32)> {
+/// Connect to a daemon, with the key of the session. `time` is that for each step.
+fn connect(target: &Target, key: Key, time: Duration) -> Result<Connection<()>> {
     let token = target.token.as_deref();
-    let mut open = Connection::<()>::open(&target.remote, token, &target.export, target.patience)?;
-    open.resume(key)?;
-    let data_bytes = open.data_bytes();
-    let transport = open.into_transport();
+    let mut connection = Connection::open(&target.remote, token, &target.export, time)?;
+    connection.resume(key)?;
+    Ok(connection)
+}
+
+/// Return a connection without its state, and a second descriptor of its socket.
+fn parts(connection: Connection<()>) -> Result<(Transport, Socket)> {
+    let transport = connection.into_transport();
     let socket = transport.try_clone_socket();
     let socket = socket.map_err(|error| isthmus_wire::Error::system("a descriptor", error))?;
-    Ok(((transport, socket), data_bytes))
+    Ok((transport, socket))
 }

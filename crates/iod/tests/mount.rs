@@ -19,7 +19,7 @@ struct Mounted {
     folder: Folder,
     change: fn(&mut Config, &Folder),
     /// The time for which requests wait for the daemon.
-    patience: Duration,
+    timeout: Duration,
 }
 
 impl Mounted {
@@ -34,7 +34,7 @@ impl Mounted {
             daemon: None,
             folder,
             change,
-            patience: Duration::from_secs(20),
+            timeout: Duration::from_secs(20),
         };
         mounted.start_daemon();
         match Mount::start(&mounted.root(), &mounted.config(), |_| {}) {
@@ -55,7 +55,7 @@ impl Mounted {
                 remote: Remote::parse(&socket).unwrap(),
                 token: None,
                 export: Vec::new(),
-                patience: self.patience,
+                timeout: self.timeout,
             },
             fresh: Duration::ZERO,
             read_only: false,
@@ -76,8 +76,8 @@ impl Mounted {
     }
 
     /// Mounts again, with another time for which requests wait.
-    fn remount(&mut self, patience: Duration) {
-        self.patience = patience;
+    fn remount(&mut self, timeout: Duration) {
+        self.timeout = timeout;
         self.mount.take().unwrap().stop().unwrap();
         self.mount = Some(Mount::start(&self.root(), &self.config(), |_| {}).unwrap());
     }
@@ -272,24 +272,24 @@ fn restart(change: fn(&mut Config, &Folder)) {
 
 #[test]
 fn a_daemon_that_stays_away_is_an_error_and_no_hang() {
-    const PATIENCE: Duration = Duration::from_secs(1);
+    const TIMEOUT: Duration = Duration::from_secs(1);
     let Some(mut mounted) = Mounted::start(NOTHING) else {
         return;
     };
-    mounted.remount(PATIENCE);
+    mounted.remount(TIMEOUT);
     fs::write(mounted.path("file"), b"data").unwrap();
     let open = File::open(mounted.path("file")).unwrap();
     fs::write(mounted.folder.0.join("files/gone"), b"data").unwrap();
     let gone = File::open(mounted.path("gone")).unwrap();
     // A mount that has not been used for longer waits all the same.
-    std::thread::sleep(PATIENCE);
+    std::thread::sleep(TIMEOUT);
     mounted.kill_daemon();
     let start = Instant::now();
     assert_eq!(errno(fs::metadata(mounted.path("file"))), 5);
-    assert!(start.elapsed() > PATIENCE / 2, "it waits first");
+    assert!(start.elapsed() > TIMEOUT / 2, "it waits first");
     let start = Instant::now();
     assert_eq!(errno(fs::metadata(mounted.path("file"))), 5);
-    assert!(start.elapsed() < PATIENCE / 2, "then not");
+    assert!(start.elapsed() < TIMEOUT / 2, "then not");
     // Another file has the name now.
     let [other, name] = ["other", "gone"].map(|name| mounted.folder.0.join("files").join(name));
     fs::write(&other, b"other").unwrap();

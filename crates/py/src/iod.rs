@@ -119,7 +119,7 @@ struct MountOptions {
     token: Option<String>,
     tls_ca: Option<PathBuf>,
     export: PathBuf,
-    patience_ns: u64,
+    timeout_ns: u64,
     fresh_ns: u64,
     read_only: bool,
 }
@@ -136,7 +136,7 @@ impl MountOptions {
                 remote,
                 token: self.token,
                 export: self.export.into_os_string().into_vec(),
-                patience: Duration::from_nanos(self.patience_ns),
+                timeout: Duration::from_nanos(self.timeout_ns),
             },
             fresh: Duration::from_nanos(self.fresh_ns),
             read_only: self.read_only,

@@ -29,7 +29,7 @@ It prints a line once the folder is mounted, and runs until SIGTERM, Ctrl-C
 or `fusermount3 -u DIR`. A file that is in use keeps it mounted.
 
 A daemon that ends and is started again is a pause: requests wait for it,
-for --patience. Then they fail with EIO, until it is there again.
+for --timeout. Then they fail with EIO until it is back.
 """,
 )
 @click.argument("directory", type=click.Path(path_type=Path), metavar="DIR")
@@ -41,16 +41,16 @@ for --patience. Then they fail with EIO, until it is there again.
 @click.option(
     "--export", default="", metavar="PATH", help="A folder that it serves.  [default: the first]"
 )
-@daemons.file("--token-file", "The token that the daemon wants.")
+@daemons.file("--token-file", "The token that the daemon requires.")
 @daemons.file("--tls-ca", "Certificates to trust, in PEM.")
 @click.option("--read-only", is_flag=True, help="Refuse changes.")
-@daemons.times("--patience", "60 s", "Time for which requests wait for a daemon that is gone.")
+@daemons.times("--timeout", "60 s", "Time for which requests wait for a daemon that is gone.")
 @daemons.times("--fresh", "0 s", "Time for which attributes are not asked for again.")
 @daemons.as_json()
 def command(as_json: bool, **given: Any) -> None:
     """Mount, print the folder, and wait for a signal."""
-    for name in ("patience", "fresh"):
-        given[f"{name}_ns"] = daemons.nanoseconds(given, name, 0.1 if name == "patience" else 0)
+    for name in ("timeout", "fresh"):
+        given[f"{name}_ns"] = daemons.nanoseconds(given, name, 0.1 if name == "timeout" else 0)
     token_file = given.pop("token_file")
     given["token"] = daemons.token(token_file) if token_file else None
     if not given["directory"].name:

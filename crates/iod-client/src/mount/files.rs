@@ -4,7 +4,6 @@
 use super::Shared;
 use super::convert::{attributes, change, entry_kind, error};
 use super::nodes::{HeldLock, Nodes};
-use crate::connection::ROOT;
 use crate::link::{Done, Link};
 use fuser::{
     AccessFlags, BsdFileFlags, Errno as KernelError, FileAttr, FileHandle, Filesystem, FopenFlags,
@@ -149,7 +148,12 @@ impl Inner {
     /// Have the daemon forget a fid, and use its number again.
     fn forget(self: &Arc<Self>, fid: u32) {
         let inner = Arc::clone(self);
-        let done: Done = Box::new(move |_| inner.nodes().free_fid(fid));
+        let done: Done = Box::new(move |reply| {
+            // Without a tag for the request, the daemon keeps the fid.
+            if reply.err() != Some(Errno::AGAIN) {
+                inner.nodes().free_fid(fid);
+            }
+        });
         self.link.send(&Request::Clunk { fid }, done);
     }
 
@@ -161,10 +165,20 @@ impl Inner {
         name: &OsStr,
         done: impl FnOnce(Result<(FileAttr, Attributes), Errno>) + Send + 'static,
     ) {
+        self.find_once((parent, directory), name.as_bytes().to_vec(), false, done);
+    }
+
+    /// Ask for an entry of a directory, and once more if the connection is lost between the two replies.
+    fn find_once(
+        self: &Arc<Self>,
+        (parent, directory): (INodeNo, u32),
+        name: Vec<u8>,
+        is_second: bool,
+        done: impl FnOnce(Result<(FileAttr, Attributes), Errno>) + Send + 'static,
+    ) {
         let fid = self.nodes().new_fid();
-        let walk = self.walk(directory, fid, Some(name.as_bytes()));
+        let walk = self.walk(directory, fid, Some(&name));
         let inner = Arc::clone(self);
-        let name = name.as_bytes().to_vec();
         self.attributes(fid, move |result| match result {
             Ok(of) => {
                 let (number, unused) = inner.nodes().found(parent.0, &name, fid, &of);
@@ -178,6 +192,9 @@ impl Inner {
                 match walk {
                     Ok(()) => inner.forget(fid),
                     Err(_) => inner.nodes().free_fid(fid),
+                }
+                if walk.is_ok() && errno == Errno::STALE && !is_second {
+                    return inner.find_once((parent, directory), name, true, done);
                 }
                 done(Err(walk.err().unwrap_or(errno)));
             }
@@ -264,27 +281,29 @@ impl Inner {
     }
 
     /// Ask for a lock until the process has it, or the time for which it waits is over.
-    fn wait_for_lock(&self, lock: HeldLock, reply: ReplyEmpty) {
+    fn wait_for_lock(self: &Arc<Self>, lock: HeldLock, reply: ReplyEmpty) {
         let end = std::time::Instant::now() + LOCK_WAIT;
         let mut pause = FIRST_LOCK_PAUSE;
         loop {
             let (sender, receiver) = std::sync::mpsc::channel();
+            let inner = Arc::clone(self);
             let done: Done = Box::new(move |reply| {
                 let status = match reply {
                     Ok(Reply::Lock { status }) => Ok(status),
                     Ok(_) => Err(Errno::PROTO),
                     Err(errno) => Err(errno),
                 };
+                // Before the next reply: if the connection is lost then, the lock is taken again.
+                if status == Ok(0) {
+                    inner.nodes().lock(lock, false);
+                }
                 // The receiver waits below.
                 let _ = sender.send(status);
             });
             let request = lock_request(&lock, lock_mode(&lock), CLIENT);
             self.link.send(&request, done);
             match receiver.recv().unwrap_or(Err(Errno::IO)) {
-                Ok(0) => {
-                    self.nodes().lock(lock, false);
-                    return reply.ok();
-                }
+                Ok(0) => return reply.ok(),
                 Ok(1) if std::time::Instant::now() < end => {}
                 Ok(1) => return reply.error(KernelError::EINTR),
                 Ok(_) => return reply.error(KernelError::ENOLCK),
@@ -296,7 +315,7 @@ impl Inner {
     }
 }
 
-/// The name that the mount gives itself as a holder of locks: the daemon distinguishes mounts by their connections.
+/// The name that the mount has as a holder of locks: the daemon distinguishes mounts by their connections.
 pub(super) const CLIENT: &[u8] = b"isthmus";
 
 /// Return what answers the kernel with success or an error.
@@ -331,7 +350,7 @@ impl MountedFiles {
 impl Filesystem for MountedFiles {
     fn init(&mut self, _: &KernelRequest, config: &mut KernelConfig) -> std::io::Result<()> {
         let most = self.0.link.data_bytes() & !4095;
-        // The nearest value is taken where the kernel does not take these.
+        // Where the kernel refuses a value, the default remains.
         let _ = config.set_max_write(most.max(4096));
         let _ = config.set_max_readahead(most);
         let _ = config.set_max_background(64);
@@ -360,8 +379,8 @@ impl Filesystem for MountedFiles {
     }
 
     fn forget(&self, _: &KernelRequest, node: INodeNo, count: u64) {
-        let fid = self.0.nodes().forget(node.0, count);
-        if let Some(fid) = fid.filter(|fid| *fid != ROOT) {
+        let fids = self.0.nodes().forget(node.0, count);
+        for fid in fids {
             self.0.forget(fid);
         }
     }
@@ -670,7 +689,7 @@ impl Filesystem for MountedFiles {
         LockOwner(owner): LockOwner,
         reply: ReplyEmpty,
     ) {
-        let fid = or_answer!(self.0.handle(handle), reply);
+        let fid = u32::try_from(handle.0).unwrap_or(u32::MAX);
         let all = HeldLock {
             node: node.0,
             fid,
@@ -941,7 +960,12 @@ impl Filesystem for MountedFiles {
         waits: bool,
         reply: ReplyEmpty,
     ) {
-        let fid = or_answer!(self.0.handle(handle), reply);
+        let fid = match kind {
+            // A lock that was lost is released as well.
+            F_UNLCK => u32::try_from(handle.0).map_err(|_| KernelError::EBADF),
+            _ => self.0.handle(handle),
+        };
+        let fid = or_answer!(fid, reply);
         let lock = HeldLock {
             node: node.0,
             fid,
@@ -1007,6 +1031,10 @@ impl MountedFiles {
     fn close(&self, FileHandle(handle): FileHandle) {
         if let Ok(fid) = u32::try_from(handle) {
             self.0.shared.lost().remove(&fid);
+            let locks = self.0.nodes().locks_of(fid);
+            for lock in locks {
+                self.0.link.post(&lock_request(&lock, UNLOCK, CLIENT));
+            }
             self.0.forget(fid);
         }
     }

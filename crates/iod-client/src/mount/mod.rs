@@ -6,7 +6,7 @@ mod nodes;
 
 use crate::connection::{Connection, ROOT};
 use crate::error::{Error, Result};
-use crate::link::{Done, Link, Memory, Recalled, Target};
+use crate::link::{Link, Memory, Recalled, Target};
 use files::MountedFiles;
 use fuser::{Config, MountOption, Session, SessionUnmounter};
 use isthmus_forward::message::{Attributes, Reply, Request};
@@ -26,7 +26,7 @@ const THREADS: usize = 4;
 /// The time within which the kernel ends a mount without open files.
 const END: Duration = Duration::from_secs(1);
 
-/// What is mounted, and how.
+/// The settings of a mount.
 #[derive(Clone, Debug)]
 pub struct MountConfig {
     /// The daemon.
@@ -78,8 +78,8 @@ impl Mount {
         let root = root(&config.target)?;
         let shared = Arc::new(Shared {
             nodes: Mutex::new(Nodes::new(&root)),
-            lost: Arc::default(),
-            report: Arc::new(report),
+            lost: Mutex::default(),
+            report: Box::new(report),
         });
         let memory = Arc::clone(&shared) as Arc<dyn Memory>;
         let link = Link::open(config.target.clone(), memory)?;
@@ -191,7 +191,7 @@ fn detach(directory: &Path) {
 /// Ask the daemon for the attributes of the root, so that a mount of what cannot be read is refused.
 fn root(target: &Target) -> Result<Attributes> {
     let token = target.token.as_deref();
-    let mut daemon = Connection::open(&target.remote, token, &target.export, target.patience)?;
+    let mut daemon = Connection::open(&target.remote, token, &target.export, target.timeout)?;
     let request = Request::GetAttributes {
         fid: ROOT,
         mask: Attributes::BASIC,
@@ -204,12 +204,12 @@ fn root(target: &Target) -> Result<Attributes> {
     })?
 }
 
-/// What the threads of the kernel's requests and that of replies share.
+/// State that the threads of the kernel's requests and the thread of replies share.
 struct Shared {
     nodes: Mutex<Nodes>,
-    /// The fids whose locks another process got while the daemon was gone.
-    lost: Arc<Mutex<HashSet<u32>>>,
-    report: Arc<dyn Fn(&str) + Send + Sync>,
+    /// The fids of files with a lock that could not be taken again.
+    lost: Mutex<HashSet<u32>>,
+    report: Box<dyn Fn(&str) + Send + Sync>,
 }
 
 impl Shared {
@@ -229,21 +229,26 @@ impl Memory for Shared {
         self.nodes().recall(fid)
     }
 
-    fn locks(&self, again: &mut dyn FnMut(&Request<'_>, Done)) {
-        let locks = self.nodes().locks.clone();
+    fn lock_again(&self, again: &mut dyn FnMut(u32, &Request<'_>) -> bool) {
+        let locks = {
+            let mut nodes = self.nodes();
+            nodes.lose_removed();
+            nodes.locks.clone()
+        };
         for lock in locks {
-            let (lost, report) = (Arc::clone(&self.lost), Arc::clone(&self.report));
             let request = files::lock_request(&lock, files::lock_mode(&lock), files::CLIENT);
-            let done: Done = Box::new(move |reply| {
-                if !matches!(reply, Ok(Reply::Lock { status: 0 })) {
-                    let lost = lost.lock();
-                    lost.unwrap_or_else(PoisonError::into_inner)
-                        .insert(lock.fid);
-                    report("a lock was lost: another process has it; its file fails with EIO");
-                }
-            });
-            again(&request, done);
+            if !again(lock.fid, &request) {
+                let handles = self.nodes().handles_of(lock.node);
+                self.lost().extend(handles);
+                self.report(
+                    "a lock could not be taken again: its file fails with EIO until it is closed",
+                );
+            }
         }
+    }
+
+    fn is_lost(&self, fid: u32) -> bool {
+        self.lost().contains(&fid)
     }
 
     fn report(&self, text: &str) {

@@ -8,6 +8,9 @@ use std::collections::HashMap;
 /// The number by which the kernel knows the root.
 pub(super) const ROOT_NUMBER: u64 = 1;
 
+/// The number of no file.
+const NONE: u64 = 0;
+
 /// A file that the kernel knows.
 #[derive(Debug)]
 pub(super) struct Node {
@@ -15,12 +18,26 @@ pub(super) struct Node {
     pub fid: u32,
     /// The directory and the name; `None` once it was removed, and for the root.
     name: Option<(u64, Vec<u8>)>,
+    /// Its other fids, each with the name by which it was found: another thread may be about to use one.
+    others: Vec<(Option<(u64, Vec<u8>)>, u32)>,
     /// The number of the file at the daemon.
     number: u64,
     /// How often the kernel was given the file without forgetting it.
     lookups: u64,
     /// Time of the last write and size, when the kernel last cached data of it.
     cached: Option<(u64, u64, u64)>,
+}
+
+impl Node {
+    /// Record that the file does not have this name any more.
+    fn lose_name(&mut self, entry: &(u64, Vec<u8>)) {
+        let others = self.others.iter_mut().map(|(name, _)| name);
+        for name in std::iter::once(&mut self.name).chain(others) {
+            if name.as_ref() == Some(entry) {
+                *name = None;
+            }
+        }
+    }
 }
 
 /// An open file.
@@ -67,6 +84,7 @@ impl Nodes {
         let node = Node {
             fid: ROOT,
             name: None,
+            others: Vec::new(),
             number: root.qid.path,
             lookups: 1,
             cached: None,
@@ -127,6 +145,7 @@ impl Nodes {
         let node = self.nodes.entry(number).or_insert_with(|| Node {
             fid,
             name: None,
+            others: Vec::new(),
             number: attributes.qid.path,
             lookups: 0,
             cached: None,
@@ -135,46 +154,58 @@ impl Nodes {
         if node.name.as_ref() == Some(&entry) || number == ROOT_NUMBER {
             return (number, Some(fid));
         }
-        // The file has another name, or had none: the fid that was created last is right.
-        if let Some(old) = node.name.replace(entry.clone())
-            && self.by_name.get(&old) == Some(&number)
-        {
-            self.by_name.remove(&old);
+        // The file has several names, or a new one: the fid of the name that was found last is right.
+        let known = node
+            .others
+            .iter()
+            .position(|(name, _)| name.as_ref() == Some(&entry));
+        let found = known.map_or(fid, |at| node.others.swap_remove(at).1);
+        let old_name = node.name.replace(entry.clone());
+        let old = std::mem::replace(&mut node.fid, found);
+        if old != found {
+            node.others.push((old_name, old));
         }
-        let old = std::mem::replace(&mut node.fid, fid);
-        self.by_fid.remove(&old);
-        self.by_fid.insert(fid, number);
-        if let Some(before) = self.by_name.insert(entry, number)
+        self.by_fid.insert(found, number);
+        if let Some(before) = self.by_name.insert(entry.clone(), number)
             && before != number
             && let Some(node) = self.nodes.get_mut(&before)
         {
-            node.name = None;
+            node.lose_name(&entry);
         }
-        (number, (old != fid).then_some(old))
+        (number, (found != fid).then_some(fid))
     }
 
-    /// Record that the kernel forgets a file `count` times. Return its fid if the kernel does not know it any more.
-    pub fn forget(&mut self, number: u64, count: u64) -> Option<u32> {
-        let node = self.nodes.get_mut(&number)?;
+    /// Record that the kernel forgets a file `count` times. Return its fids if the kernel does not know it any more.
+    pub fn forget(&mut self, number: u64, count: u64) -> Vec<u32> {
+        let Some(node) = self.nodes.get_mut(&number) else {
+            return Vec::new();
+        };
         node.lookups = node.lookups.saturating_sub(count);
         if node.lookups > 0 || number == ROOT_NUMBER {
-            return None;
+            return Vec::new();
         }
-        let node = self.nodes.remove(&number)?;
-        self.by_fid.remove(&node.fid);
-        if let Some(name) = node.name
-            && self.by_name.get(&name) == Some(&number)
-        {
-            self.by_name.remove(&name);
-        }
-        Some(node.fid)
+        let Some(node) = self.nodes.remove(&number) else {
+            return Vec::new();
+        };
+        let all = std::iter::once((node.name, node.fid)).chain(node.others);
+        all.map(|(name, fid)| {
+            self.by_fid.remove(&fid);
+            if let Some(name) = name
+                && self.by_name.get(&name) == Some(&number)
+            {
+                self.by_name.remove(&name);
+            }
+            fid
+        })
+        .collect()
     }
 
     /// Record that an entry of a directory was removed.
     pub fn removed(&mut self, parent: u64, name: &[u8]) {
-        let number = self.by_name.remove(&(parent, name.to_vec()));
+        let entry = (parent, name.to_vec());
+        let number = self.by_name.remove(&entry);
         if let Some(node) = number.and_then(|number| self.nodes.get_mut(&number)) {
-            node.name = None;
+            node.lose_name(&entry);
         }
     }
 
@@ -189,10 +220,18 @@ impl Nodes {
         };
         let before = self.by_name.insert(new.clone(), number);
         if let Some(before) = before.and_then(|before| self.nodes.get_mut(&before)) {
-            before.name = None;
+            before.lose_name(&new);
         }
         if let Some(node) = self.nodes.get_mut(&number) {
-            node.name = Some(new);
+            if node.name.as_ref() == Some(&old) {
+                node.name = Some(new);
+            } else if let Some(other) = node
+                .others
+                .iter_mut()
+                .find(|(name, _)| name.as_ref() == Some(&old))
+            {
+                other.0 = Some(new);
+            }
         }
     }
 
@@ -238,11 +277,38 @@ impl Nodes {
         node.cached.replace(now) == Some(now)
     }
 
+    /// Record that files that were removed while open are lost: a file that gets such a number later is another one.
+    pub fn lose_removed(&mut self) {
+        let mut handles = std::mem::take(&mut self.handles);
+        for handle in handles.values_mut() {
+            if self.path(handle.node).is_none() {
+                handle.node = NONE;
+            }
+        }
+        self.handles = handles;
+    }
+
+    /// Return the locks that were taken with a fid.
+    pub fn locks_of(&self, fid: u32) -> Vec<HeldLock> {
+        let locks = self.locks.iter().filter(|lock| lock.fid == fid);
+        locks.copied().collect()
+    }
+
+    /// Return the fids with which a file is open.
+    pub fn handles_of(&self, node: u64) -> Vec<u32> {
+        let handles = self.handles.iter();
+        let handles = handles.filter(|(_, handle)| handle.node == node);
+        handles.map(|(fid, _)| *fid).collect()
+    }
+
     /// Return the path of a file from the root; `None` if it was removed.
     fn path(&self, mut number: u64) -> Option<Vec<u8>> {
         let mut names = Vec::new();
         while number != ROOT_NUMBER {
-            let (parent, name) = self.nodes.get(&number)?.name.as_ref()?;
+            let node = self.nodes.get(&number)?;
+            let mut all =
+                std::iter::once(&node.name).chain(node.others.iter().map(|(name, _)| name));
+            let (parent, name) = all.find_map(Option::as_ref)?;
             names.push(name.as_slice());
             // Renames of other clients could make a circle of what is known here.
             if names.len() > 4096 {
