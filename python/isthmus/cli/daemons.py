@@ -160,8 +160,9 @@ def run(daemon: Daemon, *, as_json: bool) -> None:
     before = _set_handlers(daemon, end)
     try:
         _notify("READY=1")
-        status = daemon.status()
-        document(status if as_json else _words(json.loads(status)))
+        status = json.loads(daemon.status())
+        _warn(status.get("metrics"))
+        document(daemon.status() if as_json else _words(status))
         while not end.wait(POLL_S):
             if not daemon.runs():
                 break
@@ -173,10 +174,9 @@ def run(daemon: Daemon, *, as_json: bool) -> None:
 
 
 def _words(status: dict[str, Any]) -> str:
-    """Return the line to print when a daemon is ready. Warn of metrics that are open to others."""
+    """Return the line to print when a daemon is ready."""
     if "mounted" in status:
         return f"mounted at {status['mounted']}\n"
-    _warn(status["metrics"])
     metrics = f", metrics at http://{status['metrics']}/metrics" if status["metrics"] else ""
     screens = f", screens at http://{status['screens']}/" if status.get("screens") else ""
     return f"listens at {', '.join(status['listening'])}{metrics}{screens}\n"
