@@ -11,15 +11,18 @@ pub(super) const ROOT_NUMBER: u64 = 1;
 /// The number of no file.
 const NONE: u64 = 0;
 
+/// A directory, by the number that the kernel has for it, and the name of an entry.
+type FileName = (u64, Vec<u8>);
+
 /// A file that the kernel knows.
 #[derive(Debug)]
 pub(super) struct Node {
     /// Its fid, which is not open.
     pub fid: u32,
     /// The directory and the name; `None` once it was removed, and for the root.
-    name: Option<(u64, Vec<u8>)>,
+    name: Option<FileName>,
     /// Its other fids, each with the name by which it was found: another thread may be about to use one.
-    others: Vec<(Option<(u64, Vec<u8>)>, u32)>,
+    others: Vec<(Option<FileName>, u32)>,
     /// The number of the file at the daemon.
     number: u64,
     /// How often the kernel was given the file without forgetting it.
@@ -30,7 +33,7 @@ pub(super) struct Node {
 
 impl Node {
     /// Record that the file does not have this name any more.
-    fn lose_name(&mut self, entry: &(u64, Vec<u8>)) {
+    fn lose_name(&mut self, entry: &FileName) {
         let others = self.others.iter_mut().map(|(name, _)| name);
         for name in std::iter::once(&mut self.name).chain(others) {
             if name.as_ref() == Some(entry) {
@@ -70,7 +73,7 @@ pub(super) struct HeldLock {
 #[derive(Debug)]
 pub(super) struct Nodes {
     nodes: HashMap<u64, Node>,
-    by_name: HashMap<(u64, Vec<u8>), u64>,
+    by_name: HashMap<FileName, u64>,
     by_fid: HashMap<u32, u64>,
     handles: HashMap<u32, Handle>,
     pub locks: Vec<HeldLock>,
