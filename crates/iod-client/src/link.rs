@@ -24,6 +24,10 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// The time for each step of an attempt to connect again.
 const CONNECT: Duration = Duration::from_secs(5);
 
+/// The types of requests that change names and count as done if the name is gone.
+const RENAME_AT: u8 = 74;
+const UNLINK_AT: u8 = 76;
+
 /// Gets the reply to a request, or the error with which it failed.
 pub type Done = Box<dyn for<'a> FnOnce(std::result::Result<Reply<'a>, Errno>) + Send>;
 
@@ -80,7 +84,10 @@ pub trait Memory: Send + Sync {
 
     /// Call `again` with the fid and the request of each lock that is held. It returns whether the lock is held
     /// again; if not, requests with fids of this file are to fail.
-    fn lock_again(&self, again: &mut dyn FnMut(u32, &Request<'_>) -> bool);
+    ///
+    /// # Errors
+    /// That of `again`: the connection is gone.
+    fn lock_again(&self, again: &mut dyn FnMut(u32, &Request<'_>) -> Result<bool>) -> Result<()>;
 
     /// Return whether requests with this fid fail, because a lock was lost.
     fn is_lost(&self, fid: u32) -> bool;
@@ -433,10 +440,10 @@ impl Link {
         let code = pending.code;
         let reply = match reply {
             // What was removed or renamed before the daemon was killed.
-            Reply::Error { errno: 2 } if pending.was_sent_before && code == 76 => {
+            Reply::Error { errno: 2 } if pending.was_sent_before && code == UNLINK_AT => {
                 Ok(Reply::UnlinkAt {})
             }
-            Reply::Error { errno: 2 } if pending.was_sent_before && code == 74 => {
+            Reply::Error { errno: 2 } if pending.was_sent_before && code == RENAME_AT => {
                 Ok(Reply::RenameAt {})
             }
             // A fid whose file is another one now, or gone.
@@ -497,18 +504,14 @@ impl Link {
                         .report("requests fail with EIO until the daemon is back");
                 }
             }
-            let failed = match connect(&self.target, self.key, timeout.min(CONNECT)) {
-                Ok(connection) if connection.data_bytes() == self.data_bytes => {
-                    match self.resume(connection) {
-                        Ok(()) => {
-                            self.memory
-                                .report(&format!("the daemon at {remote} is back"));
-                            return true;
-                        }
-                        Err(error) => Some(error.to_string()),
-                    }
+            let connected = connect(&self.target, self.key, timeout.min(CONNECT));
+            let resumed = connected.and_then(|connection| self.resume(connection));
+            let failed = match resumed {
+                Ok(()) => {
+                    self.memory
+                        .report(&format!("the daemon at {remote} is back"));
+                    return true;
                 }
-                Ok(_) => Some(format!("the daemon at {remote} has another --message")),
                 Err(error @ (Error::Refused(..) | Error::Protocol(..))) => Some(error.to_string()),
                 // It does not listen yet.
                 Err(_) => None,
@@ -527,11 +530,15 @@ impl Link {
 
     /// Go on with a new connection.
     fn resume(&self, mut connection: Connection<()>) -> Result<()> {
+        if connection.data_bytes() != self.data_bytes {
+            let text = "it has another --message than before".into();
+            return Err(Error::Protocol(self.target.remote.to_string(), text));
+        }
         let mut known = HashSet::from([crate::ROOT]);
         // Before anything else is sent: a process that has lost its lock must not write.
         self.memory.lock_again(&mut |fid, request| {
             self.lock_again(&mut connection, &mut known, fid, request)
-        });
+        })?;
         let (transport, socket) = parts(connection)?;
         let mut guard = self.state();
         let state = &mut *guard;
@@ -575,20 +582,18 @@ impl Link {
         known: &mut HashSet<u32>,
         fid: u32,
         request: &Request<'_>,
-    ) -> bool {
+    ) -> Result<bool> {
         if known.insert(fid) {
             let Some(recalled) = self.memory.recall(fid) else {
-                return false;
+                return Ok(false);
             };
-            let restored = connection.call(&recalled.request(fid), (), |reply| reply.is_ok());
-            if !restored.unwrap_or(false) {
-                return false;
+            if !connection.call(&recalled.request(fid), (), |reply| reply.is_ok())? {
+                return Ok(false);
             }
         }
-        let locked = connection.call(request, (), |reply| {
+        connection.call(request, (), |reply| {
             matches!(reply, Ok(Reply::Lock { status: 0 }))
-        });
-        locked.unwrap_or(false)
+        })
     }
 
     /// Let all requests in flight fail, and new ones until there is a connection.

@@ -229,7 +229,7 @@ impl Memory for Shared {
         self.nodes().recall(fid)
     }
 
-    fn lock_again(&self, again: &mut dyn FnMut(u32, &Request<'_>) -> bool) {
+    fn lock_again(&self, again: &mut dyn FnMut(u32, &Request<'_>) -> Result<bool>) -> Result<()> {
         let locks = {
             let mut nodes = self.nodes();
             nodes.lose_removed();
@@ -237,7 +237,7 @@ impl Memory for Shared {
         };
         for lock in locks {
             let request = files::lock_request(&lock, files::lock_mode(&lock), files::CLIENT);
-            if !again(lock.fid, &request) {
+            if !again(lock.fid, &request)? {
                 let handles = self.nodes().handles_of(lock.node);
                 self.lost().extend(handles);
                 self.report(
@@ -245,6 +245,7 @@ impl Memory for Shared {
                 );
             }
         }
+        Ok(())
     }
 
     fn is_lost(&self, fid: u32) -> bool {
