@@ -6,6 +6,7 @@ import time
 import pytest
 
 from conftest import SMALL
+from isthmus import errors
 from isthmus.errors import RunFailedError
 from isthmus.execution import Job
 from isthmus.files import FileError
@@ -67,7 +68,9 @@ def test_a_folder_that_shows_late_what_tasks_did_is_looked_at_again(tmp_path, co
     assert notes == []
 
 
-def test_failures_that_are_shown_late_are_waited_for_as_well(tmp_path, commands):
+def test_failures_that_are_shown_late_are_waited_for_as_well(tmp_path, commands, monkeypatch):
+    # A long path of the folder would have the middle of the message left out.
+    monkeypatch.setattr(errors, "LONGEST", 100_000)
     slurm = commands(sbatch="echo 7", squeue="true", scontrol=ended(*[("FAILED", "1:0")] * 2))
     job = Job(TOO_SHORT, "short.toml")
     made = Sweep(job, tmp_path / "out", Wanted(tasks=4), lambda _: None, slurm)
