@@ -3,31 +3,25 @@
 
 use super::Shared;
 use super::convert::{attributes, change, entry_kind, error};
-use super::nodes::{HeldLock, Nodes};
+use super::nodes::HeldLock;
+use super::operations::{First, O_APPEND, ONCE, Operations, Owner, UNLOCK, lock_mode};
 use crate::link::{Done, Link};
 use fuser::{
-    AccessFlags, BsdFileFlags, Errno as KernelError, FileAttr, FileHandle, Filesystem, FopenFlags,
+    AccessFlags, BsdFileFlags, Errno as KernelError, FileHandle, Filesystem, FopenFlags,
     Generation, INodeNo, InitFlags, KernelConfig, LockOwner, OpenFlags, RenameFlags, ReplyAttr,
     ReplyCreate, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyLock, ReplyOpen,
     ReplyStatfs, ReplyWrite, ReplyXattr, Request as KernelRequest, TimeOrNow, WriteFlags,
 };
-use isthmus_forward::message::{Attributes, Data, Entry, Path as Names, Reply, Request, Trailing};
-use isthmus_forward::{Buffer, Errno};
+use isthmus_forward::Errno;
+use isthmus_forward::message::{Data, Entry, Reply, Request, Trailing};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::{Arc, MutexGuard, OnceLock};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-/// Flags of Linux for opening files.
-const O_CREAT: u32 = 0o100;
-const O_EXCL: u32 = 0o200;
-const O_TRUNC: u32 = 0o1000;
-const O_APPEND: u32 = 0o2000;
+/// The flag of Linux for opening a directory.
 const O_DIRECTORY: u32 = 0o200_000;
-
-/// The flags that are for the moment of opening, or that the kernel itself obeys: it gives each write its offset.
-const ONCE: u32 = O_CREAT | O_EXCL | O_TRUNC | O_APPEND;
 
 /// Types of locks of Linux.
 const F_RDLCK: i32 = 0;
@@ -37,14 +31,6 @@ const F_UNLCK: i32 = 2;
 /// The bytes of entries that are asked for at once: as many as the kernel takes.
 const ENTRIES_BYTES: u32 = 4096;
 
-/// The time for which a process waits for a lock before its call ends with `EINTR`: the kernel does not let it
-/// be killed meanwhile.
-const LOCK_WAIT: Duration = Duration::from_secs(30);
-
-/// The time between two attempts to get a lock: at first, and at most.
-const FIRST_LOCK_PAUSE: Duration = Duration::from_millis(2);
-const LOCK_PAUSE: Duration = Duration::from_millis(200);
-
 /// The level of [`Request::Commit`] for what a close waits for.
 const CLOSED: u8 = 0;
 
@@ -52,271 +38,7 @@ const CLOSED: u8 = 0;
 const REMOVE_DIRECTORY: u32 = 0x200;
 
 /// The files of a daemon as a file system of the kernel.
-pub(super) struct MountedFiles(Arc<Inner>);
-
-/// What replies need as well.
-struct Inner {
-    shared: Arc<Shared>,
-    link: Arc<Link>,
-    /// The time for which the kernel keeps names and attributes.
-    fresh: Duration,
-}
-
-/// The result of a request that others depend on.
-type First = Arc<OnceLock<Result<(), Errno>>>;
-
-/// Return a lock's mode as the protocol has it.
-pub(super) fn lock_mode(lock: &HeldLock) -> u8 {
-    u8::from(!lock.is_shared)
-}
-
-/// Return the request for a lock, or to unlock in mode 2.
-pub(super) fn lock_request<'a>(lock: &HeldLock, mode: u8, client: &'a [u8]) -> Request<'a> {
-    Request::Lock {
-        fid: lock.fid,
-        mode,
-        flags: 0,
-        start: lock.start,
-        length: length(lock),
-        process: owner_number(lock.owner),
-        client,
-    }
-}
-
-/// Return the length of a lock: 0 is to the end.
-fn length(lock: &HeldLock) -> u64 {
-    match lock.end {
-        end if end >= i64::MAX as u64 => 0,
-        end => end - lock.start + 1,
-    }
-}
-
-/// Return the number by which the daemon knows the owner of a lock, which the kernel gives in 64 bits.
-fn owner_number(owner: u64) -> u32 {
-    (owner ^ (owner >> 32)) as u32
-}
-
-impl Inner {
-    /// Return what the kernel knows, locked.
-    fn nodes(&self) -> MutexGuard<'_, Nodes> {
-        self.shared.nodes()
-    }
-
-    /// Return the fid of a file that the kernel knows.
-    fn fid(&self, node: INodeNo) -> Result<u32, KernelError> {
-        self.nodes().fid(node.0).ok_or(KernelError::ESTALE)
-    }
-
-    /// Return the fid of an open file, unless its lock was lost.
-    fn handle(&self, handle: FileHandle) -> Result<u32, KernelError> {
-        let fid = u32::try_from(handle.0).map_err(|_| KernelError::EBADF)?;
-        match self.shared.lost().contains(&fid) {
-            true => Err(KernelError::EIO),
-            false => Ok(fid),
-        }
-    }
-
-    /// Return the fid of an open file, or of the file.
-    fn either(&self, node: INodeNo, handle: Option<FileHandle>) -> Result<u32, KernelError> {
-        handle.map_or_else(|| self.fid(node), |handle| self.handle(handle))
-    }
-
-    /// Send a request whose failure makes those after it fail too. Return where its result will be.
-    fn first(&self, request: &Request<'_>) -> First {
-        let first = First::default();
-        let result = Arc::clone(&first);
-        self.link.send(
-            request,
-            Box::new(move |reply| {
-                // It is set here alone.
-                let _ = result.set(reply.map(|_| ()));
-            }),
-        );
-        first
-    }
-
-    /// Send a walk from a fid to an entry, or to the same file, which creates `newfid`.
-    fn walk(&self, fid: u32, newfid: u32, name: Option<&[u8]>) -> First {
-        let mut bytes = Buffer::new();
-        match Names::encode(name.into_iter(), &mut bytes) {
-            Ok(path) => self.first(&Request::Walk { fid, newfid, path }),
-            // The kernel has no names of this length.
-            Err(_) => Arc::new(OnceLock::from(Err(Errno::NAMETOOLONG))),
-        }
-    }
-
-    /// Have the daemon forget a fid, and use its number again.
-    fn forget(self: &Arc<Self>, fid: u32) {
-        let inner = Arc::clone(self);
-        let done: Done = Box::new(move |reply| {
-            // Without a tag for the request, the daemon keeps the fid.
-            if reply.err() != Some(Errno::AGAIN) {
-                inner.nodes().free_fid(fid);
-            }
-        });
-        self.link.send(&Request::Clunk { fid }, done);
-    }
-
-    /// Ask for an entry of a directory. `done` gets its attributes as the kernel knows it.
-    fn find(
-        self: &Arc<Self>,
-        parent: INodeNo,
-        directory: u32,
-        name: &OsStr,
-        done: impl FnOnce(Result<(FileAttr, Attributes), Errno>) + Send + 'static,
-    ) {
-        self.find_once((parent, directory), name.as_bytes().to_vec(), false, done);
-    }
-
-    /// Ask for an entry of a directory, and once more if the connection is lost between the two replies.
-    fn find_once(
-        self: &Arc<Self>,
-        (parent, directory): (INodeNo, u32),
-        name: Vec<u8>,
-        is_second: bool,
-        done: impl FnOnce(Result<(FileAttr, Attributes), Errno>) + Send + 'static,
-    ) {
-        let fid = self.nodes().new_fid();
-        let walk = self.walk(directory, fid, Some(&name));
-        let inner = Arc::clone(self);
-        self.attributes(fid, move |result| match result {
-            Ok(of) => {
-                let (number, unused) = inner.nodes().found(parent.0, &name, fid, &of);
-                if let Some(unused) = unused {
-                    inner.forget(unused);
-                }
-                done(Ok((attributes(&of, number), of)));
-            }
-            Err(errno) => {
-                let walk = walk.get().copied().unwrap_or(Err(errno));
-                match walk {
-                    Ok(()) => inner.forget(fid),
-                    Err(_) => inner.nodes().free_fid(fid),
-                }
-                if walk.is_ok() && errno == Errno::STALE && !is_second {
-                    return inner.find_once((parent, directory), name, true, done);
-                }
-                done(Err(walk.err().unwrap_or(errno)));
-            }
-        });
-    }
-
-    /// Ask for the attributes of a fid.
-    fn attributes(&self, fid: u32, done: impl FnOnce(Result<Attributes, Errno>) + Send + 'static) {
-        let mask = Attributes::BASIC;
-        self.link.send(
-            &Request::GetAttributes { fid, mask },
-            Box::new(move |reply| {
-                done(match reply {
-                    Ok(Reply::GetAttributes { attributes }) => Ok(attributes),
-                    Ok(_) => Err(Errno::PROTO),
-                    Err(errno) => Err(errno),
-                });
-            }),
-        );
-    }
-
-    /// Answer with an entry that a request before has created, or with the error of that request.
-    fn answer_created(
-        self: &Arc<Self>,
-        parent: INodeNo,
-        directory: u32,
-        name: &OsStr,
-        made: First,
-        reply: ReplyEntry,
-    ) {
-        let fresh = self.fresh;
-        self.find(parent, directory, name, move |found| {
-            let made = made.get().copied().unwrap_or(Ok(()));
-            match made.and(found) {
-                Ok((found, _)) => reply.entry(&fresh, &found, Generation(0)),
-                Err(errno) => reply.error(error(errno)),
-            }
-        });
-    }
-
-    /// Open a file: a new fid of the same file. `done` gets the fid and the attributes of the open file.
-    fn open(
-        self: &Arc<Self>,
-        node: INodeNo,
-        flags: u32,
-        done: impl FnOnce(Result<(u32, Attributes), Errno>) + Send + 'static,
-    ) {
-        let Ok(of) = self.fid(node) else {
-            return done(Err(Errno::STALE));
-        };
-        let fid = self.nodes().opens(node.0);
-        let walk = self.walk(of, fid, None);
-        let opened = First::default();
-        let (inner, result) = (Arc::clone(self), Arc::clone(&opened));
-        self.link.send(
-            &Request::Open {
-                fid,
-                flags: flags & !O_APPEND,
-            },
-            Box::new(move |reply| {
-                // Before the next reply: if the connection is lost then, the fid comes back open.
-                if reply.is_ok() {
-                    inner.nodes().opened(fid, node.0, flags & !ONCE);
-                }
-                // It is set here alone.
-                let _ = result.set(reply.map(|_| ()));
-            }),
-        );
-        let inner = Arc::clone(self);
-        self.attributes(fid, move |result| {
-            let state = |first: First| first.get().copied().unwrap_or(Err(Errno::IO));
-            let (walk, opened) = (state(walk), state(opened));
-            match walk.and(opened).and(result) {
-                Ok(attributes) => done(Ok((fid, attributes))),
-                Err(errno) => {
-                    match walk {
-                        Ok(()) => inner.forget(fid),
-                        Err(_) => inner.nodes().free_fid(fid),
-                    }
-                    done(Err(errno));
-                }
-            }
-        });
-    }
-
-    /// Ask for a lock until the process has it, or the time for which it waits is over.
-    fn wait_for_lock(self: &Arc<Self>, lock: HeldLock, reply: ReplyEmpty) {
-        let end = std::time::Instant::now() + LOCK_WAIT;
-        let mut pause = FIRST_LOCK_PAUSE;
-        loop {
-            let (sender, receiver) = std::sync::mpsc::channel();
-            let inner = Arc::clone(self);
-            let done: Done = Box::new(move |reply| {
-                let status = match reply {
-                    Ok(Reply::Lock { status }) => Ok(status),
-                    Ok(_) => Err(Errno::PROTO),
-                    Err(errno) => Err(errno),
-                };
-                // Before the next reply: if the connection is lost then, the lock is taken again.
-                if status == Ok(0) {
-                    inner.nodes().lock(lock, false);
-                }
-                // The receiver waits below.
-                let _ = sender.send(status);
-            });
-            let request = lock_request(&lock, lock_mode(&lock), CLIENT);
-            self.link.send(&request, done);
-            match receiver.recv().unwrap_or(Err(Errno::IO)) {
-                Ok(0) => return reply.ok(),
-                Ok(1) if std::time::Instant::now() < end => {}
-                Ok(1) => return reply.error(KernelError::EINTR),
-                Ok(_) => return reply.error(KernelError::ENOLCK),
-                Err(errno) => return reply.error(error(errno)),
-            }
-            std::thread::sleep(pause);
-            pause = (pause * 2).min(LOCK_PAUSE);
-        }
-    }
-}
-
-/// The name that the mount has as a holder of locks: the daemon distinguishes mounts by their connections.
-pub(super) const CLIENT: &[u8] = b"isthmus";
+pub(super) struct MountedFiles(Arc<Operations>);
 
 /// Return what answers the kernel with success or an error.
 fn answer(reply: ReplyEmpty) -> Done {
@@ -339,7 +61,7 @@ macro_rules! or_answer {
 impl MountedFiles {
     /// Create the file system.
     pub fn new(shared: Arc<Shared>, link: Arc<Link>, fresh: Duration) -> Self {
-        Self(Arc::new(Inner {
+        Self(Arc::new(Operations {
             shared,
             link,
             fresh,
@@ -373,7 +95,7 @@ impl Filesystem for MountedFiles {
         let fresh = self.0.fresh;
         self.0
             .find(parent, directory, name, move |found| match found {
-                Ok((found, _)) => reply.entry(&fresh, &found, Generation(0)),
+                Ok(found) => reply.entry(&fresh, &found, Generation(0)),
                 Err(errno) => reply.error(error(errno)),
             });
     }
@@ -617,7 +339,7 @@ impl Filesystem for MountedFiles {
             let state = |first: First| first.get().copied().unwrap_or(Err(Errno::IO));
             let (walk, made) = (state(walk), state(made));
             match walk.and(made).and(found) {
-                Ok((of, _)) => {
+                Ok(of) => {
                     inner.nodes().opened(fid, of.ino.0, flags & !ONCE);
                     let handle = FileHandle(fid.into());
                     let flags = FopenFlags::empty();
@@ -705,7 +427,8 @@ impl Filesystem for MountedFiles {
             nodes.lock(all, true);
             (has_locks, nodes.take_written(fid))
         };
-        let unlock = lock_request(&all, UNLOCK, CLIENT);
+        let owner = Owner::of(&all);
+        let unlock = owner.request(&all, UNLOCK);
         match (has_locks, was_written) {
             (false, false) => return reply.ok(),
             // Other clients can have the lock once the file is closed.
@@ -911,14 +634,8 @@ impl Filesystem for MountedFiles {
             start,
             end,
         };
-        let request = Request::GetLock {
-            fid,
-            mode: lock_mode(&wanted),
-            start,
-            length: length(&wanted),
-            process: owner_number(owner),
-            client: CLIENT,
-        };
+        let owner = Owner::of(&wanted);
+        let request = owner.conflict(&wanted);
         self.0.link.send(
             &request,
             Box::new(move |result| match result {
@@ -976,7 +693,8 @@ impl Filesystem for MountedFiles {
         };
         if kind == F_UNLCK {
             self.0.nodes().lock(lock, true);
-            let request = lock_request(&lock, UNLOCK, CLIENT);
+            let owner = Owner::of(&lock);
+            let request = owner.request(&lock, UNLOCK);
             return self.0.link.send(&request, answer(reply));
         }
         if waits {
@@ -987,7 +705,8 @@ impl Filesystem for MountedFiles {
             return;
         }
         let inner = Arc::clone(&self.0);
-        let request = lock_request(&lock, lock_mode(&lock), CLIENT);
+        let owner = Owner::of(&lock);
+        let request = owner.request(&lock, lock_mode(&lock));
         self.0.link.send(
             &request,
             Box::new(move |result| match result {
@@ -1002,9 +721,6 @@ impl Filesystem for MountedFiles {
         );
     }
 }
-
-/// The mode of a request that unlocks.
-const UNLOCK: u8 = 2;
 
 impl MountedFiles {
     /// Remove an entry of a directory.
@@ -1033,7 +749,7 @@ impl MountedFiles {
             self.0.shared.lost().remove(&fid);
             let locks = self.0.nodes().locks_of(fid);
             for lock in locks {
-                self.0.link.post(&lock_request(&lock, UNLOCK, CLIENT));
+                self.0.link.post(&Owner::of(&lock).request(&lock, UNLOCK));
             }
             self.0.forget(fid);
         }

@@ -3,6 +3,7 @@
 mod convert;
 mod files;
 mod nodes;
+mod operations;
 
 use crate::connection::{Connection, ROOT};
 use crate::error::{Error, Result};
@@ -11,6 +12,7 @@ use files::MountedFiles;
 use fuser::{Config, MountOption, Session, SessionUnmounter};
 use isthmus_forward::message::{Attributes, Reply, Request};
 use nodes::Nodes;
+use operations::{Owner, lock_mode};
 use std::collections::HashSet;
 use std::fmt;
 use std::os::unix::process::CommandExt;
@@ -240,8 +242,8 @@ impl Memory for Shared {
             nodes.locks.clone()
         };
         for lock in locks {
-            let request = files::lock_request(&lock, files::lock_mode(&lock), files::CLIENT);
-            if !again(lock.fid, &request)? {
+            let owner = Owner::of(&lock);
+            if !again(lock.fid, &owner.request(&lock, lock_mode(&lock)))? {
                 let handles = self.nodes().handles_of(lock.node);
                 self.lost().extend(handles);
                 self.report(

@@ -1,0 +1,317 @@
+//! The operations of a mount that are several requests to the daemon, and those on locks.
+
+use super::Shared;
+use super::convert::{attributes, error};
+use super::nodes::{HeldLock, Nodes};
+use crate::link::{Done, Link};
+use fuser::{
+    Errno as KernelError, FileAttr, FileHandle, Generation, INodeNo, ReplyEmpty, ReplyEntry,
+};
+use isthmus_forward::message::{Attributes, Path as Names, Reply, Request};
+use isthmus_forward::{Buffer, Errno};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::sync::{Arc, MutexGuard, OnceLock};
+use std::time::{Duration, Instant};
+
+/// Flags of Linux for opening files.
+const O_CREAT: u32 = 0o100;
+const O_EXCL: u32 = 0o200;
+const O_TRUNC: u32 = 0o1000;
+pub(super) const O_APPEND: u32 = 0o2000;
+/// The flags that are for the moment of opening, or that the kernel itself obeys: it gives each write its offset.
+pub(super) const ONCE: u32 = O_CREAT | O_EXCL | O_TRUNC | O_APPEND;
+
+/// The time for which a process waits for a lock before its call ends with `EINTR`: the kernel does not let it
+/// be killed meanwhile.
+const LOCK_WAIT: Duration = Duration::from_secs(30);
+
+/// The time between two attempts to get a lock: at first, and at most.
+const FIRST_LOCK_PAUSE: Duration = Duration::from_millis(2);
+const LOCK_PAUSE: Duration = Duration::from_millis(200);
+
+/// The mode of a request that unlocks.
+pub(super) const UNLOCK: u8 = 2;
+
+/// Operations of one or more requests to the daemon.
+pub(super) struct Operations {
+    pub shared: Arc<Shared>,
+    pub link: Arc<Link>,
+    /// The time for which the kernel keeps names and attributes.
+    pub fresh: Duration,
+}
+
+/// The result of a request that others depend on.
+pub(super) type First = Arc<OnceLock<Result<(), Errno>>>;
+
+/// Return a lock's mode as the protocol has it.
+pub(super) fn lock_mode(lock: &HeldLock) -> u8 {
+    u8::from(!lock.is_shared)
+}
+
+/// The name of the owner of a lock, by which the daemon distinguishes the processes of a mount.
+pub(super) struct Owner([u8; 8]);
+
+impl Owner {
+    /// Return the name of the owner of a lock.
+    pub fn of(lock: &HeldLock) -> Self {
+        Self(lock.owner.to_le_bytes())
+    }
+
+    /// Return the request for the lock, or to unlock in mode [`UNLOCK`].
+    pub fn request(&self, lock: &HeldLock, mode: u8) -> Request<'_> {
+        Request::Lock {
+            fid: lock.fid,
+            mode,
+            flags: 0,
+            start: lock.start,
+            length: length(lock),
+            process: 0,
+            client: &self.0,
+        }
+    }
+
+    /// Return the request for a lock that is in the way of this one.
+    pub fn conflict(&self, lock: &HeldLock) -> Request<'_> {
+        Request::GetLock {
+            fid: lock.fid,
+            mode: lock_mode(lock),
+            start: lock.start,
+            length: length(lock),
+            process: 0,
+            client: &self.0,
+        }
+    }
+}
+
+/// Return the length of a lock: 0 is to the end.
+fn length(lock: &HeldLock) -> u64 {
+    match lock.end {
+        end if end >= i64::MAX as u64 => 0,
+        end => end - lock.start + 1,
+    }
+}
+
+impl Operations {
+    /// Return what the kernel knows, locked.
+    pub fn nodes(&self) -> MutexGuard<'_, Nodes> {
+        self.shared.nodes()
+    }
+
+    /// Return the fid of a file that the kernel knows.
+    pub fn fid(&self, node: INodeNo) -> Result<u32, KernelError> {
+        self.nodes().fid(node.0).ok_or(KernelError::ESTALE)
+    }
+
+    /// Return the fid of an open file, unless its lock was lost.
+    pub fn handle(&self, handle: FileHandle) -> Result<u32, KernelError> {
+        let fid = u32::try_from(handle.0).map_err(|_| KernelError::EBADF)?;
+        match self.shared.lost().contains(&fid) {
+            true => Err(KernelError::EIO),
+            false => Ok(fid),
+        }
+    }
+
+    /// Return the fid of an open file, or of the file.
+    pub fn either(&self, node: INodeNo, handle: Option<FileHandle>) -> Result<u32, KernelError> {
+        handle.map_or_else(|| self.fid(node), |handle| self.handle(handle))
+    }
+
+    /// Send a request whose failure makes those after it fail too. Return where its result will be.
+    pub fn first(&self, request: &Request<'_>) -> First {
+        let first = First::default();
+        let result = Arc::clone(&first);
+        self.link.send(
+            request,
+            Box::new(move |reply| {
+                // It is set here alone.
+                let _ = result.set(reply.map(|_| ()));
+            }),
+        );
+        first
+    }
+
+    /// Send a walk from a fid to an entry, or to the same file, which creates `newfid`.
+    pub fn walk(&self, fid: u32, newfid: u32, name: Option<&[u8]>) -> First {
+        let mut bytes = Buffer::new();
+        match Names::encode(name.into_iter(), &mut bytes) {
+            Ok(path) => self.first(&Request::Walk { fid, newfid, path }),
+            // The kernel has no names of this length.
+            Err(_) => Arc::new(OnceLock::from(Err(Errno::NAMETOOLONG))),
+        }
+    }
+
+    /// Have the daemon forget a fid, and use its number again.
+    pub fn forget(self: &Arc<Self>, fid: u32) {
+        let inner = Arc::clone(self);
+        let done: Done = Box::new(move |reply| {
+            // Without a tag for the request, the daemon keeps the fid.
+            if reply.err() != Some(Errno::AGAIN) {
+                inner.nodes().free_fid(fid);
+            }
+        });
+        self.link.send(&Request::Clunk { fid }, done);
+    }
+
+    /// Ask for an entry of a directory. `done` gets its attributes as the kernel knows it.
+    pub fn find(
+        self: &Arc<Self>,
+        parent: INodeNo,
+        directory: u32,
+        name: &OsStr,
+        done: impl FnOnce(Result<FileAttr, Errno>) + Send + 'static,
+    ) {
+        self.find_once((parent, directory), name.as_bytes().to_vec(), false, done);
+    }
+
+    /// Ask for an entry of a directory, and once more if the connection is lost between the two replies.
+    fn find_once(
+        self: &Arc<Self>,
+        (parent, directory): (INodeNo, u32),
+        name: Vec<u8>,
+        is_second: bool,
+        done: impl FnOnce(Result<FileAttr, Errno>) + Send + 'static,
+    ) {
+        let fid = self.nodes().new_fid();
+        let walk = self.walk(directory, fid, Some(&name));
+        let inner = Arc::clone(self);
+        self.attributes(fid, move |result| match result {
+            Ok(of) => {
+                let (number, unused) = inner.nodes().found(parent.0, &name, fid, &of);
+                if let Some(unused) = unused {
+                    inner.forget(unused);
+                }
+                done(Ok(attributes(&of, number)));
+            }
+            Err(errno) => {
+                let walk = walk.get().copied().unwrap_or(Err(errno));
+                match walk {
+                    Ok(()) => inner.forget(fid),
+                    Err(_) => inner.nodes().free_fid(fid),
+                }
+                if walk.is_ok() && errno == Errno::STALE && !is_second {
+                    return inner.find_once((parent, directory), name, true, done);
+                }
+                done(Err(walk.err().unwrap_or(errno)));
+            }
+        });
+    }
+
+    /// Ask for the attributes of a fid.
+    pub fn attributes(
+        &self,
+        fid: u32,
+        done: impl FnOnce(Result<Attributes, Errno>) + Send + 'static,
+    ) {
+        let mask = Attributes::BASIC;
+        self.link.send(
+            &Request::GetAttributes { fid, mask },
+            Box::new(move |reply| {
+                done(match reply {
+                    Ok(Reply::GetAttributes { attributes }) => Ok(attributes),
+                    Ok(_) => Err(Errno::PROTO),
+                    Err(errno) => Err(errno),
+                });
+            }),
+        );
+    }
+
+    /// Answer with an entry that a request before has created, or with the error of that request.
+    pub fn answer_created(
+        self: &Arc<Self>,
+        parent: INodeNo,
+        directory: u32,
+        name: &OsStr,
+        made: First,
+        reply: ReplyEntry,
+    ) {
+        let fresh = self.fresh;
+        self.find(parent, directory, name, move |found| {
+            let made = made.get().copied().unwrap_or(Ok(()));
+            match made.and(found) {
+                Ok(found) => reply.entry(&fresh, &found, Generation(0)),
+                Err(errno) => reply.error(error(errno)),
+            }
+        });
+    }
+
+    /// Open a file: a new fid of the same file. `done` gets the fid and the attributes of the open file.
+    pub fn open(
+        self: &Arc<Self>,
+        node: INodeNo,
+        flags: u32,
+        done: impl FnOnce(Result<(u32, Attributes), Errno>) + Send + 'static,
+    ) {
+        let Ok(of) = self.fid(node) else {
+            return done(Err(Errno::STALE));
+        };
+        let fid = self.nodes().opens(node.0);
+        let walk = self.walk(of, fid, None);
+        let opened = First::default();
+        let (inner, result) = (Arc::clone(self), Arc::clone(&opened));
+        self.link.send(
+            &Request::Open {
+                fid,
+                flags: flags & !O_APPEND,
+            },
+            Box::new(move |reply| {
+                // Before the next reply: if the connection is lost then, the fid comes back open.
+                if reply.is_ok() {
+                    inner.nodes().opened(fid, node.0, flags & !ONCE);
+                }
+                // It is set here alone.
+                let _ = result.set(reply.map(|_| ()));
+            }),
+        );
+        let inner = Arc::clone(self);
+        self.attributes(fid, move |result| {
+            let state = |first: First| first.get().copied().unwrap_or(Err(Errno::IO));
+            let (walk, opened) = (state(walk), state(opened));
+            match walk.and(opened).and(result) {
+                Ok(attributes) => done(Ok((fid, attributes))),
+                Err(errno) => {
+                    match walk {
+                        Ok(()) => inner.forget(fid),
+                        Err(_) => inner.nodes().free_fid(fid),
+                    }
+                    done(Err(errno));
+                }
+            }
+        });
+    }
+
+    /// Ask for a lock until the process has it, or the time for which it waits is over.
+    pub fn wait_for_lock(self: &Arc<Self>, lock: HeldLock, reply: ReplyEmpty) {
+        let end = Instant::now() + LOCK_WAIT;
+        let mut pause = FIRST_LOCK_PAUSE;
+        loop {
+            let (sender, receiver) = std::sync::mpsc::channel();
+            let inner = Arc::clone(self);
+            let done: Done = Box::new(move |reply| {
+                let status = match reply {
+                    Ok(Reply::Lock { status }) => Ok(status),
+                    Ok(_) => Err(Errno::PROTO),
+                    Err(errno) => Err(errno),
+                };
+                // Before the next reply: if the connection is lost then, the lock is taken again.
+                if status == Ok(0) {
+                    inner.nodes().lock(lock, false);
+                }
+                // The receiver waits below.
+                let _ = sender.send(status);
+            });
+            let owner = Owner::of(&lock);
+            self.link
+                .send(&owner.request(&lock, lock_mode(&lock)), done);
+            match receiver.recv().unwrap_or(Err(Errno::IO)) {
+                Ok(0) => return reply.ok(),
+                Ok(1) if Instant::now() < end => {}
+                Ok(1) => return reply.error(KernelError::EINTR),
+                Ok(_) => return reply.error(KernelError::ENOLCK),
+                Err(errno) => return reply.error(error(errno)),
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(LOCK_PAUSE);
+        }
+    }
+}
