@@ -3,26 +3,25 @@
 use crate::cache::{Cache, File};
 use crate::client::Client;
 use crate::export::{Export, Place};
-use crate::shared::Shared;
+use crate::open::{Cached, Open};
 use crate::status::{
     WANTED, attributes, device, errno, file_system, is_for_writing, open_flags, permissions, qid,
     spread, times,
 };
 use isthmus_forward::message::{Attributes, Change, Entry, FileSystem, Key, Qid};
 use isthmus_forward::{
-    Done, Errno, Files, Holder, Job, Lock, LockMode, LockRange, Node, Opened, Result, Subject,
-    SyncLevel,
+    Errno, Files, Holder, Lock, LockMode, LockRange, Node, Opened, Result, Subject, SyncLevel,
 };
 use rustix::fs::{
     AtFlags, FileType, Gid, Mode, OFlags, RawDir, SeekFrom, Statx, Timespec, Uid, XattrFlags,
-    chmod, chownat, fchmod, fchown, fdatasync, fgetxattr, flistxattr, fremovexattr, fsetxattr,
-    fstatfs, fsync, ftruncate, futimens, getxattr, linkat, listxattr, mkdirat, mknodat, open,
-    readlinkat, removexattr, renameat, seek, setxattr, statx, symlinkat, unlinkat, utimensat,
+    chmod, chownat, fchmod, fchown, fgetxattr, flistxattr, fremovexattr, fsetxattr, fstatfs,
+    ftruncate, futimens, getxattr, linkat, listxattr, mkdirat, mknodat, open, readlinkat,
+    removexattr, renameat, seek, setxattr, statx, symlinkat, unlinkat, utimensat,
 };
 use rustix::io::{pread, pwrite};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::task::Poll;
 
 /// Size in bytes of the buffer for entries of a directory.
@@ -31,115 +30,6 @@ const ENTRIES_BYTES: usize = 32 << 10;
 /// Maximum size in bytes of the value of an extended attribute, and of the list of names, as on
 /// Linux.
 const XATTR_BYTES: usize = 64 << 10;
-
-/// The cached data of an open file.
-struct Cached {
-    cache: Arc<Cache>,
-    file: Arc<File>,
-    /// The flags with which the client has opened it.
-    flags: OFlags,
-}
-
-impl Cached {
-    /// Return the offset of a write; `None` for the end of the file.
-    fn offset(&self, offset: u64) -> Option<u64> {
-        (!self.flags.contains(OFlags::APPEND)).then_some(offset)
-    }
-
-    /// Return whether each write is stored before the client gets the reply.
-    fn stores_each_write(&self) -> bool {
-        self.flags.intersects(OFlags::SYNC | OFlags::DSYNC)
-    }
-
-    /// Return whether the client may write.
-    fn is_for_writing(&self) -> bool {
-        self.flags & OFlags::RWMODE != OFlags::RDONLY
-    }
-
-    /// Return whether the client may read.
-    fn is_for_reading(&self) -> bool {
-        self.flags & OFlags::RWMODE != OFlags::WRONLY
-    }
-}
-
-/// An open file or directory.
-pub(crate) struct Open {
-    /// The file in the store.
-    file: Arc<OwnedFd>,
-    /// Its cached data, if it is an ordinary file and there is a cache.
-    cached: Option<Cached>,
-    /// The number of the file in the system, for locks: device and inode.
-    id: (u64, u64),
-    /// The number by which inodes of this file system are changed in qids.
-    spread: u64,
-    shared: Arc<Shared>,
-}
-
-impl Drop for Open {
-    /// Count the file as closed.
-    fn drop(&mut self) {
-        self.shared.open_files.fetch_sub(1, Ordering::Relaxed);
-        if let Some(cached) = &self.cached {
-            cached.cache.close(&cached.file);
-        }
-    }
-}
-
-impl Open {
-    /// Carry out what a deferred request asks for, and call `answer` with the result. This may take as long
-    /// as the store takes.
-    pub fn carry_out(&self, job: Job, is_flushed: &AtomicBool, answer: impl FnOnce(Result<Done>)) {
-        let done = match (&self.cached, job) {
-            (Some(Cached { cache, file, .. }), Job::Read { offset, count }) => {
-                return cache.fetch(file, offset, count, |bytes| {
-                    if let Ok(bytes) = &bytes {
-                        self.count_read(bytes.len());
-                    }
-                    answer(bytes.map(Done::Read));
-                });
-            }
-            (Some(cached), Job::Write { offset, data }) => {
-                let Cached { cache, file, .. } = cached;
-                let offset = cached.offset(offset);
-                let written = cache.write_later(file, offset, &data, is_flushed);
-                let written = written.inspect(|count| self.count_written(*count));
-                match cached.stores_each_write() {
-                    true => written.and_then(|count| cache.sync(file).map(|()| count)),
-                    false => written,
-                }
-                .map(Done::Written)
-            }
-            (Some(Cached { cache, file, .. }), Job::Sync(level)) => match level {
-                SyncLevel::Data | SyncLevel::All => cache.sync(file),
-                SyncLevel::Cached => cache.sync_in_cache(file),
-                SyncLevel::Stored => cache.store(file),
-            }
-            .map(|()| Done::Synced),
-            (Some(Cached { cache, file, .. }), Job::Close) => {
-                cache.store(file).map(|()| Done::Closed)
-            }
-            (None, Job::Sync(SyncLevel::Data)) => {
-                fdatasync(&*self.file).map_err(errno).map(|()| Done::Synced)
-            }
-            (None, Job::Sync(_)) => fsync(&*self.file).map_err(errno).map(|()| Done::Synced),
-            // Without a cache, the other requests are carried out at once.
-            (None, _) => Err(Errno::INVAL),
-        };
-        answer(done);
-    }
-
-    /// Count bytes that the client has read.
-    fn count_read(&self, bytes: usize) {
-        let read = &self.shared.counters.read;
-        read.fetch_add(bytes as u64, Ordering::Relaxed);
-    }
-
-    /// Count bytes that the client has written.
-    fn count_written(&self, bytes: usize) {
-        let written = &self.shared.counters.written;
-        written.fetch_add(bytes as u64, Ordering::Relaxed);
-    }
-}
 
 impl Client {
     /// Refuse a change where clients may only read.

@@ -16,6 +16,7 @@
 //! | `export` | an exported directory: names, and files beneath it |
 //! | `client` | one client: whether it is admitted, and what is logged of it |
 //! | `cache` | data of files in a folder, between the clients and the store |
+//! | `open` | an open file of a client, with its cached data |
 //! | `files` | the operations of a client on exported files |
 //! | `status` | attributes and flags of Linux, as the protocol has them |
 //!
@@ -29,6 +30,7 @@ mod config;
 mod daemon;
 mod export;
 mod files;
+mod open;
 mod service;
 mod session;
 mod sessions;

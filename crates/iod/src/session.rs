@@ -1,7 +1,7 @@
 //! The connection of one client: messages in, replies out, on a thread of its own.
 
 use crate::client::Client;
-use crate::files::Open;
+use crate::open::Open;
 use crate::sessions::{Membership, Sessions, Waker};
 use crate::shared::Shared;
 use isthmus_daemon::Slot;

@@ -1,0 +1,119 @@
+//! An open file of a client, with its cached data.
+
+use crate::cache::{Cache, File};
+use crate::shared::Shared;
+use crate::status::errno;
+use isthmus_forward::{Done, Errno, Job, Result, SyncLevel};
+use rustix::fs::{OFlags, fdatasync, fsync};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The cached data of an open file.
+pub(crate) struct Cached {
+    pub cache: Arc<Cache>,
+    pub file: Arc<File>,
+    /// The flags with which the client has opened it.
+    pub flags: OFlags,
+}
+
+impl Cached {
+    /// Return the offset of a write; `None` for the end of the file.
+    pub fn offset(&self, offset: u64) -> Option<u64> {
+        (!self.flags.contains(OFlags::APPEND)).then_some(offset)
+    }
+
+    /// Return whether each write is stored before the client gets the reply.
+    pub fn stores_each_write(&self) -> bool {
+        self.flags.intersects(OFlags::SYNC | OFlags::DSYNC)
+    }
+
+    /// Return whether the client may write.
+    pub fn is_for_writing(&self) -> bool {
+        self.flags & OFlags::RWMODE != OFlags::RDONLY
+    }
+
+    /// Return whether the client may read.
+    pub fn is_for_reading(&self) -> bool {
+        self.flags & OFlags::RWMODE != OFlags::WRONLY
+    }
+}
+
+/// An open file or directory.
+pub(crate) struct Open {
+    /// The file in the store.
+    pub file: Arc<OwnedFd>,
+    /// Its cached data, if it is an ordinary file and there is a cache.
+    pub cached: Option<Cached>,
+    /// The number of the file in the system, for locks: device and inode.
+    pub id: (u64, u64),
+    /// The number by which inodes of this file system are changed in qids.
+    pub spread: u64,
+    pub shared: Arc<Shared>,
+}
+
+impl Drop for Open {
+    /// Count the file as closed.
+    fn drop(&mut self) {
+        self.shared.open_files.fetch_sub(1, Ordering::Relaxed);
+        if let Some(cached) = &self.cached {
+            cached.cache.close(&cached.file);
+        }
+    }
+}
+
+impl Open {
+    /// Carry out what a deferred request asks for, and call `answer` with the result. This may take as long
+    /// as the store takes.
+    pub fn carry_out(&self, job: Job, is_flushed: &AtomicBool, answer: impl FnOnce(Result<Done>)) {
+        let done = match (&self.cached, job) {
+            (Some(Cached { cache, file, .. }), Job::Read { offset, count }) => {
+                return cache.fetch(file, offset, count, |bytes| {
+                    if let Ok(bytes) = &bytes {
+                        self.count_read(bytes.len());
+                    }
+                    answer(bytes.map(Done::Read));
+                });
+            }
+            (Some(cached), Job::Write { offset, data }) => {
+                let Cached { cache, file, .. } = cached;
+                let offset = cached.offset(offset);
+                let written = cache.write_later(file, offset, &data, is_flushed);
+                let written = written.inspect(|count| self.count_written(*count));
+                match cached.stores_each_write() {
+                    true => written.and_then(|count| cache.sync(file).map(|()| count)),
+                    false => written,
+                }
+                .map(Done::Written)
+            }
+            (Some(Cached { cache, file, .. }), Job::Sync(level)) => match level {
+                SyncLevel::Data | SyncLevel::All => cache.sync(file),
+                SyncLevel::Cached => cache.sync_in_cache(file),
+                SyncLevel::Stored => cache.store(file),
+            }
+            .map(|()| Done::Synced),
+            (Some(Cached { cache, file, .. }), Job::Close) => {
+                cache.store(file).map(|()| Done::Closed)
+            }
+            (None, Job::Sync(SyncLevel::Data)) => {
+                fdatasync(&*self.file).map_err(errno).map(|()| Done::Synced)
+            }
+            (None, Job::Sync(_)) => fsync(&*self.file).map_err(errno).map(|()| Done::Synced),
+            // Without a cache, the other requests are carried out at once.
+            (None, _) => Err(Errno::INVAL),
+        };
+        answer(done);
+    }
+
+    /// Count bytes that the client has read.
+    pub fn count_read(&self, bytes: usize) {
+        let read = &self.shared.counters.read;
+        read.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// Count bytes that the client has written.
+    pub fn count_written(&self, bytes: usize) {
+        let written = &self.shared.counters.written;
+        written.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+}
