@@ -82,6 +82,20 @@ def test_files_in_use_are_an_error_at_the_end_and_fail_then(folders):
         assert list(folder.iterdir()) == []
 
 
+def test_files_are_not_hidden_and_a_folder_is_mounted_once(folders):
+    _, folder, address = folders
+    with serve(folders):
+        (folder / "own").write_text("text")
+        done = call("iod", "mount", folder, "--address", address)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+        assert "it has files" in done.stderr
+        (folder / "own").unlink()
+        with mount(folders):
+            done = call("iod", "mount", folder, "--address", address)
+            assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+            assert "mounted already" in done.stderr
+
+
 def test_the_user_unmounts(folders):
     _, folder, _ = folders
     with serve(folders), mount(folders) as process:

@@ -22,8 +22,8 @@ from isthmus.errors import IsthmusError
   isthmus iod mount /tmp/job --address tls:io3:5641 --tls-ca cert.pem \\
       --token-file token --export /scratch/job
 
-The folder must exist. Programs then use the files in it as any others; they
-belong to the user who runs this command, and other users cannot see them.
+The folder must exist and be empty. Programs then use the files in it as any
+others. Only the user who runs this command sees them.
 
 It prints a line once the folder is mounted, and runs until SIGTERM, Ctrl-C
 or `fusermount3 -u DIR`. A file that is in use keeps it mounted.

@@ -15,6 +15,7 @@ use nodes::Nodes;
 use operations::{Owner, lock_mode};
 use std::collections::HashSet;
 use std::fmt;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -71,12 +72,7 @@ impl Mount {
     ) -> Result<Self> {
         let refused = |why: String| Error::Mount(directory.display().to_string(), why);
         end_broken_mount(directory);
-        let status = std::fs::metadata(directory);
-        match status.map(|status| status.is_dir()) {
-            Ok(true) => {}
-            Ok(false) => return Err(refused("it is no directory".into())),
-            Err(error) => return Err(refused(format!("{error}; make it first"))),
-        }
+        check_directory(directory).map_err(refused)?;
         let root = root(&config.target)?;
         let shared = Arc::new(Shared {
             nodes: Mutex::new(Nodes::new(&root)),
@@ -167,6 +163,33 @@ impl Drop for Mount {
         // An error has no reader here.
         let _ = self.end();
     }
+}
+
+/// Check that a directory can be mounted at without hiding files.
+fn check_directory(directory: &Path) -> std::result::Result<(), String> {
+    let status = std::fs::metadata(directory);
+    let status = status.map_err(|error| format!("{error}; make it first"))?;
+    if !status.is_dir() {
+        return Err("it is no directory".into());
+    }
+    let above = std::fs::metadata(directory.join(".."));
+    if above.is_ok_and(|above| above.dev() != status.dev()) && is_fuse(directory) {
+        return Err("it is mounted already; unmount it first, or give another directory".into());
+    }
+    match std::fs::read_dir(directory).map(|mut entries| entries.next().is_none()) {
+        Ok(true) => Ok(()),
+        Ok(false) => {
+            Err("it has files, which the mount would hide; give an empty directory".into())
+        }
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Return whether a directory is of a file system by FUSE.
+fn is_fuse(directory: &Path) -> bool {
+    const FUSE: u64 = 0x6573_5546;
+    let state = rustix::fs::statfs(directory);
+    state.is_ok_and(|state| u64::try_from(state.f_type) == Ok(FUSE))
 }
 
 /// Unmount a directory whose process was killed: the system has it as "not connected".
