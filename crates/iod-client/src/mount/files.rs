@@ -1,10 +1,10 @@
 //! The requests of the kernel, each as one or more requests to the daemon. None waits for the daemon:
 //! the kernel gets the reply from the thread that reads those of the daemon.
 
-use super::Shared;
 use super::convert::{attributes, change, entry_kind, error};
-use super::nodes::HeldLock;
-use super::operations::{First, O_APPEND, ONCE, Operations, Owner, UNLOCK, lock_mode};
+use super::locks::{HeldLock, Owner, UNLOCK, lock_mode};
+use super::operations::{First, O_APPEND, ONCE, Operations};
+use super::shared::Shared;
 use crate::link::{Done, Link};
 use fuser::{
     AccessFlags, BsdFileFlags, Errno as KernelError, FileHandle, Filesystem, FopenFlags,

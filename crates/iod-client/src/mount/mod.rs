@@ -2,24 +2,25 @@
 
 mod convert;
 mod files;
+mod locks;
 mod nodes;
 mod operations;
+mod shared;
 
 use crate::connection::{Connection, ROOT};
 use crate::error::{Error, Result};
-use crate::link::{Link, Memory, Recalled, Target};
+use crate::link::{Link, Memory, Target};
 use files::MountedFiles;
 use fuser::{Config, MountOption, Session, SessionUnmounter};
 use isthmus_forward::message::{Attributes, Reply, Request};
 use nodes::Nodes;
-use operations::{Owner, lock_mode};
-use std::collections::HashSet;
+use shared::Shared;
 use std::fmt;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -231,57 +232,4 @@ fn root(target: &Target) -> Result<Attributes> {
         Ok(_) => Err(Error::Protocol(remote, "the reply has another type".into())),
         Err(errno) => Err(Error::Refused(remote, errno)),
     })?
-}
-
-/// State that the threads of the kernel's requests and the thread of replies share.
-struct Shared {
-    nodes: Mutex<Nodes>,
-    /// The fids of files with a lock that could not be taken again.
-    lost: Mutex<HashSet<u32>>,
-    report: Box<dyn Fn(&str) + Send + Sync>,
-}
-
-impl Shared {
-    /// Return what the kernel knows, locked. No request may be sent meanwhile.
-    fn nodes(&self) -> MutexGuard<'_, Nodes> {
-        self.nodes.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Return the fids that have lost locks, locked.
-    fn lost(&self) -> MutexGuard<'_, HashSet<u32>> {
-        self.lost.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Memory for Shared {
-    fn recall(&self, fid: u32) -> Option<Recalled> {
-        self.nodes().recall(fid)
-    }
-
-    fn lock_again(&self, again: &mut dyn FnMut(u32, &Request<'_>) -> Result<bool>) -> Result<()> {
-        let locks = {
-            let mut nodes = self.nodes();
-            nodes.lose_removed();
-            nodes.locks.clone()
-        };
-        for lock in locks {
-            let owner = Owner::of(&lock);
-            if !again(lock.fid, &owner.request(&lock, lock_mode(&lock)))? {
-                let handles = self.nodes().handles_of(lock.node);
-                self.lost().extend(handles);
-                self.report(
-                    "a lock could not be taken again: its file fails with EIO until it is closed",
-                );
-            }
-        }
-        Ok(())
-    }
-
-    fn is_lost(&self, fid: u32) -> bool {
-        self.lost().contains(&fid)
-    }
-
-    fn report(&self, text: &str) {
-        (self.report)(text);
-    }
 }

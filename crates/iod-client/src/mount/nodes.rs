@@ -1,5 +1,6 @@
 //! The files that the kernel knows, and their fids.
 
+use super::locks::HeldLock;
 use crate::connection::ROOT;
 use crate::link::Recalled;
 use isthmus_forward::message::Attributes;
@@ -50,23 +51,6 @@ struct Handle {
     /// The flags with which it was opened; `None` before.
     flags: Option<u32>,
     was_written: bool,
-}
-
-/// A lock that a process holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct HeldLock {
-    /// The file.
-    pub node: u64,
-    /// The fid with which it was open when it was locked.
-    pub fid: u32,
-    /// The process, as the kernel names it.
-    pub owner: u64,
-    /// Whether others may share it.
-    pub is_shared: bool,
-    /// The first byte.
-    pub start: u64,
-    /// The last byte.
-    pub end: u64,
 }
 
 /// All files that the kernel knows.

@@ -1,8 +1,9 @@
 //! The operations of a mount that are several requests to the daemon, and those on locks.
 
-use super::Shared;
 use super::convert::{attributes, error};
-use super::nodes::{HeldLock, Nodes};
+use super::locks::{HeldLock, Owner, lock_mode};
+use super::nodes::Nodes;
+use super::shared::Shared;
 use crate::link::{Done, Link};
 use fuser::{
     Errno as KernelError, FileAttr, FileHandle, Generation, INodeNo, ReplyEmpty, ReplyEntry,
@@ -30,9 +31,6 @@ const LOCK_WAIT: Duration = Duration::from_secs(30);
 const FIRST_LOCK_PAUSE: Duration = Duration::from_millis(2);
 const LOCK_PAUSE: Duration = Duration::from_millis(200);
 
-/// The mode of a request that unlocks.
-pub(super) const UNLOCK: u8 = 2;
-
 /// Operations of one or more requests to the daemon.
 pub(super) struct Operations {
     pub shared: Arc<Shared>,
@@ -43,54 +41,6 @@ pub(super) struct Operations {
 
 /// The result of a request that others depend on.
 pub(super) type First = Arc<OnceLock<Result<(), Errno>>>;
-
-/// Return a lock's mode as the protocol has it.
-pub(super) fn lock_mode(lock: &HeldLock) -> u8 {
-    u8::from(!lock.is_shared)
-}
-
-/// The name of the owner of a lock, by which the daemon distinguishes the processes of a mount.
-pub(super) struct Owner([u8; 8]);
-
-impl Owner {
-    /// Return the name of the owner of a lock.
-    pub fn of(lock: &HeldLock) -> Self {
-        Self(lock.owner.to_le_bytes())
-    }
-
-    /// Return the request for the lock, or to unlock in mode [`UNLOCK`].
-    pub fn request(&self, lock: &HeldLock, mode: u8) -> Request<'_> {
-        Request::Lock {
-            fid: lock.fid,
-            mode,
-            flags: 0,
-            start: lock.start,
-            length: length(lock),
-            process: 0,
-            client: &self.0,
-        }
-    }
-
-    /// Return the request for a lock that is in the way of this one.
-    pub fn conflict(&self, lock: &HeldLock) -> Request<'_> {
-        Request::GetLock {
-            fid: lock.fid,
-            mode: lock_mode(lock),
-            start: lock.start,
-            length: length(lock),
-            process: 0,
-            client: &self.0,
-        }
-    }
-}
-
-/// Return the length of a lock: 0 is to the end.
-fn length(lock: &HeldLock) -> u64 {
-    match lock.end {
-        end if end >= i64::MAX as u64 => 0,
-        end => end - lock.start + 1,
-    }
-}
 
 impl Operations {
     /// Return what the kernel knows, locked.
