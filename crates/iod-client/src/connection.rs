@@ -57,7 +57,7 @@ impl<T> Connection<T> {
     ) -> Result<Self> {
         let mut connection = Self {
             remote: remote.to_string(),
-            transport: remote.connect(Timeout::after(timeout))?,
+            transport: connect(remote, timeout)?,
             calls: Calls::default(),
             frames: Frames::new(MESSAGE_BYTES as usize),
             out: Buffer::new(),
@@ -289,4 +289,13 @@ impl<T> Connection<T> {
         let message = self.frames.take();
         Ok(message.ok().flatten().unwrap_or_default())
     }
+}
+
+/// Connect to a server.
+fn connect(remote: &Remote, timeout: Duration) -> Result<Transport> {
+    let connected = remote.connect(Timeout::after(timeout));
+    connected.map_err(|error| match error {
+        isthmus_wire::Error::Unreachable(why) => Error::Unreachable(remote.to_string(), why),
+        other => other.into(),
+    })
 }

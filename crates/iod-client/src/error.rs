@@ -10,6 +10,9 @@ pub enum Error {
     /// The server cannot be reached.
     #[error("{0}")]
     Wire(#[from] isthmus_wire::Error),
+    /// No connection can be made.
+    #[error("{0} cannot be reached: {1}; is the daemon running?")]
+    Unreachable(String, String),
     /// The connection is gone.
     #[error("the connection to {0} is gone: {1}; is the daemon running?")]
     Gone(String, String),

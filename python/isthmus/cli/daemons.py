@@ -77,7 +77,7 @@ def listen() -> Decorator:
 
 def as_json() -> Decorator:
     """Return the option that prints the addresses of a daemon as JSON."""
-    return click.option("--json", "as_json", is_flag=True, help="Print the addresses as JSON.")
+    return click.option("--json", "as_json", is_flag=True, help="Print what it prints as JSON.")
 
 
 def value(given: dict[str, Any], name: str) -> Any:

@@ -26,7 +26,7 @@ The folder must exist and be empty. Programs then use the files in it as any
 others. Only the user who runs this command sees them.
 
 It prints a line once the folder is mounted, and runs until SIGTERM, Ctrl-C
-or `fusermount3 -u DIR`. A file that is in use keeps it mounted.
+or `fusermount3 -u DIR`. After a signal, files that are in use fail.
 
 A daemon that ends and is started again is a pause: requests wait for it,
 for --timeout. Then they fail with EIO until it is back.
