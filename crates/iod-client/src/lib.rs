@@ -26,6 +26,9 @@
 //! # Ok::<(), isthmus_iod_client::Error>(())
 //! ```
 //!
+//! A [`Link`] is a connection for many threads that outlives the daemon: it keeps each request until its reply, and sends
+//! it again once the daemon is back. A [`Mount`] has the files of a daemon in a directory, by FUSE, over a link.
+//!
 //! Linux only: this crate is empty elsewhere.
 
 #![cfg(target_os = "linux")]
