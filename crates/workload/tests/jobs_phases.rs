@@ -4,8 +4,8 @@ use isthmus_kernel::{Cycles, Streams};
 use isthmus_units::{Bytes, Time};
 use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::spec::{
-    AllReduce, Destinations, Job, JobNodes, JobsTraffic, Listed, ListedTo, Mapping, Serve, Servers,
-    Traffic,
+    AllReduce, Destinations, Job, JobNodes, JobsTraffic, ListedTo, Mapping, MessageRun, Serve,
+    Servers, Traffic,
 };
 use isthmus_workload::jobs::{Demand, JobsSource, Layout, Phase};
 use isthmus_workload::storage::StorageSpec;
@@ -163,8 +163,8 @@ fn phases_keep_their_order_with_several_messages_under_way() {
     }
 }
 
-fn sends(from: u32, to: ListedTo, bytes: u64, times: u32) -> Listed {
-    Listed {
+fn sends(from: u32, to: ListedTo, bytes: u64, times: u32) -> MessageRun {
+    MessageRun {
         from,
         to,
         bytes: Bytes::new(bytes),
@@ -172,7 +172,7 @@ fn sends(from: u32, to: ListedTo, bytes: u64, times: u32) -> Listed {
     }
 }
 
-fn listed(messages: Vec<Listed>) -> Traffic {
+fn listed(messages: Vec<MessageRun>) -> Traffic {
     Traffic::Listed {
         messages,
         overhead: Time::from_ns(3),
@@ -181,7 +181,7 @@ fn listed(messages: Vec<Listed>) -> Traffic {
 }
 
 /// Rank 3 sends nothing, rank 5 sends and gets nothing, rank 1 sends the same twice.
-fn some_messages() -> Vec<Listed> {
+fn some_messages() -> Vec<MessageRun> {
     let to = ListedTo::Rank;
     vec![
         sends(0, to(1), 4_000, 1),
@@ -248,7 +248,7 @@ fn listed_messages_to_servers_are_waited_for_by_their_senders_only() {
 
 #[test]
 fn listed_messages_must_have_both_ends() {
-    let error = |messages: Vec<Listed>| {
+    let error = |messages: Vec<MessageRun>| {
         let error = Layout::new(&only(listed(messages)), 9).unwrap_err();
         assert_eq!(error.job(), Some(0));
         error.to_string()

@@ -48,7 +48,8 @@ enum Unit<'e> {
 }
 
 impl<'e> Unit<'e> {
-    /// Return the identity of the journal file for the result of this point or search.
+    /// Return the entry of the journal for the result of this point or search: the name of its file, and the
+    /// inputs that determine it.
     fn entry(self) -> &'e Entry {
         match self {
             Self::Point(job) => &job.entry,

@@ -62,7 +62,8 @@ pub(crate) struct BusiestDevice {
     pub supply: f64,
     /// Explanation of the supply in words.
     pub basis: String,
-    /// Remark in words on the time before the supply limits the jobs, such as while a burst buffer fills.
+    /// Note for the reader on the first part of a run, in which the bandwidth of the device does not limit the jobs
+    /// yet, for example while a burst buffer fills.
     pub remark: Option<String>,
 }
 

@@ -6,7 +6,7 @@ use isthmus_scenario::format::{Data, Describe, Span, Whole};
 use isthmus_units::{Bytes, Time};
 use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::spec::{
-    AllReduce, Destinations, JobNodes, Listed, Mapping, Serve, Spread,
+    AllReduce, Destinations, JobNodes, Mapping, MessageRun, Serve, Spread,
 };
 
 /// Valid range of a number of nodes.
@@ -200,7 +200,7 @@ pub(super) enum TrafficTable {
         /// all to servers. A round begins at all nodes at once, when the last has sent and received all of
         /// the one before.
         #[describe(holds = Messages, example = "[[0, 1, \"64 KiB\"], [1, 0, \"64 KiB\"]]")]
-        messages: Vec<Listed>,
+        messages: Vec<MessageRun>,
         /// Time of its processor that each message takes, one after the other, before it is handed over.
         #[describe(holds = Span::or_zero("us"), default = "0 s")]
         overhead: Time,

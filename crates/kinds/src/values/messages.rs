@@ -3,7 +3,7 @@
 use isthmus_scenario::format::{Data, Problem, Whole, shown};
 use isthmus_scenario::value::{TypeInfo, ValueType, json, node_number};
 use isthmus_scenario::{Node, Tree};
-use isthmus_workload::jobs::spec::{Listed, ListedTo};
+use isthmus_workload::jobs::spec::{ListedTo, MessageRun};
 use serde_json::json;
 
 /// Maximum number of messages of one list, because all of them are in memory.
@@ -21,7 +21,7 @@ pub(crate) struct Messages;
 
 impl ValueType for Messages {
     /// Rust type of the parsed value of the field.
-    type Held = Vec<Listed>;
+    type Held = Vec<MessageRun>;
 
     /// Describe this type of field values for error messages and the reference of scenario fields.
     fn describe(&self) -> TypeInfo {
@@ -38,16 +38,16 @@ impl ValueType for Messages {
     }
 
     /// Parse the list of messages.
-    fn read(&self, node: &Node) -> Result<Vec<Listed>, Problem> {
+    fn read(&self, node: &Node) -> Result<Vec<MessageRun>, Problem> {
         let rows = node.items(self)?;
         if rows.is_empty() {
             return Err(node.problem("no message at all", "list one or more"));
         }
-        let mut messages: Vec<Listed> = Vec::with_capacity(rows.len());
+        let mut messages: Vec<MessageRun> = Vec::with_capacity(rows.len());
         let mut count = 0;
         for row in rows {
             let message = message(row)?;
-            let is_server = |message: &Listed| matches!(message.to, ListedTo::Server(_));
+            let is_server = |message: &MessageRun| matches!(message.to, ListedTo::Server(_));
             if let Some(first) = messages.first()
                 && is_server(first) != is_server(&message)
             {
@@ -68,7 +68,7 @@ impl ValueType for Messages {
 }
 
 /// Read one message of a list: sender, receiver, length and, if it is repeated, the number of repetitions.
-fn message(row: &Node) -> Result<Listed, Problem> {
+fn message(row: &Node) -> Result<MessageRun, Problem> {
     let Tree::Array(items) = &row.tree else {
         return Err(row.unexpected("a message", ROW));
     };
@@ -82,7 +82,7 @@ fn message(row: &Node) -> Result<Listed, Problem> {
     };
     let bytes = LENGTH.read(bytes)?;
     let times = times.map(|times| Whole::<u32>::new(1, MESSAGES_MAX).read(times));
-    Ok(Listed {
+    Ok(MessageRun {
         times: times.transpose()?.unwrap_or(1),
         from: node_number(from)?,
         to: receiver(to)?,

@@ -25,8 +25,8 @@ pub(super) struct Deadlock {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub layers: Option<u16>,
     pub proof: String,
-    /// Channels of a cycle, if there is one; for a graph, of the cycle that would exist with a
-    /// single layer.
+    /// Channels of a cycle of dependencies; empty if there is none. A topology given as a graph is free
+    /// of them by layers: these are the channels of the cycle that it would have with a single layer.
     pub cycle: Vec<String>,
     pub alternative: Option<Alternative>,
 }

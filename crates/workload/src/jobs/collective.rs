@@ -1,7 +1,7 @@
 //! Steps of collective operations: the messages that each rank sends, and the number of messages that the rank waits
 //! for.
 
-use crate::jobs::spec::{AllReduce, Listed, ListedTo};
+use crate::jobs::spec::{AllReduce, ListedTo, MessageRun};
 
 /// The steps of one round of a collective operation, the same for all members of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,7 +62,7 @@ impl Plan {
     }
 
     /// Return the steps of a round in which each rank sends its listed messages.
-    pub(super) fn listed(messages: &[Listed], ranks: u32) -> Self {
+    pub(super) fn listed(messages: &[MessageRun], ranks: u32) -> Self {
         let mut sends = vec![Vec::new(); ranks as usize];
         let mut awaited = vec![0; ranks as usize];
         let mut to_servers = false;

@@ -1,7 +1,7 @@
 //! Assignment of the nodes of a machine to I/O servers and jobs.
 
 use crate::jobs::spec::{
-    Job, JobNodes, JobsTraffic, Listed, ListedTo, Mapping, Servers, Targets, Traffic,
+    Job, JobNodes, JobsTraffic, ListedTo, Mapping, MessageRun, Servers, Targets, Traffic,
 };
 use thiserror::Error;
 
@@ -446,7 +446,7 @@ fn check_traffic(
 /// Check that every listed message has an existing sender and a different, existing receiver.
 fn check_listed(
     job: usize,
-    messages: &[Listed],
+    messages: &[MessageRun],
     nodes: &[u32],
     servers: &[u32],
 ) -> Result<(), LayoutError> {

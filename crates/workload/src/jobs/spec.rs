@@ -188,7 +188,7 @@ pub enum ListedTo {
 
 /// Messages of the same kind that one node of a job sends one after another to the same receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Listed {
+pub struct MessageRun {
     /// The rank of the sender among the nodes of the job.
     pub from: u32,
     /// Receiver of the messages.
@@ -264,7 +264,7 @@ pub enum Traffic {
     /// start a round together, when the last of them has finished the previous round.
     Listed {
         /// The messages: all between nodes of the job, or all to I/O servers.
-        messages: Vec<Listed>,
+        messages: Vec<MessageRun>,
         /// Processor time for each message before it is handed over. A processor handles one message at a time.
         overhead: Time,
         /// Pause between two rounds of the operation.
