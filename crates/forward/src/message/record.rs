@@ -1,4 +1,4 @@
-//! Groups of fields that several messages have.
+//! Records: groups of fields that several messages have, such as the attributes of a file.
 
 use super::Malformed;
 use super::field::{Field, Unread};

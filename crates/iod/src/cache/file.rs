@@ -179,7 +179,7 @@ impl File {
     /// read-only afterwards.
     pub fn drain(&self) -> Result<Arc<OwnedFd>> {
         self.writer_by(|| match self.open(OFlags::WRONLY) {
-            Err(Errno::ACCES) => self.open_read_only(),
+            Err(Errno::ACCES) => self.open_despite_mode(),
             other => other,
         })
     }
@@ -227,8 +227,8 @@ impl File {
         }
     }
 
-    /// Open a file without write permission for writing.
-    fn open_read_only(&self) -> Result<OwnedFd> {
+    /// Open a file for writing although its mode does not permit this: change the mode meanwhile.
+    fn open_despite_mode(&self) -> Result<OwnedFd> {
         let place = self.open(OFlags::PATH)?;
         let mode = Mode::from_raw_mode(state(&place)?.stx_mode.into());
         let path = format!("/proc/self/fd/{}", place.as_raw_fd());
