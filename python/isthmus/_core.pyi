@@ -144,8 +144,8 @@ def serve_files(options_json: str) -> Daemon:
 def mount_files(options_json: str) -> Daemon:
     """Mount the files of an I/O daemon in a folder, by FUSE. Linux only.
 
-    `options_json`: ``{"directory", "address": text, "token", "tls_ca": text | null, "export": text,
-    "timeout_ns", "fresh_ns": int, "read_only": bool}``
+    `options_json`: ``{"directory": text, "daemon": {...}, "fresh_ns": int, "read_only": bool}``; the
+    options of the daemon are those of `IodFiles.open`.
 
     Raises:
         ValueError: what is wrong, and what would do, in one line.

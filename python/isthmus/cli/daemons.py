@@ -64,6 +64,41 @@ def file(name: str, help_: str) -> Decorator:
     return click.option(name, type=click.Path(path_type=Path), help=help_)
 
 
+def targets(function: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that say which I/O daemon a command uses, and how."""
+    options = (
+        click.option(
+            "--address",
+            required=True,
+            help="The daemon: unix:/PATH, tcp:HOST:PORT or tls:HOST:PORT.",
+        ),
+        click.option(
+            "--export",
+            default="",
+            metavar="PATH",
+            help="A folder that it serves.  [default: the first]",
+        ),
+        file("--token-file", "The token that the daemon requires."),
+        file("--tls-ca", "Certificates to trust, in PEM."),
+        times("--timeout", "60 s", "Time for which requests wait for a daemon that is gone."),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def target(given: dict[str, Any]) -> dict[str, Any]:
+    """Remove the options of `targets` from ``given``. Return them for the core."""
+    token_file, tls_ca = given.pop("token_file"), given.pop("tls_ca")
+    return {
+        "address": given.pop("address"),
+        "export": given.pop("export"),
+        "token": token(token_file) if token_file else None,
+        "tls_ca": str(tls_ca) if tls_ca else None,
+        "timeout_ns": nanoseconds(given, "timeout", 0.1),
+    }
+
+
 def listen() -> Decorator:
     """Return the option for the addresses at which a daemon listens."""
     return click.option(

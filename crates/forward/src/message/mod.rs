@@ -342,6 +342,11 @@ pub fn tag(message: &[u8]) -> Option<u16> {
     split(message).ok().map(|(_, tag, _)| tag)
 }
 
+/// Set the tag of a whole message.
+pub fn set_tag(message: &mut Buffer, tag: u16) {
+    message[5..HEADER].copy_from_slice(&tag.to_le_bytes());
+}
+
 /// Read a request and its tag from the bytes of one message.
 ///
 /// # Errors
