@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from isthmus.arguments import token
 from isthmus.errors import IsthmusError, RunFailedError
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def target(given: dict[str, Any]) -> dict[str, Any]:
     return {
         "address": given.pop("address"),
         "export": given.pop("export"),
-        "token": token(token_file) if token_file else None,
+        "token": token("--token-file", token_file) if token_file else None,
         "tls_ca": str(tls_ca) if tls_ca else None,
         "timeout_ns": nanoseconds(given, "timeout", 0.1),
     }
@@ -126,24 +127,6 @@ def nanoseconds(given: dict[str, Any], name: str, least_s: float = 0) -> int:
     """Remove a time of at least ``least_s`` seconds from ``given``. Return it in ns."""
     seconds: float = value(given, name).quantity("a time", least_s)
     return round(seconds * 1e9)
-
-
-def token(path: Path) -> str:
-    """Return the token in a file; refuse a file that cannot be read or holds none."""
-    try:
-        words = path.read_text(encoding="utf-8").split()
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "it is no text"
-        raise IsthmusError(
-            f"--token-file {path}: {why}; give the file that the daemon has"
-        ) from None
-    if not words:
-        raise IsthmusError(f"--token-file {path}: it is empty; give the file that the daemon has")
-    if len(words) > 1:
-        raise IsthmusError(
-            f"--token-file {path}: it holds several words; a token is one, the only one there"
-        )
-    return words[0]
 
 
 def server(given: dict[str, Any]) -> dict[str, Any]:

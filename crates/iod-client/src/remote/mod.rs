@@ -7,7 +7,7 @@ use crate::connection::ROOT;
 use crate::error::Error;
 use crate::link::{Link, Recalled, Target};
 use fids::Fids;
-use isthmus_forward::message::{Attributes, Data, Entry, Path, Qid, Reply, Request};
+use isthmus_forward::message::{Attributes, Data, Entry, Path, Reply, Request};
 use isthmus_forward::{Buffer, Errno};
 use parts::Parts;
 use rustix::fs::OFlags;
@@ -16,9 +16,6 @@ use std::sync::Arc;
 
 /// Gets the result of an operation, on another thread. It must not wait.
 pub type Answer<T> = Box<dyn FnOnce(Result<T, Errno>) + Send>;
-
-/// Maximum number of names in one walk.
-const NAMES: usize = 16;
 
 /// The flag with which an entry is removed that is a directory.
 const REMOVE_DIRECTORY: u32 = 0x200;
@@ -197,7 +194,7 @@ impl RemoteFiles {
     pub fn open_file(&self, path: &[u8], flags: u32, mode: u32) -> u32 {
         let is_created = OFlags::from_bits_retain(flags).contains(OFlags::CREATE);
         let (parent, name) = split(path);
-        let fid = self.walk(if is_created { parent } else { path });
+        let fid = self.walk_from(ROOT, b"", if is_created { parent } else { path });
         let request = match is_created {
             true => Request::Create {
                 fid,
@@ -319,11 +316,10 @@ impl RemoteFiles {
 
     /// List a directory. An entry that is removed meanwhile may be left out.
     pub fn list(self: &Arc<Self>, path: &[u8], answer: Answer<Vec<Listed>>) {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
         let listing = Listing {
             files: Arc::clone(self),
             directory: self.walk(path),
-            open: self.open_file(path, flags.bits(), 0),
+            open: self.open_file(path, OFlags::RDONLY.bits(), 0),
             path: path.to_vec(),
             entries: Vec::new(),
         };
@@ -341,52 +337,46 @@ impl RemoteFiles {
     /// Walk along a path from a fid that has the path `base`. Return the fid of the file.
     fn walk_from(&self, start: u32, base: &[u8], path: &[u8]) -> u32 {
         let (newfid, made) = self.fids.add();
-        let names = path
+        let mut names = path
             .split(|byte| *byte == b'/')
             .filter(|name| !name.is_empty());
-        let names = names.collect::<Vec<_>>();
         let whole = match base {
             b"" => path.to_vec(),
             base => [base, path].join(&b'/'),
         };
-        let mut fid = start;
-        let steps = names.len().div_ceil(NAMES).max(1);
-        for step in 0..steps {
-            let some = names.iter().skip(step * NAMES).take(NAMES).copied();
-            let count = some.len();
+        // One name in a request: otherwise the error of a later name would not be in the reply.
+        let (mut fid, mut name) = (start, names.next());
+        loop {
+            let next = names.next();
             let mut bytes = Buffer::new();
-            let Ok(path) = Path::encode(some, &mut bytes) else {
+            let Ok(path) = Path::encode(name.into_iter(), &mut bytes) else {
                 made.fail(Errno::NAMETOOLONG);
                 break;
             };
-            let (fids, made) = (Arc::clone(&self.fids), made.clone());
-            let found = (step + 1 == steps).then(|| whole.clone());
-            let root = self.number;
+            let (fids, made, root) = (Arc::clone(&self.fids), made.clone(), self.number);
+            let last = next.is_none().then(|| whole.clone());
             self.link.send(
                 &Request::Walk { fid, newfid, path },
-                Box::new(move |reply| match reply {
-                    Ok(Reply::Walk { qids }) if qids.len() == count => {
-                        if let Some(path) = found {
-                            let (number, flags) = (qids.last().map_or(root, |qid| qid.path), None);
-                            fids.found(
-                                newfid,
-                                Recalled {
-                                    path,
-                                    number,
-                                    flags,
-                                },
-                            );
-                        }
+                Box::new(move |reply| match (reply, last) {
+                    (Ok(Reply::Walk { qids }), Some(path)) => {
+                        let (number, flags) = (qids.last().map_or(root, |qid| qid.path), None);
+                        fids.found(
+                            newfid,
+                            Recalled {
+                                path,
+                                number,
+                                flags,
+                            },
+                        );
                     }
-                    Ok(Reply::Walk { qids }) => made.fail(match qids.last().map(|qid| qid.kind) {
-                        Some(Qid::SYMLINK) => Errno::LOOP,
-                        Some(Qid::DIRECTORY) | None => Errno::NOENT,
-                        Some(_) => Errno::NOTDIR,
-                    }),
-                    other => made.fail(error(other)),
+                    (Ok(Reply::Walk { .. }), None) => {}
+                    (other, _) => made.fail(error(other)),
                 }),
             );
-            fid = newfid;
+            (fid, name) = (newfid, next);
+            if name.is_none() {
+                break;
+            }
         }
         newfid
     }
