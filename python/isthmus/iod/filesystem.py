@@ -140,7 +140,9 @@ class IodFileSystem(AsyncFileSystem):  # type: ignore[misc] # fsspec has no type
         names, rest, links = list[str](), path.split("/"), 0
         while rest:
             name = rest.pop(0)
-            if name == ".." and names:
+            if name == ".." and not names:
+                raise OSError(errno.EXDEV, "a symbolic link leads out of the export", path)
+            if name == "..":
                 names.pop()
                 continue
             here = "/".join([*names, name])
@@ -263,10 +265,9 @@ class IodFileSystem(AsyncFileSystem):  # type: ignore[misc] # fsspec has no type
         try:
             return await self._follow(path, operation)
         except FileNotFoundError:
-            parent = self._parent(path)
-            if not self.auto_mkdir or not parent or await self._exists(parent):
+            if not self.auto_mkdir:
                 raise
-        await self._makedirs(parent, exist_ok=True)
+        await self._makedirs(self._parent(path), exist_ok=True)
         return await self._follow(path, operation)
 
     async def _pipe_file(
@@ -291,14 +292,16 @@ class IodFileSystem(AsyncFileSystem):  # type: ignore[misc] # fsspec has no type
             await self._makedirs(rpath, exist_ok=True)
             return
 
-        async def pieces() -> AsyncIterator[bytes]:
-            with Path(lpath).open("rb") as file:
-                callback.set_size(os.fstat(file.fileno()).st_size)
+        with Path(lpath).open("rb") as file:
+
+            async def pieces() -> AsyncIterator[bytes]:
+                file.seek(0)
                 while piece := file.read(PIECE):
                     yield piece
-                    callback.relative_update(len(piece))
+                    callback.absolute_update(file.tell())
 
-        await self._create(rpath, _flags(mode), pieces)
+            callback.set_size(os.fstat(file.fileno()).st_size)
+            await self._create(rpath, _flags(mode), pieces)
 
     async def _get_file(
         self, rpath: str, lpath: Any, callback: Any = DEFAULT_CALLBACK, **kwargs: Any
@@ -343,6 +346,8 @@ class IodFileSystem(AsyncFileSystem):  # type: ignore[misc] # fsspec has no type
             await (await self._client()).make_directory(path)
 
         path = self._strip_protocol(path)
+        if not path:
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
         if create_parents and (parent := self._parent(path)):
             await self._makedirs(parent, exist_ok=True)
         await self._follow(path, make, last=False)
@@ -355,10 +360,7 @@ class IodFileSystem(AsyncFileSystem):  # type: ignore[misc] # fsspec has no type
             if not exist_ok or not await self._isdir(path):
                 raise
         except FileNotFoundError:
-            parent = self._parent(path)
-            if not parent:
-                raise
-            await self._makedirs(parent, exist_ok=True)
+            await self._makedirs(self._parent(path), exist_ok=True)
             await self._makedirs(path, exist_ok=exist_ok)
 
     async def _rmdir(self, path: str) -> None:
