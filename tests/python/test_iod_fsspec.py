@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import pickle
+import re
 import signal
 import sys
 import threading
@@ -16,6 +17,7 @@ import numpy as np
 import pytest
 from fsspec.tests import abstract
 
+from conftest import REPOSITORY
 from isthmus.errors import IsthmusError
 from nic_daemon import PATIENCE, daemon, until
 
@@ -271,3 +273,12 @@ def test_pandas_zarr_and_xarray_write_and_read(files):
     data.to_zarr("iod://data.zarr", storage_options=options)
     read = xarray.open_zarr("iod://data.zarr", storage_options=options)
     xarray.testing.assert_identical(read.load(), data)
+
+
+def test_the_example_of_the_page_runs(served):
+    folder, address = served
+    page = (REPOSITORY / "docs/io-daemon.md").read_text("utf-8")
+    (example,) = re.findall(r"^```py\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    exec(example.replace("unix:/tmp/iod.sock", address), {})
+    assert (folder / "results/step-1.bin").read_bytes() == bytes(1 << 20)
+    assert (folder / "results/steps.csv").exists()
