@@ -174,6 +174,21 @@ pub trait Files {
     /// result.
     fn close(&self, open: &Self::Open) -> Poll<Result<()>>;
 
+    /// Read an ordinary file at a path from a directory from its start into `bytes`. Return its attributes, and the
+    /// number of bytes. The path is empty for the directory itself.
+    fn fetch(
+        &self,
+        directory: &Self::Node,
+        path: &[u8],
+        bytes: &mut [u8],
+    ) -> Poll<Result<(Attributes, usize)>>;
+
+    /// Read an ordinary file at a path from a directory into the cache.
+    ///
+    /// # Errors
+    /// [`Errno::OPNOTSUPP`] without a cache.
+    fn prefetch(&self, directory: &Self::Node, path: &[u8]) -> Poll<Result<()>>;
+
     /// Call `each` with the entries of an open directory from `offset` until it returns `false`.
     fn read_directory(
         &self,

@@ -142,6 +142,7 @@ proptest! {
             Request::Restore { fid, newfid, number, flags, path },
             Request::Commit { fid, level },
             Request::Fetch { fid, count, path },
+            Request::Prefetch { fid, path },
         ];
         for request in requests {
             let written = bytes(tag, &request);
@@ -157,8 +158,9 @@ proptest! {
             Reply::Restore { qid },
             Reply::Commit {},
             Reply::Fetch { qid, size, mtime_s, mtime_ns, data },
+            Reply::Prefetch {},
         ];
-        for (reply, code) in replies.into_iter().zip([201, 203, 205, 207]) {
+        for (reply, code) in replies.into_iter().zip([201, 203, 205, 207, 209]) {
             let mut out = Buffer::new();
             reply.write(tag, &mut out);
             prop_assert_eq!(out.bytes()[4], code);

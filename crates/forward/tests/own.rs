@@ -2,9 +2,10 @@
 
 use crate::session::Rig;
 use isthmus_forward::message::{
-    Data, Key, NO_FID, NO_TAG, NOT_OPEN, OWN_VERSION, Qid, Reply, Request, VERSION, read_reply,
+    Attributes, Data, Key, NO_FID, NO_TAG, NOT_OPEN, OWN_VERSION, Qid, Reply, Request, VERSION,
+    read_reply,
 };
-use isthmus_forward::{Done, Errno, Job, SyncLevel};
+use isthmus_forward::{Done, Errno, Job, SyncLevel, Work};
 use isthmus_fuzz_bodies::Memory;
 
 /// Returns a client that may send the messages of isthmus, whose fid 0 is the root, with a file `d/e/file`.
@@ -209,10 +210,25 @@ fn a_small_file_is_read_in_one_request() {
     rig.files.is_slow.set(true);
     assert_eq!(rig.ask(9, fetch(4, b"d/e/file")), b"");
     let deferred = rig.deferred.pop().unwrap();
-    let (offset, count) = (0, 4);
-    assert_eq!(deferred.job, Job::Read { offset, count });
+    let Work::Fetch {
+        directory: 0,
+        path,
+        count: 4,
+    } = deferred.work
+    else {
+        panic!("another request");
+    };
+    assert_eq!(path, b"d/e/file");
     rig.out.clear();
-    let done = Done::Read(b"late".to_vec());
+    let attributes = Attributes {
+        qid: Qid {
+            path: 3,
+            ..Qid::default()
+        },
+        size: 9003,
+        ..Attributes::default()
+    };
+    let done = Done::Fetched(attributes, b"late".to_vec());
     rig.session.finish(deferred.ticket, Ok(done), &mut rig.out);
     let Ok((
         9,
@@ -245,7 +261,7 @@ fn data_is_made_safe_at_three_levels() {
         ] {
             assert_eq!(rig.ask(7, commit(2, level)), b"");
             let deferred = rig.deferred.pop().unwrap();
-            assert_eq!(deferred.job, job);
+            assert!(matches!(deferred.work, Work::Data { job: other, .. } if other == job));
             rig.out.clear();
             rig.session.finish(deferred.ticket, result, &mut rig.out);
             assert_eq!(read_reply(rig.out.bytes()), Ok((7, expected)));
@@ -257,4 +273,25 @@ fn data_is_made_safe_at_three_levels() {
     assert_eq!(rig.call(commit(2, 3)), Err(Errno::INVAL));
     assert_eq!(rig.call(commit(0, 2)), Err(Errno::BADF));
     assert_eq!(rig.call(commit(50, 2)), Err(Errno::BADF));
+}
+
+/// Checks that a file is read into the cache at once or later, and what cannot be.
+#[test]
+fn files_are_prefetched() {
+    let mut rig = own();
+    let prefetch = |path| Request::Prefetch { fid: 0, path };
+    let reply = rig.call(prefetch(b"d/e/file")).unwrap();
+    assert_eq!(read_reply(&reply), Ok((1, Reply::Prefetch {})));
+    assert_eq!(rig.call(prefetch(b"d/none")), Err(Errno::NOENT));
+    assert_eq!(rig.call(prefetch(b"d")), Err(Errno::ISDIR));
+    assert_eq!(rig.call(prefetch(b"d/../d")), Err(Errno::INVAL));
+    assert_eq!(rig.call(prefetch(b"")), Err(Errno::ISDIR));
+    rig.files.is_slow.set(true);
+    assert_eq!(rig.ask(9, prefetch(b"d/e/file")), b"");
+    let deferred = rig.deferred.pop().unwrap();
+    assert!(matches!(&deferred.work, Work::Prefetch { path, .. } if path == b"d/e/file"));
+    rig.out.clear();
+    let done = Ok(Done::Prefetched);
+    rig.session.finish(deferred.ticket, done, &mut rig.out);
+    assert_eq!(read_reply(rig.out.bytes()), Ok((9, Reply::Prefetch {})));
 }

@@ -97,6 +97,16 @@ impl Memory {
             .ok_or(Errno::STALE)
     }
 
+    /// Returns the file at a path from a directory, which must be no directory.
+    fn file(&self, directory: &usize, path: &[u8]) -> Result<usize> {
+        let path = if path.is_empty() { b"." } else { path };
+        let found = self.walk(directory, path)?;
+        match found.qid.kind {
+            Qid::DIRECTORY => Err(Errno::ISDIR),
+            _ => Ok(found.node),
+        }
+    }
+
     /// Returns the process that a request for a lock is from.
     fn holder(range: &LockRange<'_>) -> Holder {
         Holder {
@@ -199,6 +209,36 @@ impl Files for Memory {
         let count = rest.len().min(bytes.len());
         bytes[..count].copy_from_slice(&rest[..count]);
         Poll::Ready(Ok(count))
+    }
+
+    fn fetch(
+        &self,
+        directory: &usize,
+        path: &[u8],
+        bytes: &mut [u8],
+    ) -> Poll<Result<(Attributes, usize)>> {
+        if self.is_slow.get() {
+            return Poll::Pending;
+        }
+        let found = self.file(directory, path).and_then(|node| {
+            let (node, open) = (&node, None);
+            self.attributes(Subject { node, open })
+                .map(|attributes| (*node, attributes))
+        });
+        Poll::Ready(found.map(|(node, attributes)| {
+            let inodes = self.inodes.borrow();
+            let data = &inodes[node].data;
+            let count = data.len().min(bytes.len());
+            bytes[..count].copy_from_slice(&data[..count]);
+            (attributes, count)
+        }))
+    }
+
+    fn prefetch(&self, directory: &usize, path: &[u8]) -> Poll<Result<()>> {
+        match self.is_slow.get() {
+            true => Poll::Pending,
+            false => Poll::Ready(self.file(directory, path).map(|_| ())),
+        }
     }
 
     fn write(&self, open: &usize, offset: u64, bytes: &[u8]) -> Poll<Result<usize>> {

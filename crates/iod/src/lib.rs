@@ -29,6 +29,7 @@ mod client;
 mod config;
 mod daemon;
 mod export;
+mod fetch;
 mod files;
 mod open;
 mod service;

@@ -1,12 +1,14 @@
 //! The state that all sessions of the daemon share.
 
-use crate::cache::Cache;
+use crate::cache::{Cache, File};
 use crate::config::{CacheConfig, Config};
 use crate::export::Export;
+use crate::open::Open;
 use crate::sessions::Sessions;
 use isthmus_daemon::{Gate, open_directory};
 use isthmus_forward::Limits;
 use isthmus_wire::{Error, Result};
+use rustix::fs::{OFlags, Statx};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::time::{Duration, Instant};
@@ -50,6 +52,27 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
+    /// Return the flags with which a file is opened in the store: with a cache, the daemon itself cuts,
+    /// appends and syncs.
+    pub fn store_flags(&self, flags: OFlags) -> OFlags {
+        let own = OFlags::TRUNC | OFlags::APPEND | OFlags::SYNC | OFlags::DSYNC;
+        match self.cache {
+            Some(_) => flags - own,
+            None => flags,
+        }
+    }
+
+    /// Return the cached file that has this state in the store, with the cache.
+    pub fn cached(&self, open: Option<&Open>, status: &Statx) -> Option<(&Cache, Arc<File>)> {
+        let cache = self.cache.as_deref()?;
+        let file = match open.and_then(|open| open.cached.as_ref()) {
+            // It may have no name any more.
+            Some(cached) => Arc::clone(&cached.file),
+            None => cache.find(status)?,
+        };
+        Some((cache, file))
+    }
+
     /// Open the exported directories. Clients can have `open_files_limit` files open at a time.
     ///
     /// # Errors

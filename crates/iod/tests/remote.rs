@@ -175,3 +175,101 @@ fn files_are_open_still_once_the_daemon_is_started_again() {
     let entries = wait(|answer| files.list(b"", answer)).unwrap();
     assert_eq!(entries.len(), 1);
 }
+
+/// Reads a file at a path.
+fn fetch(files: &RemoteFiles, path: &str) -> Result<Vec<u8>, Errno> {
+    let fetched = wait(|answer| files.fetch(path.as_bytes(), 1 << 20, answer))?;
+    assert_eq!(fetched.size, fetched.data.len() as u64);
+    Ok(fetched.data)
+}
+
+#[test]
+fn a_file_that_was_looked_up_lately_is_read_without_the_store_until_a_client_changes_it() {
+    for fresh in [Duration::ZERO, Duration::from_secs(3600)] {
+        let rig = Rig::cached(|config| config.cache.as_mut().unwrap().fresh = fresh);
+        let files = connect(&rig);
+        fs::create_dir(rig.path("folder")).unwrap();
+        let of = |name| format!("folder/{name}");
+        for name in ["a", "b", "c", "d"] {
+            fs::write(rig.path(of(name)), b"first").unwrap();
+            assert_eq!(fetch(&files, &of(name)).unwrap(), b"first");
+        }
+        // Another program changes the files.
+        for name in ["a", "b", "c", "d"] {
+            fs::write(rig.path(of(name)), b"second").unwrap();
+        }
+        let seen = if fresh.is_zero() { "second" } else { "first" };
+        assert_eq!(fetch(&files, "folder/a").unwrap(), seen.as_bytes());
+        // Clients of this daemon see what they have done.
+        let fid = files.open_file(b"folder/a", 1, 0);
+        assert_eq!(
+            wait(|answer| files.write(fid, 0, b"third!", answer)),
+            Ok(())
+        );
+        files.close(fid);
+        assert_eq!(fetch(&files, "folder/a").unwrap(), b"third!");
+        assert_eq!(
+            wait(|answer| files.remove(b"folder/b", false, answer)),
+            Ok(())
+        );
+        assert_eq!(fetch(&files, "folder/b"), Err(Errno::NOENT));
+        let (old, new) = (b"folder".as_slice(), b"other".as_slice());
+        assert_eq!(wait(|answer| files.rename(old, new, answer)), Ok(()));
+        assert_eq!(fetch(&files, "folder/c"), Err(Errno::NOENT));
+        assert_eq!(fetch(&files, "other/c").unwrap(), b"second");
+        let fid = files.open_file(b"other/c", 0o1001, 0);
+        files.close(fid);
+        assert_eq!(fetch(&files, "other/c").unwrap(), b"");
+    }
+}
+
+#[test]
+fn prefetched_files_are_read_from_the_cache() {
+    const FILES: usize = 300;
+    let rig = Rig::cached(|config| {
+        config.cache.as_mut().unwrap().fresh = Duration::from_secs(3600);
+    });
+    let data = (0..5 << 20).map(|byte: u32| byte as u8).collect::<Vec<_>>();
+    fs::write(rig.path("large"), &data).unwrap();
+    fs::create_dir(rig.path("small")).unwrap();
+    for number in 0..FILES {
+        fs::write(rig.path(format!("small/{number}")), number.to_string()).unwrap();
+    }
+    let files = connect(&rig);
+    let prefetch = |path: &str| {
+        let (answer, receiver) = result();
+        files.prefetch(path.as_bytes(), answer);
+        receiver
+    };
+    let begun = (0..FILES).map(|number| prefetch(&format!("small/{number}")));
+    for receiver in begun
+        .collect::<Vec<_>>()
+        .into_iter()
+        .chain([prefetch("large")])
+    {
+        assert_eq!(receiver.recv().unwrap(), Ok(()));
+    }
+    for (path, errno) in [
+        ("none", Errno::NOENT),
+        ("small", Errno::ISDIR),
+        ("a/../b", Errno::INVAL),
+    ] {
+        assert_eq!(prefetch(path).recv().unwrap(), Err(errno));
+    }
+    // The store is not asked again.
+    fs::remove_dir_all(rig.path("small")).unwrap();
+    fs::remove_file(rig.path("large")).unwrap();
+    for number in 0..FILES {
+        let read = fetch(&files, &format!("small/{number}")).unwrap();
+        assert_eq!(read, number.to_string().as_bytes());
+    }
+    let start = wait(|answer| files.fetch(b"large", 1 << 20, answer)).unwrap();
+    assert_eq!(start.size, 5 << 20);
+    assert!(start.data == data[..start.data.len()]);
+    assert!(start.data.len() > 1_000_000);
+
+    let rig = Rig::start();
+    let files = connect(&rig);
+    let prefetched = wait(|answer| files.prefetch(b"file", answer));
+    assert_eq!(prefetched, Err(Errno::OPNOTSUPP));
+}

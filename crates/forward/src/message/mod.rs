@@ -174,6 +174,8 @@ messages! {
         204 Commit { fid: u32, level: u8 },
         /// Read an ordinary file at a path from a directory from its start, at most `count` bytes.
         206 Fetch { fid: u32, count: u32, path: &'a [u8] },
+        /// Read an ordinary file at a path from a directory into the cache.
+        208 Prefetch { fid: u32, path: &'a [u8] },
     }
 }
 
@@ -247,6 +249,8 @@ messages! {
         /// The data, with size in bytes and time of the last write in s and ns since 1970. The file has more data
         /// if `size` is more than the length of `data`.
         207 Fetch { qid: Qid, size: u64, mtime_s: u64, mtime_ns: u32, data: Data<'a> },
+        /// The file is in the cache.
+        209 Prefetch {},
     }
 }
 

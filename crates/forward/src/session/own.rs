@@ -1,12 +1,13 @@
 //! Requests of isthmus's own clients, which 9P2000.L does not have.
 
-use super::data::{close, read_data};
+use super::data::{close, complete};
 use super::fids::Fid;
-use super::{Outcome, Session, checked, sync};
+use super::{Outcome, Session, Work, checked, sync};
 use crate::buffer::Buffer;
-use crate::files::{Errno, Files, Node, Result, Subject, SyncLevel};
-use crate::message::{Data, FETCH_HEADER, Key, NOT_OPEN, Qid, Reply, Request};
+use crate::files::{Errno, Files, Node, Result, SyncLevel};
+use crate::message::{Attributes, Data, FETCH_HEADER, Key, NOT_OPEN, Qid, Reply, Request};
 use std::sync::Arc;
+use std::task::Poll;
 
 /// The flags of Linux that change a file when it is opened: `O_CREAT`, `O_EXCL` and `O_TRUNC`.
 const ONCE: u32 = 0o100 | 0o200 | 0o1000;
@@ -19,7 +20,7 @@ impl<F: Files> Session<F> {
         request: &Request<'_>,
         files: &F,
         out: &mut Buffer,
-    ) -> Result<Outcome<'a, F::Open>> {
+    ) -> Result<Outcome<'a, F>> {
         if !self.has_own_messages {
             return Err(Errno::OPNOTSUPP);
         }
@@ -48,6 +49,7 @@ impl<F: Files> Session<F> {
             Request::Fetch { fid, count, path } => {
                 self.fetch(tag, (fid, path), count as usize, files, out)
             }
+            Request::Prefetch { fid, path } => self.prefetch((fid, path), files),
             _ => Err(Errno::PROTO),
         }
     }
@@ -106,45 +108,82 @@ impl<F: Files> Session<F> {
     fn fetch<'a>(
         &self,
         tag: u16,
-        at: (u32, &[u8]),
+        (fid, path): (u32, &[u8]),
         count: usize,
         files: &F,
         out: &mut Buffer,
-    ) -> Result<Outcome<'a, F::Open>> {
-        let node = self.find(at, files)?.node;
-        let opened = files.open(&node, 0)?;
-        if opened.qid.kind == Qid::DIRECTORY {
-            return Err(Errno::ISDIR);
+    ) -> Result<Outcome<'a, F>> {
+        let directory = self.directory(fid, path)?;
+        let count = count.min(self.message_bytes() as usize - FETCH_HEADER);
+        let start = out.len();
+        fetched(&Attributes::default(), Data(&[])).write(tag, out);
+        let data = out.len();
+        match files.fetch(directory, path, out.space(count)) {
+            Poll::Ready(Ok((attributes, read))) => {
+                out.advance(read);
+                let mut header = Buffer::new();
+                fetched(&attributes, Data(&[])).write(tag, &mut header);
+                out[start..data].copy_from_slice(header.bytes());
+                complete(start, data, out);
+                Ok(Outcome::Written)
+            }
+            Poll::Ready(Err(errno)) => {
+                out.truncate(start);
+                Err(errno)
+            }
+            Poll::Pending => {
+                out.truncate(start);
+                let (directory, path) = (directory.clone(), path.to_vec());
+                let work = Work::Fetch {
+                    directory,
+                    path,
+                    count,
+                };
+                Ok(Outcome::Later(
+                    work,
+                    fetched(&Attributes::default(), Data(&[])),
+                ))
+            }
         }
-        let open = Arc::new(opened.open);
-        let subject = Subject {
-            node: &node,
-            open: Some(&*open),
-        };
-        // Before the data: a client that keeps it must not take it for a later version.
-        let attributes = files.attributes(subject)?;
-        let reply = Reply::Fetch {
-            qid: attributes.qid,
-            size: attributes.size,
-            mtime_s: attributes.modified_s,
-            mtime_ns: u32::try_from(attributes.modified_ns).unwrap_or(0),
-            data: Data(&[]),
-        };
-        let most = self.message_bytes() as usize - FETCH_HEADER;
-        let size = usize::try_from(attributes.size).unwrap_or(usize::MAX);
-        let count = count.min(most).min(size);
-        read_data((tag, reply), &open, (0, count), files, out)
     }
 
-    /// Return the file at a path from the directory of a fid: names with `/` between them, or nothing for the
-    /// directory itself.
-    fn find(&self, (fid, path): (u32, &[u8]), files: &F) -> Result<Node<F::Node>> {
-        let directory = self.fids.node(fid)?;
-        if path.is_empty() {
-            return files.walk(directory, b".");
+    /// Read a file into the cache.
+    fn prefetch<'a>(&self, (fid, path): (u32, &[u8]), files: &F) -> Result<Outcome<'a, F>> {
+        let directory = self.directory(fid, path)?;
+        let reply = Reply::Prefetch {};
+        match files.prefetch(directory, path) {
+            Poll::Ready(result) => result.map(|()| Outcome::Reply(reply)),
+            Poll::Pending => {
+                let (directory, path) = (directory.clone(), path.to_vec());
+                Ok(Outcome::Later(Work::Prefetch { directory, path }, reply))
+            }
         }
-        let mut names = path.split(|byte| *byte == b'/');
-        names.try_for_each(|name| checked(name).map(|_| ()))?;
-        files.walk(directory, path)
+    }
+
+    /// Return the directory of a fid, from which a path starts: names with `/` between them, or nothing for
+    /// the directory itself.
+    fn directory(&self, fid: u32, path: &[u8]) -> Result<&F::Node> {
+        if !path.is_empty() {
+            let mut names = path.split(|byte| *byte == b'/');
+            names.try_for_each(|name| checked(name).map(|_| ()))?;
+        }
+        self.fids.node(fid)
+    }
+
+    /// Return the file at a path from the directory of a fid.
+    fn find(&self, (fid, path): (u32, &[u8]), files: &F) -> Result<Node<F::Node>> {
+        let directory = self.directory(fid, path)?;
+        files.walk(directory, if path.is_empty() { b"." } else { path })
+    }
+}
+
+/// Return the reply to a request for the data of a small file.
+pub(super) fn fetched<'a>(attributes: &Attributes, data: Data<'a>) -> Reply<'a> {
+    Reply::Fetch {
+        qid: attributes.qid,
+        size: attributes.size,
+        mtime_s: attributes.modified_s,
+        mtime_ns: u32::try_from(attributes.modified_ns).unwrap_or(0),
+        data,
     }
 }

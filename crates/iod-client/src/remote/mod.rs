@@ -111,6 +111,15 @@ impl RemoteFiles {
         );
     }
 
+    /// Have the daemon read a file into its cache.
+    pub fn prefetch(&self, path: &[u8], answer: Answer<()>) {
+        let fid = ROOT;
+        self.link.send(
+            &Request::Prefetch { fid, path },
+            Box::new(|reply| answer(reply.map(|_| ()))),
+        );
+    }
+
     /// Ask for the attributes of the file at a path.
     pub fn attributes(&self, path: &[u8], answer: Answer<Attributes>) {
         let fid = self.walk(path);

@@ -217,6 +217,16 @@ impl Cache {
         let _ = self.carry_out_fetches(file, &ahead);
     }
 
+    /// Read those of these bytes that are missing from the store.
+    pub fn fill(&self, file: &File, range: Range<u64>) -> Result<()> {
+        let missing = self.state().machine.fetch(file.id, &range);
+        self.carry_out_fetches(file, &missing)?;
+        self.wait(self.state(), |state| {
+            let is_fetching = state.machine.is_fetching(file.id, &range);
+            (!is_fetching).then_some(Ok(()))
+        })
+    }
+
     /// Read bytes from the store into the cache; after an error, no further ones.
     fn carry_out_fetches(&self, file: &File, fetches: &[Fetch]) -> Result<()> {
         let mut result = Ok(());
@@ -345,6 +355,7 @@ impl Cache {
             return Err(Errno::IO);
         }
         write_all(&*file.data(&self.data)?, data, offset).map_err(errno)?;
+        file.mark_changed();
         let mut state = self.state();
         let (id, start) = (file.id, offset);
         let record = Record::Wrote {
@@ -470,6 +481,7 @@ impl Cache {
     /// End a file at a size, in the cache and in the store.
     pub fn cut(&self, file: &File, size: u64) -> Result<()> {
         let (id, handle, data) = (file.id, file.writer()?, file.data(&self.data)?);
+        file.mark_changed();
         let mut state = self.state();
         state.machine.pause(id);
         let idle = self.wait(state, |state| state.machine.is_idle(id).then_some(Ok(())));

@@ -7,6 +7,7 @@ use isthmus_forward::{Errno, Result};
 use rustix::fs::{AtFlags, Mode, OFlags, Statx, chmod, openat, statx};
 use rustix::io::{pread, pwrite};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// When an inode of the store was created, in s and ns since 1970: a later one with the same number has another
@@ -63,6 +64,8 @@ pub(crate) struct File {
     /// Locked while the data is synced in the cache.
     cache_sync: Mutex<()>,
     handles: Mutex<Handles>,
+    /// How often clients have changed its data or attributes.
+    changes: AtomicU64,
 }
 
 impl File {
@@ -78,7 +81,18 @@ impl File {
             access: RwLock::default(),
             cache_sync: Mutex::default(),
             handles: Mutex::default(),
+            changes: AtomicU64::new(0),
         }
+    }
+
+    /// Return how often clients have changed its data or attributes.
+    pub fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Relaxed)
+    }
+
+    /// Record that a client changes its data or attributes.
+    pub fn mark_changed(&self) {
+        self.changes.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Record a name by which a client has opened the file.

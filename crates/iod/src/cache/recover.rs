@@ -155,6 +155,7 @@ impl Cache {
             data,
             lock,
             state: Mutex::new(state),
+            paths: Mutex::default(),
             changed: Condvar::new(),
             work: Condvar::new(),
             origin: Instant::now(),

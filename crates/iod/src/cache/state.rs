@@ -3,6 +3,7 @@
 use super::file::{self, File, Version};
 use super::log::{self, Log};
 use super::names::Operation;
+use super::paths::Paths;
 use crate::config::CacheConfig;
 use crate::export::Export;
 use crate::status::errno;
@@ -108,6 +109,7 @@ pub(crate) struct Cache {
     /// The lock of the folder.
     pub(super) lock: OwnedFd,
     pub(super) state: Mutex<State>,
+    pub(super) paths: Mutex<Paths>,
     /// Wakes those who wait for the store.
     pub(super) changed: Condvar,
     /// Wakes the threads that carry out tasks.
