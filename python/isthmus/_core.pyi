@@ -190,6 +190,9 @@ class IodFiles:
         data)``.
         """
 
+    def prefetch(self, number: int, path: bytes) -> None:
+        """Have the daemon read a file into its cache."""
+
     def attributes(self, number: int, path: bytes) -> None:
         """Attributes: ``(file number, size, time of the last write in ns, mode, links, owner,
         group)``.

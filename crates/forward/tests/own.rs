@@ -2,10 +2,10 @@
 
 use crate::session::Rig;
 use isthmus_forward::message::{
-    Attributes, Data, Key, NO_FID, NO_TAG, NOT_OPEN, OWN_VERSION, Qid, Reply, Request, VERSION,
-    read_reply,
+    Attributes, Data, Key, NO_FID, NO_TAG, NOT_OPEN, OWN_VERSION, Path, Qid, Reply, Request,
+    VERSION, read_reply,
 };
-use isthmus_forward::{Done, Errno, Job, SyncLevel, Work};
+use isthmus_forward::{Buffer, Done, Errno, Job, SyncLevel, Work};
 use isthmus_fuzz_bodies::Memory;
 
 /// Returns a client that may send the messages of isthmus, whose fid 0 is the root, with a file `d/e/file`.
@@ -294,4 +294,20 @@ fn files_are_prefetched() {
     let done = Ok(Done::Prefetched);
     rig.session.finish(deferred.ticket, done, &mut rig.out);
     assert_eq!(read_reply(rig.out.bytes()), Ok((9, Reply::Prefetch {})));
+}
+
+/// Checks that a walk whose later name does not exist has its error, and makes no fid.
+#[test]
+fn a_walk_fails_with_the_error_of_the_name() {
+    let mut rig = own();
+    for names in [&[b"d".as_slice(), b"e", b"none"][..], &[b"none"]] {
+        let mut bytes = Buffer::new();
+        let path = Path::encode(names.iter().copied(), &mut bytes).unwrap();
+        let (fid, newfid) = (0, 30);
+        assert_eq!(
+            rig.call(Request::Walk { fid, newfid, path }),
+            Err(Errno::NOENT)
+        );
+        assert_eq!(rig.call(Request::Clunk { fid: newfid }), Err(Errno::BADF));
+    }
 }

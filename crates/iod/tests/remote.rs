@@ -103,6 +103,32 @@ fn paths_are_as_deep_as_the_store_has_them() {
     let fetched = path.replacen("deep/deep", "other", 1) + "/file";
     let fetched = wait(|answer| files.fetch(fetched.as_bytes(), 100, answer)).unwrap();
     assert_eq!((fetched.size, &*fetched.data), (4, b"data".as_slice()));
+    // What cannot be found is not replaced by the last directory that was.
+    let missing = format!(
+        "{}/none/deep",
+        "other/deep".to_owned() + &"/deep".repeat(20)
+    );
+    for path in ["none/deep", "other/none/deep", &missing] {
+        let path = path.as_bytes();
+        for made in [
+            wait(|answer| files.make_directory(path, 0o755, answer)),
+            wait(|answer| files.remove(path, true, answer)),
+            wait(|answer| files.rename(b"other", path, answer)),
+        ] {
+            assert_eq!(made, Err(Errno::NOENT));
+        }
+        let fid = files.open_file(path, CREATE, 0o644);
+        assert_eq!(
+            wait(|answer| files.write(fid, 0, b"data", answer)),
+            Err(Errno::NOENT)
+        );
+        files.close(fid);
+    }
+    assert_eq!(wait(|answer| files.list(b"", answer)).unwrap().len(), 2);
+    assert_eq!(
+        wait(|answer| files.list(b"other", answer)).unwrap().len(),
+        1
+    );
     let removed = wait(|answer| files.remove(b"other", true, answer));
     assert_eq!(removed, Err(Errno(39)), "it is not empty");
 }

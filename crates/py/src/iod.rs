@@ -40,6 +40,7 @@ struct CacheOptions {
     fsync_in_cache: bool,
     /// Whether a client that closes a file waits for the store.
     close_stored: bool,
+    fresh_ns: u64,
 }
 
 impl CacheOptions {
@@ -58,6 +59,7 @@ impl CacheOptions {
         if self.close_stored {
             config.close = Level::Stored;
         }
+        config.fresh = Duration::from_nanos(self.fresh_ns);
         config
     }
 }

@@ -125,6 +125,12 @@ impl PyIodFiles {
         self.files.fetch(path, count, answer);
     }
 
+    /// Have the daemon read a file into its cache.
+    fn prefetch(&self, number: u64, path: &[u8]) {
+        let answer = self.answer_nothing(number);
+        self.files.prefetch(path, answer);
+    }
+
     /// Ask for the attributes of the file at a path.
     fn attributes(&self, number: u64, path: &[u8]) {
         let answer = self.answer(number, Value::Attributes);

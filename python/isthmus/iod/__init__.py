@@ -21,6 +21,23 @@ The guide's page "The I/O daemon" says when a file is safe.
 
 from __future__ import annotations
 
-from isthmus.iod.filesystem import IodFile, IodFileSystem
+from typing import TYPE_CHECKING, Any
+
+from isthmus.errors import IsthmusError
+
+if TYPE_CHECKING:
+    from isthmus.iod.filesystem import IodFile, IodFileSystem
 
 __all__ = ["IodFile", "IodFileSystem"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the classes of fsspec when they are used: other modules of the package do without."""
+    if name not in __all__:
+        raise AttributeError(name)
+    try:
+        from isthmus.iod import filesystem
+    except ModuleNotFoundError as error:
+        text = "fsspec is not installed; `pip install 'isthmus[iod]'` brings it"
+        raise IsthmusError(text) from error
+    return getattr(filesystem, name)

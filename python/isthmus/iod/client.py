@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import itertools
 import json
 import logging
@@ -14,6 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from isthmus import _core
+
+LINKS = 40
+"""Maximum number of symbolic links on the way to a file."""
 
 LOG = logging.getLogger("isthmus.iod")
 
@@ -81,15 +85,15 @@ class Client:
 
     def _take(self) -> None:
         """Pass on the results of operations that have ended."""
-        for number, errno, value in self._core.take():
+        for number, code, value in self._core.take():
             if number == 0:
                 LOG.warning("%s", value)
                 continue
             future, path = self._waiting.pop(number)
             if future.done():
                 continue
-            if errno:
-                future.set_exception(OSError(errno, os.strerror(errno), path))
+            if code:
+                future.set_exception(OSError(code, os.strerror(code), path))
             else:
                 future.set_result(value)
 
@@ -107,6 +111,10 @@ class Client:
         fetched = await self._begin(self._core.fetch, path, os.fsencode(path), count)
         return fetched
 
+    async def prefetch(self, path: str) -> None:
+        """Have the daemon read a file into its cache."""
+        await self._begin(self._core.prefetch, path, os.fsencode(path))
+
     async def attributes(self, path: str) -> Attributes:
         """Return the attributes of a file, or of the symbolic link that the path leads to."""
         return Attributes(*await self._begin(self._core.attributes, path, os.fsencode(path)))
@@ -119,6 +127,39 @@ class Client:
     async def read_link(self, path: str) -> str:
         """Return the target of a symbolic link."""
         return os.fsdecode(await self._begin(self._core.read_link, path, os.fsencode(path)))
+
+    async def resolved(self, path: str) -> str:
+        """Return the path to which symbolic links lead. The last name need not exist.
+
+        Raises:
+            OSError: a link leads out of the export, or there are too many.
+
+        """
+        names, rest, links = list[str](), path.split("/"), 0
+        while rest:
+            name = rest.pop(0)
+            if name == ".." and not names:
+                raise OSError(errno.EXDEV, "a symbolic link leads out of the export", path)
+            if name == "..":
+                names.pop()
+                continue
+            here = "/".join([*names, name])
+            try:
+                target = await self.read_link(here)
+            except OSError as error:
+                is_new = isinstance(error, FileNotFoundError) and not rest
+                if error.errno != errno.EINVAL and not is_new:
+                    raise
+                names.append(name)
+                continue
+            links += 1
+            if links > LINKS:
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
+            if target.startswith("/"):
+                text = f"the target of the symbolic link {here} is not relative"
+                raise OSError(errno.EXDEV, text, path)
+            rest = [name for name in target.split("/") if name not in ("", ".")] + rest
+        return "/".join(names)
 
     async def make_directory(self, path: str) -> None:
         """Create a directory."""

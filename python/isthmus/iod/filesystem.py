@@ -31,9 +31,6 @@ SMALL = 1 << 20
 PIECE = 4 << 20
 """Size in bytes of the pieces in which large files are copied."""
 
-LINKS = 40
-"""Maximum number of symbolic links on the way to a file."""
-
 CREATE = os.O_WRONLY | os.O_CREAT
 LEVELS = {"cached": 1, "stored": 2}
 MODES = {
@@ -129,40 +126,6 @@ class IodFileSystem(AsyncFileSystem):  # type: ignore[misc] # fsspec has no type
             self._clients.pop(loop, None)
             raise
 
-    async def _resolved(self, path: str) -> str:
-        """Return the path to which symbolic links lead. The last name need not exist.
-
-        Raises:
-            OSError: a link leads out of the export, or there are too many.
-
-        """
-        client = await self._client()
-        names, rest, links = list[str](), path.split("/"), 0
-        while rest:
-            name = rest.pop(0)
-            if name == ".." and not names:
-                raise OSError(errno.EXDEV, "a symbolic link leads out of the export", path)
-            if name == "..":
-                names.pop()
-                continue
-            here = "/".join([*names, name])
-            try:
-                target = await client.read_link(here)
-            except OSError as error:
-                is_new = isinstance(error, FileNotFoundError) and not rest
-                if error.errno != errno.EINVAL and not is_new:
-                    raise
-                names.append(name)
-                continue
-            links += 1
-            if links > LINKS:
-                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
-            if target.startswith("/"):
-                text = f"the target of the symbolic link {here} is not relative"
-                raise OSError(errno.EXDEV, text, path)
-            rest = [name for name in target.split("/") if name not in ("", ".")] + rest
-        return "/".join(names)
-
     async def _follow(
         self, path: str, operation: Callable[[str], Awaitable[T]], *, last: bool = True
     ) -> T:
@@ -175,11 +138,12 @@ class IodFileSystem(AsyncFileSystem):  # type: ignore[misc] # fsspec has no type
         except OSError as error:
             if error.errno != errno.ELOOP:
                 raise
+            client = await self._client()
             directory, name = posixpath.split(path)
             if last:
-                resolved = await self._resolved(path)
+                resolved = await client.resolved(path)
             else:
-                resolved = posixpath.join(await self._resolved(directory), name)
+                resolved = posixpath.join(await client.resolved(directory), name)
             if resolved == path:
                 raise
         return await operation(resolved)
@@ -191,7 +155,7 @@ class IodFileSystem(AsyncFileSystem):  # type: ignore[misc] # fsspec has no type
         if not found.is_link:
             return found, None
         target = await client.read_link(path)
-        return await client.attributes(await self._resolved(path)), target
+        return await client.attributes(await client.resolved(path)), target
 
     async def _info(self, path: str, **kwargs: Any) -> dict[str, Any]:
         path = self._strip_protocol(path)

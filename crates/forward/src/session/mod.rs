@@ -542,7 +542,7 @@ impl<F: Files> Session<F> {
     }
 
     /// Walk along names and assign the last file to `newfid`. If a later name does not exist, `newfid`
-    /// is not created, and the reply has the qids found so far.
+    /// is not created, and the reply has the qids found so far; a client of isthmus gets the error.
     fn walk<'a>(&mut self, fid: u32, newfid: u32, path: Path<'_>, files: &F) -> Result<Reply<'a>> {
         match fid == newfid {
             true => drop(self.fids.unopened(fid)?),
@@ -560,7 +560,7 @@ impl<F: Files> Session<F> {
                     node = found.node;
                     qids.push(found.qid);
                 }
-                Err(errno) if qids.is_empty() => return Err(errno),
+                Err(errno) if qids.is_empty() || self.has_own_messages => return Err(errno),
                 Err(_) => return Ok(Reply::Walk { qids }),
             }
         }

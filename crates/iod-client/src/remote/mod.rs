@@ -345,49 +345,55 @@ impl RemoteFiles {
 
     /// Walk along a path from a fid that has the path `base`. Return the fid of the file.
     fn walk_from(&self, start: u32, base: &[u8], path: &[u8]) -> u32 {
-        let (newfid, made) = self.fids.add();
-        let mut names = path
+        let (last, made) = self.fids.add();
+        let names = path
             .split(|byte| *byte == b'/')
             .filter(|name| !name.is_empty());
+        let names = names.collect::<Vec<_>>();
         let whole = match base {
             b"" => path.to_vec(),
             base => [base, path].join(&b'/'),
         };
-        // One name in a request: otherwise the error of a later name would not be in the reply.
-        let (mut fid, mut name) = (start, names.next());
-        loop {
-            let next = names.next();
+        let steps = names.len().div_ceil(Path::LIMIT).max(1);
+        let mut fid = start;
+        for step in 0..steps {
+            let is_last = step + 1 == steps;
+            // A fid of its own: if it cannot be made, what follows must not use the directory before it.
+            let newfid = if is_last { last } else { self.fids.add().0 };
+            let some = names.iter().skip(step * Path::LIMIT).take(Path::LIMIT);
             let mut bytes = Buffer::new();
-            let Ok(path) = Path::encode(name.into_iter(), &mut bytes) else {
-                made.fail(Errno::NAMETOOLONG);
-                break;
-            };
-            let (fids, made, root) = (Arc::clone(&self.fids), made.clone(), self.number);
-            let last = next.is_none().then(|| whole.clone());
-            self.link.send(
-                &Request::Walk { fid, newfid, path },
-                Box::new(move |reply| match (reply, last) {
-                    (Ok(Reply::Walk { qids }), Some(path)) => {
-                        let (number, flags) = (qids.last().map_or(root, |qid| qid.path), None);
-                        fids.found(
-                            newfid,
-                            Recalled {
-                                path,
-                                number,
-                                flags,
-                            },
-                        );
-                    }
-                    (Ok(Reply::Walk { .. }), None) => {}
-                    (other, _) => made.fail(error(other)),
-                }),
-            );
-            (fid, name) = (newfid, next);
-            if name.is_none() {
-                break;
+            match Path::encode(some.copied(), &mut bytes) {
+                Ok(path) => {
+                    let (fids, made, root) = (Arc::clone(&self.fids), made.clone(), self.number);
+                    let path_of_last = is_last.then(|| whole.clone());
+                    self.link.send(
+                        &Request::Walk { fid, newfid, path },
+                        Box::new(move |reply| match (reply, path_of_last) {
+                            (Ok(Reply::Walk { qids }), Some(path)) => {
+                                let number = qids.last().map_or(root, |qid| qid.path);
+                                let flags = None;
+                                fids.found(
+                                    newfid,
+                                    Recalled {
+                                        path,
+                                        number,
+                                        flags,
+                                    },
+                                );
+                            }
+                            (Ok(Reply::Walk { .. }), None) => {}
+                            (other, _) => made.fail(error(other)),
+                        }),
+                    );
+                }
+                Err(_) => made.fail(Errno::NAMETOOLONG),
             }
+            if fid != start {
+                self.close(fid);
+            }
+            fid = newfid;
         }
-        newfid
+        last
     }
 
     /// Send a request that uses a fid. `done` gets the reply, or the error for which there is no fid.
