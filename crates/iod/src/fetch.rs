@@ -92,11 +92,16 @@ impl Shared {
         })
     }
 
-    /// Read a file at a path from a directory into the cache.
-    pub fn prefetch(self: &Arc<Self>, directory: &Place, path: &[u8]) -> Result<()> {
+    /// Read a file at a path from a directory into the cache, at most `most` bytes.
+    pub fn prefetch(self: &Arc<Self>, directory: &Place, path: &[u8], most: u64) -> Result<()> {
+        if let (Some(cache), Ok(whole)) = (&self.cache, directory.path_of(path))
+            && cache.has_path(&directory.export, &whole)
+        {
+            return Ok(());
+        }
         let prefetched = self.with_file(directory, path, |open, size| {
             let Cached { cache, file, .. } = open.cached.as_ref().ok_or(Errno::OPNOTSUPP)?;
-            cache.fill(file, 0..size)
+            cache.fill(file, 0..size.min(most))
         });
         prefetched.map(|_| ())
     }

@@ -139,7 +139,14 @@ impl Files for Client {
         if is_for_writing(flags) {
             self.check_writable()?;
         }
-        Open::at(&self.shared, node, flags)
+        let opened = Open::at(&self.shared, node, flags)?;
+        if let Some(cached) = &opened.open.cached
+            && !cached.is_for_writing()
+            && let Ok(path) = node.path()
+        {
+            self.shared.reads(&cached.cache, &node.export, &path);
+        }
+        Ok(opened)
     }
 
     fn create(
@@ -188,7 +195,8 @@ impl Files for Client {
             Ok(whole) => whole,
             Err(error) => return Poll::Ready(Err(error)),
         };
-        match cache.read_path(&directory.export, whole, bytes) {
+        self.shared.reads(cache, &directory.export, &whole);
+        match cache.read_path(&directory.export, &whole, bytes) {
             Some(read) => Poll::Ready(read),
             None => Poll::Pending,
         }

@@ -24,6 +24,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod ahead;
 mod cache;
 mod client;
 mod config;

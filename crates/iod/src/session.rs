@@ -297,7 +297,7 @@ impl Connection {
                     answer(fetched.map(|(attributes, data)| Done::Fetched(attributes, data)));
                 }
                 Work::Prefetch { directory, path } => {
-                    let prefetched = shared.prefetch(&directory, &path);
+                    let prefetched = shared.prefetch(&directory, &path, u64::MAX);
                     answer(prefetched.map(|()| Done::Prefetched));
                 }
             }

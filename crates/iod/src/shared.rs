@@ -1,5 +1,6 @@
 //! The state that all sessions of the daemon share.
 
+use crate::ahead::ReadAhead;
 use crate::cache::{Cache, File};
 use crate::config::{CacheConfig, Config};
 use crate::export::Export;
@@ -48,6 +49,7 @@ pub(crate) struct Shared {
     pub deferred: AtomicUsize,
     pub deferred_bytes: AtomicUsize,
     pub sessions: Arc<Sessions>,
+    pub ahead: ReadAhead,
     pub started: Instant,
 }
 
@@ -108,6 +110,7 @@ impl Shared {
             deferred: AtomicUsize::new(0),
             deferred_bytes: AtomicUsize::new(0),
             sessions: Arc::default(),
+            ahead: ReadAhead::default(),
             started: Instant::now(),
         })
     }

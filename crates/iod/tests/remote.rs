@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const CREATE: u32 = 0o101;
 const READ: u32 = 0;
@@ -298,4 +298,41 @@ fn prefetched_files_are_read_from_the_cache() {
     let files = connect(&rig);
     let prefetched = wait(|answer| files.prefetch(b"file", answer));
     assert_eq!(prefetched, Err(Errno::OPNOTSUPP));
+}
+
+#[test]
+fn files_of_a_directory_that_are_read_one_after_another_are_read_ahead() {
+    const FILES: usize = 60;
+    let rig = Rig::cached(|config| {
+        config.cache.as_mut().unwrap().fresh = Duration::from_secs(3600);
+    });
+    let path = |number: usize| format!("folder/{number:03}");
+    fs::create_dir(rig.path("folder")).unwrap();
+    for number in 0..FILES {
+        fs::write(rig.path(path(number)), number.to_string()).unwrap();
+    }
+    let files = connect(&rig);
+    let cached = || rig.daemon.cache().unwrap().files;
+    for number in 0..20 {
+        // The directory is listed after some reads, on another thread.
+        if number > 5 {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        assert_eq!(
+            fetch(&files, &path(number)).unwrap(),
+            number.to_string().as_bytes()
+        );
+    }
+    let end = Instant::now() + Duration::from_secs(20);
+    while cached() < FILES && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(cached(), FILES);
+    fs::remove_dir_all(rig.path("folder")).unwrap();
+    for number in 20..FILES {
+        assert_eq!(
+            fetch(&files, &path(number)).unwrap(),
+            number.to_string().as_bytes()
+        );
+    }
 }

@@ -16,10 +16,12 @@
 //!
 //! Times are since an origin of the caller's, so that the machine runs on simulated time as well.
 
+mod directories;
 mod extents;
 mod file;
 pub mod log;
 
+pub use directories::{Ahead, Directories};
 pub use file::{Goal, Status};
 
 use crate::files::Errno;

@@ -254,7 +254,13 @@ impl Cache {
         };
         let result = read().and_then(|(buffer, data)| {
             let _alone = file.alone();
-            let ranges = self.state().machine.fetched(file.id, fetch);
+            let mut state = self.state();
+            if state.is_closed {
+                // Another daemon may have the folder.
+                return Err(Errno::IO);
+            }
+            let ranges = state.machine.fetched(file.id, fetch);
+            drop(state);
             for range in ranges {
                 let from = (range.start - fetch.range.start) as usize;
                 let to = (range.end - fetch.range.start) as usize;

@@ -2,7 +2,7 @@
 //! cache without asking the store.
 
 use super::file::File;
-use super::state::{Cache, number_of};
+use super::state::{self, Cache};
 use crate::export::Export;
 use isthmus_forward::Result;
 use isthmus_forward::message::Attributes;
@@ -37,6 +37,11 @@ impl Cache {
     /// Return the paths, locked.
     fn paths(&self) -> MutexGuard<'_, Paths> {
         self.paths.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Return the number of an export.
+    pub fn number_of(&self, export: &Arc<Export>) -> u32 {
+        state::number_of(&self.exports, export)
     }
 
     /// Return whether files are read for some time without asking the store.
@@ -81,8 +86,28 @@ impl Cache {
             drop(state);
             paths.pruned_at = 2 * paths.found.len();
         }
-        let export = number_of(&self.exports, export);
-        paths.found.insert((export, path), found);
+        paths.found.insert((self.number_of(export), path), found);
+    }
+
+    /// Return the file at a path of an export and its attributes, if it was looked up a short time ago and no client
+    /// of this daemon has changed it since.
+    fn find_path(&self, export: &Arc<Export>, path: &[u8]) -> Option<(Arc<File>, Attributes)> {
+        if !self.keeps_paths() {
+            return None;
+        }
+        let paths = self.paths();
+        let found = paths.found.get(&(self.number_of(export), path.to_vec()))?;
+        let is_fresh = found.at.elapsed() < self.config.fresh;
+        let is_same = found.file.changes() == found.changes;
+        (is_fresh && is_same).then(|| (Arc::clone(&found.file), found.attributes))
+    }
+
+    /// Return whether such a file is in the cache as a whole.
+    pub fn has_path(&self, export: &Arc<Export>, path: &[u8]) -> bool {
+        self.find_path(export, path).is_some_and(|(file, of)| {
+            let machine = &mut self.state().machine;
+            machine.is_present(file.id, &(0..of.size))
+        })
     }
 
     /// Read a file at a path of an export from its start, if it was looked up a short time ago, nothing has changed
@@ -90,19 +115,10 @@ impl Cache {
     pub fn read_path(
         &self,
         export: &Arc<Export>,
-        path: Vec<u8>,
+        path: &[u8],
         bytes: &mut [u8],
     ) -> Option<Result<(Attributes, usize)>> {
-        if !self.keeps_paths() {
-            return None;
-        }
-        let (file, attributes) = {
-            let paths = self.paths();
-            let found = paths.found.get(&(number_of(&self.exports, export), path))?;
-            let is_fresh = found.at.elapsed() < self.config.fresh;
-            let is_same = found.file.changes() == found.changes;
-            (is_fresh && is_same).then(|| (Arc::clone(&found.file), found.attributes))?
-        };
+        let (file, attributes) = self.find_path(export, path)?;
         let size = usize::try_from(attributes.size).unwrap_or(usize::MAX);
         let wanted = bytes.len().min(size);
         let read = self.read(&file, 0, &mut bytes[..wanted]).transpose()?;
