@@ -139,7 +139,7 @@ proptest! {
         let (key, path, data) = (Key(key), &*path, Data(&path));
         let requests = [
             Request::Resume { key },
-            Request::Restore { fid, newfid, number, flags, path },
+            Request::Restore { fid, newfid, number, created_s: number / 7, created_ns: count, flags, path },
             Request::Commit { fid, level },
             Request::Fetch { fid, count, path },
             Request::Prefetch { fid, path },

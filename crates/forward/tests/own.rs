@@ -48,6 +48,8 @@ fn restore(newfid: u32, number: u64, flags: u32, path: &[u8]) -> Request<'_> {
         fid,
         newfid,
         number,
+        created_s: 0,
+        created_ns: 0,
         flags,
         path,
     }

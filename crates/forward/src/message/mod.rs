@@ -166,9 +166,10 @@ messages! {
         76 UnlinkAt { directory: u32, name: &'a [u8], flags: u32 },
         /// Give the connection a key, and take up the session that had the same one. See [`Key`].
         200 Resume { key: Key },
-        /// Create `newfid` for the file at a path from a directory, if its qid has this number; otherwise
-        /// `ESTALE`. Open it with `flags` of Linux, unless they are [`NOT_OPEN`]; it is not created or truncated.
-        202 Restore { fid: u32, newfid: u32, number: u64, flags: u32, path: &'a [u8] },
+        /// Create `newfid` for the file at a path from a directory, if its qid has this number, and it was created
+        /// at this time in s and ns since 1970, unless both are 0; otherwise `ESTALE`. Open it with `flags` of Linux,
+        /// unless they are [`NOT_OPEN`]; it is not created or truncated.
+        202 Restore { fid: u32, newfid: u32, number: u64, created_s: u64, created_ns: u32, flags: u32, path: &'a [u8] },
         /// Wait until the data of an open file is safe. The level is 0 for what a close waits for and
         /// reports, 1 for synced in the cache, 2 for synced in the store.
         204 Commit { fid: u32, level: u8 },

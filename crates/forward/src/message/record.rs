@@ -99,6 +99,17 @@ record! {
 impl Attributes {
     /// The bits of `valid` for all attributes that `stat` of POSIX has.
     pub const BASIC: u64 = 0x7ff;
+    /// The bit of `valid` for the time of creation.
+    pub const CREATED: u64 = 0x800;
+
+    /// Return the time of creation in s and ns since 1970; zeros if the server does not know it.
+    #[must_use]
+    pub fn created(&self) -> (u64, u32) {
+        match self.valid & Self::CREATED {
+            0 => (0, 0),
+            _ => (self.created_s, u32::try_from(self.created_ns).unwrap_or(0)),
+        }
+    }
 }
 
 record! {

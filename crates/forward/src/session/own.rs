@@ -4,7 +4,7 @@ use super::data::{close, complete};
 use super::fids::Fid;
 use super::{Outcome, Session, Work, checked, sync};
 use crate::buffer::Buffer;
-use crate::files::{Errno, Files, Node, Result, SyncLevel};
+use crate::files::{Errno, Files, Node, Result, Subject, SyncLevel};
 use crate::message::{Attributes, Data, FETCH_HEADER, Key, NOT_OPEN, Qid, Reply, Request};
 use std::sync::Arc;
 use std::task::Poll;
@@ -30,10 +30,13 @@ impl<F: Files> Session<F> {
                 fid,
                 newfid,
                 number,
+                created_s,
+                created_ns,
                 flags,
                 path,
             } => {
-                let reply = self.restore((fid, path), newfid, number, flags, files);
+                let file = (number, (created_s, created_ns));
+                let reply = self.restore((fid, path), newfid, file, flags, files);
                 reply.map(Outcome::Reply)
             }
             Request::Commit { fid, level } => {
@@ -72,7 +75,7 @@ impl<F: Files> Session<F> {
         &mut self,
         at: (u32, &[u8]),
         newfid: u32,
-        number: u64,
+        (number, created): (u64, (u64, u32)),
         flags: u32,
         files: &F,
     ) -> Result<Reply<'a>> {
@@ -85,17 +88,20 @@ impl<F: Files> Session<F> {
             other => other,
         });
         let Node { node, mut qid } = found?;
-        let check = |qid: Qid| match qid.path == number {
-            true => Ok(()),
-            false => Err(Errno::STALE),
+        let check = |qid: Qid, open: Option<&F::Open>| {
+            let node = &node;
+            let is_same = qid.path == number
+                && (created == (0, 0)
+                    || files.attributes(Subject { node, open })?.created() == created);
+            if is_same { Ok(()) } else { Err(Errno::STALE) }
         };
-        check(qid)?;
+        check(qid, None)?;
         let refers_to = match flags {
             NOT_OPEN => Fid::Named(node),
             flags => {
                 let opened = files.open(&node, flags & !ONCE)?;
                 // The name may be that of another file since.
-                check(opened.qid)?;
+                check(opened.qid, Some(&opened.open))?;
                 qid = opened.qid;
                 Fid::Open(node, Arc::new(opened.open))
             }

@@ -63,6 +63,8 @@ pub struct Recalled {
     pub path: Vec<u8>,
     /// The number of the file, by which the daemon sees that it is the same.
     pub number: u64,
+    /// The time of its creation in s and ns since 1970, as well; zeros if it is not known.
+    pub created: (u64, u32),
     /// The flags of Linux with which it was opened; `None` if it was not.
     pub flags: Option<u32>,
 }
@@ -74,6 +76,8 @@ impl Recalled {
             fid: crate::ROOT,
             newfid: fid,
             number: self.number,
+            created_s: self.created.0,
+            created_ns: self.created.1,
             flags: self.flags.unwrap_or(NOT_OPEN),
             path: &self.path,
         }

@@ -220,14 +220,7 @@ impl RemoteFiles {
             // Before the next reply: if the connection is lost then, the fid comes back open.
             Ok(Reply::Create { qid, .. } | Reply::Open { qid, .. }) => {
                 let (number, flags) = (qid.path, Some(flags));
-                fids.found(
-                    fid,
-                    Recalled {
-                        path,
-                        number,
-                        flags,
-                    },
-                );
+                fids.found(fid, recalled(path, number, flags));
             }
             other => fids.fail(fid, error(other)),
         });
@@ -372,14 +365,7 @@ impl RemoteFiles {
                             (Ok(Reply::Walk { qids }), Some(path)) => {
                                 let number = qids.last().map_or(root, |qid| qid.path);
                                 let flags = None;
-                                fids.found(
-                                    newfid,
-                                    Recalled {
-                                        path,
-                                        number,
-                                        flags,
-                                    },
-                                );
+                                fids.found(newfid, recalled(path, number, flags));
                             }
                             (Ok(Reply::Walk { .. }), None) => {}
                             (other, _) => made.fail(error(other)),
@@ -484,6 +470,16 @@ impl Listing {
         self.files.close(self.directory);
         self.files.close(self.open);
         answer(result.map(|()| self.entries));
+    }
+}
+
+/// Return how a file is found again, of which the time of creation is not known.
+fn recalled(path: Vec<u8>, number: u64, flags: Option<u32>) -> Recalled {
+    Recalled {
+        path,
+        number,
+        created: (0, 0),
+        flags,
     }
 }
 
