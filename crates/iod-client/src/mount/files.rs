@@ -1,7 +1,7 @@
 //! The requests of the kernel, each as one or more requests to the daemon. None waits for the daemon:
 //! the kernel gets the reply from the thread that reads those of the daemon.
 
-use super::convert::{attributes, change, entry_kind, error};
+use super::convert::{attributes, change, entry_kind, error, time_of_kernel};
 use super::locks::{HeldLock, Owner, UNLOCK, lock_mode};
 use super::operations::{First, O_APPEND, ONCE, Operations};
 use super::shared::Shared;
@@ -143,7 +143,7 @@ impl Filesystem for MountedFiles {
         let fid = or_answer!(self.0.either(node, handle), reply);
         let time = |time: Option<TimeOrNow>| {
             time.map(|time| match time {
-                TimeOrNow::SpecificTime(time) => Some(time),
+                TimeOrNow::SpecificTime(time) => Some(time_of_kernel(time)),
                 TimeOrNow::Now => None,
             })
         };
