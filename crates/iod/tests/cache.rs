@@ -4,7 +4,7 @@ use crate::rig::{Client, Folder, Rig};
 use isthmus_forward::Buffer;
 use isthmus_forward::Errno;
 use isthmus_forward::cache::log::{Record, take};
-use isthmus_forward::message::{Change, Request};
+use isthmus_forward::message::{Attributes, Change, Request};
 use isthmus_iod::{Config, Daemon, Level, Logs};
 use isthmus_iod_client::ROOT;
 use std::collections::BTreeMap;
@@ -82,6 +82,38 @@ fn data_is_written_to_the_store_by_fsync() {
     assert_eq!(real.mtime_nsec() as u64, written.modified_ns);
     // Once more, with nothing to do.
     client.fsync(1).unwrap();
+}
+
+/// Checks that a client which removes a file while it is stored, and has it open, gets no error.
+#[test]
+fn a_file_that_is_removed_while_it_is_stored_is_no_error() {
+    let rig = Rig::cached(|_| {});
+    let mut client = rig.client();
+    for round in 0..100 {
+        client.create(1, "", "file").unwrap();
+        client.write(1, 0, b"first").unwrap();
+        client.clunk(1);
+        client.open(1, "file", RDWR).unwrap();
+        client.unlink("file").unwrap();
+        client.write(1, 0, b"second").unwrap();
+        assert_eq!(client.commit(1, 0), Ok(()), "{round}");
+        client.clunk(1);
+    }
+}
+
+/// Checks that a write changes the time of the last change of the attributes before it is stored.
+#[test]
+fn a_write_changes_both_times() {
+    let rig = Rig::cached(|_| {});
+    let mut client = rig.client();
+    client.create(1, "", "file").unwrap();
+    let created = client.attributes(1).unwrap();
+    std::thread::sleep(Duration::from_millis(20));
+    client.write(1, 0, b"data").unwrap();
+    let written = client.attributes(1).unwrap();
+    let times = |of: &Attributes| (of.changed_s, of.changed_ns);
+    assert!(times(&written) > times(&created));
+    assert_eq!(times(&written), (written.modified_s, written.modified_ns));
 }
 
 /// Checks that a file that is closed is stored soon, and one that is open after its age.

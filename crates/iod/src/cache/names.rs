@@ -121,12 +121,19 @@ impl Cache {
             true => self.begin(Operation::Remove { file: file.id })?,
             false => None,
         };
+        let count = |state: &mut State, by: i32| {
+            if let Some(entry) = state.entries.get_mut(&file.id) {
+                entry.removals = entry.removals.saturating_add_signed(by);
+            }
+        };
+        count(&mut self.state(), 1);
         let result = remove();
         // Another program may have made a name meanwhile.
         let links = handle.and_then(|handle| Ok(state_of(&*handle)?.stx_nlink));
         let is_gone = result.is_ok() && links.map_or(is_last, |links| links == 0);
         let mut state = self.state();
         self.end(&mut state, operation, is_gone);
+        count(&mut state, -1);
         if is_gone {
             if operation.is_none() {
                 state.unrecord(file.id);
