@@ -116,6 +116,54 @@ fn a_write_changes_both_times() {
     assert_eq!(times(&written), (written.modified_s, written.modified_ns));
 }
 
+/// Checks that data which is written after a file has lost the name by which it was opened gets to the store, by
+/// this daemon and by the next one.
+#[test]
+fn data_of_a_file_is_stored_by_its_other_name() {
+    for is_killed in [false, true] {
+        let mut rig = Rig::cached(|_| {});
+        let mut client = rig.client();
+        client.create(1, "", "file").unwrap();
+        client.walk(2, "file").unwrap();
+        let (directory, fid, name) = (ROOT, 2, b"other".as_slice());
+        let link = Request::Link {
+            directory,
+            fid,
+            name,
+        };
+        client.does(link).unwrap();
+        client.write(1, 0, b"first").unwrap();
+        client.unlink("file").unwrap();
+        client.write(1, 0, b"again").unwrap();
+        client.rename("other", "third").unwrap();
+        if is_killed {
+            rig = rig.restart(|_| {});
+        } else {
+            client.clunk(1);
+        }
+        let until = Instant::now() + Duration::from_secs(20);
+        while fs::read(rig.path("third")).unwrap() != b"again" {
+            assert!(Instant::now() < until, "{:?}", rig.daemon.cache());
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        wait_until_stored(&rig);
+    }
+}
+
+/// Checks that data is stored although the name that is left was made by another program.
+#[test]
+fn data_of_a_file_without_a_known_name_is_stored() {
+    let rig = Rig::cached(|_| {});
+    let mut client = rig.client();
+    client.create(1, "", "file").unwrap();
+    fs::hard_link(rig.path("file"), rig.path("other")).unwrap();
+    client.unlink("file").unwrap();
+    client.write(1, 0, b"data").unwrap();
+    client.clunk(1);
+    wait_until_stored(&rig);
+    assert_eq!(fs::read(rig.path("other")).unwrap(), b"data");
+}
+
 /// Checks that a file that is closed is stored soon, and one that is open after its age.
 #[test]
 fn data_is_stored_after_a_file_is_closed_or_is_old() {

@@ -79,8 +79,10 @@ impl Cache {
             .status(file.id)
             .is_some_and(|status| !status.is_open)
         {
-            // Many files may wait to be stored. A drain opens the file again.
-            file.close();
+            // Many files may wait to be stored. A drain opens the file again, if it has a name that is known.
+            if file.has_name() {
+                file.close();
+            }
         }
         self.tidy(&mut state, file.id);
         drop(state);
