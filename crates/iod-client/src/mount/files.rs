@@ -436,11 +436,15 @@ impl Filesystem for MountedFiles {
             (true, true) => self.0.link.post(&unlock),
             (false, true) => {}
         }
-        let level = CLOSED;
+        let (level, inner) = (CLOSED, Arc::clone(&self.0));
         let done: Done = Box::new(move |result| match result {
             // A foreign server has no levels: what is written is with its system.
             Ok(_) | Err(Errno::OPNOTSUPP) => reply.ok(),
-            Err(errno) => reply.error(error(errno)),
+            Err(errno) => {
+                // The next close of a copy of the descriptor asks again.
+                inner.nodes().mark_written(fid);
+                reply.error(error(errno));
+            }
         });
         self.0.link.send(&Request::Commit { fid, level }, done);
     }
