@@ -131,7 +131,7 @@ impl Cache {
         }
         fsync(&*store).map_err(errno)?;
         if state_of(&*store)?.stx_nlink == 0 {
-            // After the system call: a client may have removed it since the task has begun.
+            // After the system call: a client may have removed it meanwhile.
             let state = self.state();
             let entry = state.entries.get(&file.id);
             if !entry.is_some_and(|entry| entry.is_removed || entry.removals > 0) {
