@@ -19,7 +19,7 @@ PLAIN := $(wildcard crates/* python/isthmus/*.py python/isthmus/*/ tools/*.py)
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 PACKAGE := pyproject.toml $(shell find python -name '*.py' -o -name '*.html' -o -name '*.css' -o -name '*.js' -o -name '*.toml')
 
-.PHONY: demo dev test test-rust test-python test-wheel fuzz wheel lint docs papers papers-quick bench bench-quick coverage notices audit soak fuzz-formats clean help
+.PHONY: demo dev test test-rust test-python test-wheel fuzz wheel lint docs papers papers-quick bench bench-quick coverage notices audit soak kill-rounds fuzz-formats clean help
 
 help:
 	@echo 'make demo         build, install into $(VENV), run the main job'
@@ -38,6 +38,7 @@ help:
 	@echo 'make audit        known flaws of what is used; needs cargo-deny and the databases'
 	@echo 'make wheel        source distribution and wheel in dist/'
 	@echo 'make soak         the property tests with fresh random cases, more arrays, mutants for $(SOAK_S) s'
+	@echo 'make kill-rounds  kills of the I/O daemon, its mount and clients, $(ROUNDS) rounds; then programs on a mount'
 	@echo 'make docs         the guide in site/, the Rust documentation in target/doc'
 	@echo 'make clean        remove what was built'
 
@@ -149,6 +150,13 @@ soak: $(VENV)/.test-tools
 	PROPTEST_RNG_SEED=$$seed cargo test --workspace --locked --quiet --release && \
 	ISTHMUS_TEST_CASES=5 $(BIN)/python -m pytest tests/python/test_array*.py && \
 	$(BIN)/python tests/fuzz/run.py --seed $$seed --seconds $(SOAK_S) --save out/fuzz
+
+# Kills of the I/O daemon, of its mount and of clients, with a fresh seed, which is printed. Then fio, git, make and sqlite
+# on a mount, with their own checks.
+ROUNDS ?= 200
+kill-rounds: $(VENV)/.test-tools
+	$(BIN)/python tests/python/iod_kill_rounds.py --rounds $(ROUNDS)
+	$(BIN)/python tests/python/iod_programs.py
 
 clean:
 	rm -rf target $(VENV) out dist site bench/.peers

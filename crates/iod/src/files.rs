@@ -407,7 +407,13 @@ impl Files for Client {
         }
         let (from, old) = node.entry()?;
         let (from, to) = (from.directory()?, directory.directory()?);
-        linkat(from, &old, to, name, AtFlags::empty()).map_err(errno)
+        linkat(from, &old, &to, name, AtFlags::empty()).map_err(errno)?;
+        if let Some(cache) = &self.shared.cache
+            && let Ok(status) = statx(&to, name, AtFlags::SYMLINK_NOFOLLOW, WANTED)
+        {
+            cache.add_name(&status, &directory.child(name));
+        }
+        Ok(())
     }
 
     fn rename(&self, from: &Place, old: &[u8], to: &Place, new: &[u8]) -> Result<()> {
@@ -431,7 +437,7 @@ impl Files for Client {
             let is_same = replaced.is_none() && of(target.as_fd(), new).is_some();
             let rename = || renameat(&source, old, &target, new).map_err(errno);
             match (&self.shared.cache, &replaced) {
-                (Some(cache), Some(replaced)) => cache.remove_name(replaced, rename)?,
+                (Some(cache), Some(replaced)) => cache.remove_name(replaced, (to, new), rename)?,
                 _ => rename()?,
             }
             Ok(!is_same)
@@ -461,7 +467,7 @@ impl Files for Client {
                 None => remove(),
                 Some(cache) => {
                     let status = statx(at.as_fd(), name, AtFlags::SYMLINK_NOFOLLOW, WANTED);
-                    cache.remove_name(&status.map_err(errno)?, remove)
+                    cache.remove_name(&status.map_err(errno)?, (directory, name), remove)
                 }
             }
         });

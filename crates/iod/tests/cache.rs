@@ -4,7 +4,7 @@ use crate::rig::{Client, Folder, Rig};
 use isthmus_forward::Buffer;
 use isthmus_forward::Errno;
 use isthmus_forward::cache::log::{Record, take};
-use isthmus_forward::message::{Change, Request};
+use isthmus_forward::message::{Attributes, Change, Request};
 use isthmus_iod::{Config, Daemon, Level, Logs};
 use isthmus_iod_client::ROOT;
 use std::collections::BTreeMap;
@@ -82,6 +82,86 @@ fn data_is_written_to_the_store_by_fsync() {
     assert_eq!(real.mtime_nsec() as u64, written.modified_ns);
     // Once more, with nothing to do.
     client.fsync(1).unwrap();
+}
+
+/// Checks that a client which removes a file while it is stored, and has it open, gets no error.
+#[test]
+fn a_file_that_is_removed_while_it_is_stored_is_no_error() {
+    let rig = Rig::cached(|_| {});
+    let mut client = rig.client();
+    for round in 0..100 {
+        client.create(1, "", "file").unwrap();
+        client.write(1, 0, b"first").unwrap();
+        client.clunk(1);
+        client.open(1, "file", RDWR).unwrap();
+        client.unlink("file").unwrap();
+        client.write(1, 0, b"second").unwrap();
+        assert_eq!(client.commit(1, 0), Ok(()), "{round}");
+        client.clunk(1);
+    }
+}
+
+/// Checks that a write changes the time of the last change of the attributes before it is stored.
+#[test]
+fn a_write_changes_both_times() {
+    let rig = Rig::cached(|_| {});
+    let mut client = rig.client();
+    client.create(1, "", "file").unwrap();
+    let created = client.attributes(1).unwrap();
+    std::thread::sleep(Duration::from_millis(20));
+    client.write(1, 0, b"data").unwrap();
+    let written = client.attributes(1).unwrap();
+    let times = |of: &Attributes| (of.changed_s, of.changed_ns);
+    assert!(times(&written) > times(&created));
+    assert_eq!(times(&written), (written.modified_s, written.modified_ns));
+}
+
+/// Checks that data which is written after a file has lost the name by which it was opened gets to the store, by
+/// this daemon and by the next one.
+#[test]
+fn data_of_a_file_is_stored_by_its_other_name() {
+    for is_killed in [false, true] {
+        let mut rig = Rig::cached(|_| {});
+        let mut client = rig.client();
+        client.create(1, "", "file").unwrap();
+        client.walk(2, "file").unwrap();
+        let (directory, fid, name) = (ROOT, 2, b"other".as_slice());
+        let link = Request::Link {
+            directory,
+            fid,
+            name,
+        };
+        client.does(link).unwrap();
+        client.write(1, 0, b"first").unwrap();
+        client.unlink("file").unwrap();
+        client.write(1, 0, b"again").unwrap();
+        client.rename("other", "third").unwrap();
+        if is_killed {
+            rig = rig.restart(|_| {});
+        } else {
+            client.clunk(1);
+        }
+        let until = Instant::now() + Duration::from_secs(20);
+        while fs::read(rig.path("third")).unwrap() != b"again" {
+            assert!(Instant::now() < until, "{:?}", rig.daemon.cache());
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        wait_until_stored(&rig);
+    }
+}
+
+/// Checks that data is stored although the name that is left was made by another program.
+#[test]
+fn data_of_a_file_without_a_known_name_is_stored() {
+    let rig = Rig::cached(|_| {});
+    let mut client = rig.client();
+    client.create(1, "", "file").unwrap();
+    fs::hard_link(rig.path("file"), rig.path("other")).unwrap();
+    client.unlink("file").unwrap();
+    client.write(1, 0, b"data").unwrap();
+    client.clunk(1);
+    wait_until_stored(&rig);
+    assert_eq!(fs::read(rig.path("other")).unwrap(), b"data");
 }
 
 /// Checks that a file that is closed is stored soon, and one that is open after its age.

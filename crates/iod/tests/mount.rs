@@ -10,7 +10,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// A daemon and a mount of its export.
 struct Mounted {
@@ -139,6 +139,10 @@ fn programs_use_the_files_of_a_mount_as_any_others() {
     let mut text = String::new();
     kept.read_to_string(&mut text).unwrap();
     assert_eq!(text, "fir");
+    assert_eq!(kept.metadata().unwrap().nlink(), 0);
+    kept.set_permissions(fs::Permissions::from_mode(0o600))
+        .unwrap();
+    assert_eq!(kept.metadata().unwrap().mode() & 0o7777, 0o600);
     let mut names = Vec::new();
     for number in 0..500 {
         names.push(format!("{number:0>100}"));
@@ -151,6 +155,19 @@ fn programs_use_the_files_of_a_mount_as_any_others() {
         .collect::<Vec<_>>();
     found.sort();
     assert_eq!(found, names);
+}
+
+#[test]
+fn a_time_before_1970_is_kept() {
+    let Some(mounted) = Mounted::start(NOTHING) else {
+        return;
+    };
+    let file = File::create(mounted.path("file")).unwrap();
+    let time = SystemTime::UNIX_EPOCH - Duration::new(5, 250_000_000);
+    file.set_modified(time).unwrap();
+    assert_eq!(file.metadata().unwrap().modified().unwrap(), time);
+    let stored = fs::metadata(mounted.folder.0.join("files/file")).unwrap();
+    assert_eq!(stored.modified().unwrap(), time);
 }
 
 #[test]

@@ -24,6 +24,13 @@ fn time(seconds: u64, nanoseconds: u64) -> SystemTime {
     since.map_or(UNIX_EPOCH, |since| since + nanoseconds)
 }
 
+/// Correct a time before 1970 as `fuser` 0.18 has it: its nanoseconds count towards the past.
+pub(super) fn time_of_kernel(time: SystemTime) -> SystemTime {
+    UNIX_EPOCH.duration_since(time).map_or(time, |before| {
+        time + Duration::from_nanos(before.subsec_nanos().into()) * 2
+    })
+}
+
 /// Return seconds and nanoseconds of a time, as the protocol has them.
 pub(super) fn since_epoch(time: SystemTime) -> (u64, u64) {
     match time.duration_since(UNIX_EPOCH) {

@@ -1,7 +1,7 @@
 //! The requests of the kernel, each as one or more requests to the daemon. None waits for the daemon:
 //! the kernel gets the reply from the thread that reads those of the daemon.
 
-use super::convert::{attributes, change, entry_kind, error};
+use super::convert::{attributes, change, entry_kind, error, time_of_kernel};
 use super::locks::{HeldLock, Owner, UNLOCK, lock_mode};
 use super::operations::{First, O_APPEND, ONCE, Operations};
 use super::shared::Shared;
@@ -143,7 +143,7 @@ impl Filesystem for MountedFiles {
         let fid = or_answer!(self.0.either(node, handle), reply);
         let time = |time: Option<TimeOrNow>| {
             time.map(|time| match time {
-                TimeOrNow::SpecificTime(time) => Some(time),
+                TimeOrNow::SpecificTime(time) => Some(time_of_kernel(time)),
                 TimeOrNow::Now => None,
             })
         };
@@ -436,11 +436,15 @@ impl Filesystem for MountedFiles {
             (true, true) => self.0.link.post(&unlock),
             (false, true) => {}
         }
-        let level = CLOSED;
+        let (level, inner) = (CLOSED, Arc::clone(&self.0));
         let done: Done = Box::new(move |result| match result {
             // A foreign server has no levels: what is written is with its system.
             Ok(_) | Err(Errno::OPNOTSUPP) => reply.ok(),
-            Err(errno) => reply.error(error(errno)),
+            Err(errno) => {
+                // The next close of a copy of the descriptor asks again.
+                inner.nodes().mark_written(fid);
+                reply.error(error(errno));
+            }
         });
         self.0.link.send(&Request::Commit { fid, level }, done);
     }

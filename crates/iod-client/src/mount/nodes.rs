@@ -109,6 +109,23 @@ impl Nodes {
         self.nodes.get(&node).map(|node| node.fid)
     }
 
+    /// Return the fid by which the attributes of a file are found: that of an open one, if all names were removed.
+    pub fn fid_of_attributes(&self, node: u64) -> Option<u32> {
+        let known = self.nodes.get(&node)?;
+        let mut names =
+            std::iter::once(&known.name).chain(known.others.iter().map(|(name, _)| name));
+        let is_removed = node != ROOT_NUMBER && names.all(Option::is_none);
+        let open = || {
+            self.handles
+                .iter()
+                .find(|(_, handle)| handle.node == node && handle.flags.is_some())
+        };
+        Some(match is_removed.then(open).flatten() {
+            Some((fid, _)) => *fid,
+            None => known.fid,
+        })
+    }
+
     /// Return the number by which the kernel knows a file of the daemon.
     pub fn kernel_number(&self, number: u64) -> u64 {
         let root = self.nodes.get(&ROOT_NUMBER).map(|root| root.number);

@@ -62,9 +62,13 @@ impl Operations {
         }
     }
 
-    /// Return the fid of an open file, or of the file.
+    /// Return the fid of an open file, or that for the attributes of the file.
     pub fn either(&self, node: INodeNo, handle: Option<FileHandle>) -> Result<u32, KernelError> {
-        handle.map_or_else(|| self.fid(node), |handle| self.handle(handle))
+        let of_file = || {
+            let fid = self.nodes().fid_of_attributes(node.0);
+            fid.ok_or(KernelError::ESTALE)
+        };
+        handle.map_or_else(of_file, |handle| self.handle(handle))
     }
 
     /// Send a request whose failure makes those after it fail too. Return where its result will be.

@@ -10,7 +10,9 @@ use crate::status::errno;
 use isthmus_forward::cache::Fetch;
 use isthmus_forward::cache::log::Record;
 use isthmus_forward::{Errno, Result};
-use rustix::fs::{FallocateFlags, OFlags, Statx, Timespec, fallocate, fdatasync, fsync, ftruncate};
+use rustix::fs::{
+    FallocateFlags, OFlags, Statx, StatxTimestamp, Timespec, fallocate, fdatasync, fsync, ftruncate,
+};
 use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -77,8 +79,10 @@ impl Cache {
             .status(file.id)
             .is_some_and(|status| !status.is_open)
         {
-            // Many files may wait to be stored. A drain opens the file again.
-            file.close();
+            // Many files may wait to be stored. A drain opens the file again, if it has a name that is known.
+            if file.has_name() {
+                file.close();
+            }
         }
         self.tidy(&mut state, file.id);
         drop(state);
@@ -544,6 +548,11 @@ impl Cache {
         if let Some(modified) = entry.modified {
             status.stx_mtime.tv_sec = modified.tv_sec;
             status.stx_mtime.tv_nsec = u32::try_from(modified.tv_nsec).unwrap_or(0);
+            // A write changes this time as well. One that a client has set says nothing of it.
+            let of = |time: &StatxTimestamp| (time.tv_sec, time.tv_nsec);
+            if !entry.is_modified_set && of(&status.stx_mtime) > of(&status.stx_ctime) {
+                status.stx_ctime = status.stx_mtime;
+            }
         }
         true
     }

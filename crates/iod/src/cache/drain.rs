@@ -118,10 +118,10 @@ impl Cache {
     fn sync_in_store(&self, file: &File) -> Result<()> {
         let store = file.drain()?;
         self.check_version(file, &store)?;
-        let (modified, is_removed) = {
+        let modified = {
             let state = self.state();
             let entry = state.entries.get(&file.id).ok_or(Errno::STALE)?;
-            (entry.modified, entry.is_removed)
+            entry.modified
         };
         if let Some(modified) = modified {
             set_modified(&store, modified)?;
@@ -130,9 +130,14 @@ impl Cache {
             }
         }
         fsync(&*store).map_err(errno)?;
-        if state_of(&*store)?.stx_nlink == 0 && !is_removed {
-            // Another program has removed it: the data has no name.
-            return Err(Errno::STALE);
+        if state_of(&*store)?.stx_nlink == 0 {
+            // After the system call: a client may have removed it meanwhile.
+            let state = self.state();
+            let entry = state.entries.get(&file.id);
+            if !entry.is_some_and(|entry| entry.is_removed || entry.removals > 0) {
+                // Another program has removed it: the data has no name.
+                return Err(Errno::STALE);
+            }
         }
         self.note_version(file, &store)
     }

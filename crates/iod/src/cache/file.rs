@@ -117,6 +117,19 @@ impl File {
         (place.clone(), path.clone())
     }
 
+    /// Return the path of a name other than this one that clients have used.
+    pub fn other_path(&self, removed: &[u8]) -> Option<Vec<u8>> {
+        let places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut paths = places.iter().filter_map(|(place, _)| place.path().ok());
+        paths.find(|path| path != removed)
+    }
+
+    /// Return whether a name is known by which the file can be opened again.
+    pub fn has_name(&self) -> bool {
+        let places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        places.iter().any(|(place, _)| place.path().is_ok())
+    }
+
     /// Read or write the data beside others.
     pub fn share(&self) -> RwLockReadGuard<'_, ()> {
         self.access.read().unwrap_or_else(PoisonError::into_inner)

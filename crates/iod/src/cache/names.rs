@@ -2,7 +2,7 @@
 //! when one begins and when it has ended, so that a daemon that starts again finds each file, whether or
 //! not the store had carried the operation out.
 
-use super::file::{key, state as state_of};
+use super::file::{File, key, state as state_of};
 use super::state::{Cache, State, number_of};
 use crate::export::Place;
 use crate::status::errno;
@@ -106,9 +106,34 @@ impl Cache {
         self.end(&mut self.state(), operation, is_done);
     }
 
-    /// Remove the name of a file, whose state in the store is `status`, by `remove`. Unstored bytes of a
-    /// file that has no other name are dropped once it is closed; of one that has, they are stored first.
-    pub fn remove_name(&self, status: &Statx, remove: impl FnOnce() -> Result<()>) -> Result<()> {
+    /// Begin to remove one of the names of a file: the log has it by another name then.
+    fn begin_loss(&self, file: &File, directory: &Place, name: &[u8]) -> Result<Option<u64>> {
+        let from = directory.path_of(name)?;
+        match file.other_path(&from) {
+            Some(to) => self.begin(Operation::Rename {
+                export: number_of(&self.exports, &directory.export),
+                from,
+                to,
+            }),
+            None => Ok(None),
+        }
+    }
+
+    /// Record that a file, whose state in the store is `status`, has this name as well.
+    pub fn add_name(&self, status: &Statx, place: &Place) {
+        if let Some(file) = self.find(status) {
+            file.add_place(place);
+        }
+    }
+
+    /// Remove the name of a file in a directory, whose state in the store is `status`, by `remove`. Unstored bytes
+    /// of a file that has no other name are dropped once it is closed; of one that has, they are stored first.
+    pub fn remove_name(
+        &self,
+        status: &Statx,
+        (directory, name): (&Place, &[u8]),
+        remove: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
         let Some(file) = self.find(status) else {
             return remove();
         };
@@ -119,16 +144,27 @@ impl Cache {
         let handle = file.handle().or_else(|_| file.path_handle());
         let operation = match is_last {
             true => self.begin(Operation::Remove { file: file.id })?,
-            false => None,
+            false => self.begin_loss(&file, directory, name)?,
         };
+        let count = |state: &mut State, by: i32| {
+            if let Some(entry) = state.entries.get_mut(&file.id) {
+                entry.removals = entry.removals.saturating_add_signed(by);
+            }
+        };
+        count(&mut self.state(), 1);
         let result = remove();
         // Another program may have made a name meanwhile.
         let links = handle.and_then(|handle| Ok(state_of(&*handle)?.stx_nlink));
         let is_gone = result.is_ok() && links.map_or(is_last, |links| links == 0);
         let mut state = self.state();
-        self.end(&mut state, operation, is_gone);
+        let is_done = match is_last {
+            true => is_gone,
+            false => result.is_ok(),
+        };
+        self.end(&mut state, operation, is_done);
+        count(&mut state, -1);
         if is_gone {
-            if operation.is_none() {
+            if operation.is_none() || !is_last {
                 state.unrecord(file.id);
             } else if let Some(entry) = state.entries.get_mut(&file.id) {
                 entry.is_logged = false;

@@ -38,6 +38,8 @@ pub(super) struct Entry {
     pub(super) is_logged: bool,
     /// Whether its last name was removed: it ends when it is closed.
     pub(super) is_removed: bool,
+    /// The number of clients that are removing a name of it.
+    pub(super) removals: u32,
     /// Whether the log says of stored bytes that they are not: they stay in the cache.
     pub(super) is_log_late: bool,
     /// The unstored bytes that were synced in the cache, and those that are being synced.
@@ -56,6 +58,7 @@ impl Entry {
             is_modified_set: false,
             is_logged: false,
             is_removed: false,
+            removals: 0,
             is_log_late: false,
             synced: Vec::new(),
             syncing: Vec::new(),
