@@ -313,6 +313,12 @@ impl Cache {
         });
     }
 
+    /// Drop all bytes of a file, those that are not stored too: the store has this size. The file is paused
+    /// ([`Cache::pause`]) meanwhile. Clients that wait for it get an error.
+    pub fn abandon(&mut self, id: FileId, size: u64) {
+        self.change(id, |file| file.abandon(size));
+    }
+
     /// Start no task for a file until [`Cache::resume`].
     pub fn pause(&mut self, id: FileId) {
         self.change(id, |file| file.pauses += 1);
