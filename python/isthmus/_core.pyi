@@ -201,6 +201,20 @@ class IodFiles:
     def attributes_of(self, number: int, fid: int) -> None:
         """Attributes of an open file."""
 
+    def status(self, number: int) -> None:
+        """State of the daemon, as a dictionary of whole numbers."""
+
+    def list_unstored(self, number: int, start: int) -> None:
+        """Some files with bytes that are not stored, from the one with this number on: ``[(file number,
+        bytes, age in s, error number or None, absolute path)]``; none at the end.
+        """
+
+    def drain(self, number: int) -> None:
+        """Have the daemon store all files."""
+
+    def abandon(self, number: int, file: int) -> None:
+        """Drop the bytes of a file that are not stored; the value is their number."""
+
     def read_link(self, number: int, path: bytes) -> None:
         """Target of a symbolic link."""
 

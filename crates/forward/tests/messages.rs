@@ -2,8 +2,8 @@
 
 use isthmus_forward::Buffer;
 use isthmus_forward::message::{
-    Attributes, Change, Data, Entry, Key, Malformed, Path, Qid, Reply, Request, Trailing,
-    read_reply, read_request,
+    Attributes, Change, DaemonStatus, Data, Entry, Key, Malformed, Path, Qid, Reply, Request,
+    Trailing, read_reply, read_request,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -143,6 +143,8 @@ proptest! {
             Request::Commit { fid, level },
             Request::Fetch { fid, count, path },
             Request::Prefetch { fid, path },
+            Request::ListUnstored { from: number, count },
+            Request::Abandon { number },
         ];
         for request in requests {
             let written = bytes(tag, &request);
@@ -159,8 +161,12 @@ proptest! {
             Reply::Commit {},
             Reply::Fetch { qid, size, mtime_s, mtime_ns, data },
             Reply::Prefetch {},
+            Reply::Status { status: DaemonStatus { unstored: number, misses: size, ..DaemonStatus::default() } },
+            Reply::ListUnstored { files: data },
+            Reply::Drain {},
+            Reply::Abandon { bytes: number },
         ];
-        for (reply, code) in replies.into_iter().zip([201, 203, 205, 207, 209]) {
+        for (reply, code) in replies.into_iter().zip([201, 203, 205, 207, 209, 211, 213, 215, 217]) {
             let mut out = Buffer::new();
             reply.write(tag, &mut out);
             prop_assert_eq!(out.bytes()[4], code);

@@ -3,7 +3,7 @@
 use crate::session::Rig;
 use isthmus_forward::message::{
     Attributes, Data, Key, NO_FID, NO_TAG, NOT_OPEN, OWN_VERSION, Path, Qid, Reply, Request,
-    VERSION, read_reply,
+    UnstoredFile, VERSION, read_reply,
 };
 use isthmus_forward::{Buffer, Done, Errno, Job, SyncLevel, Work};
 use isthmus_fuzz_bodies::Memory;
@@ -311,5 +311,69 @@ fn a_walk_fails_with_the_error_of_the_name() {
             Err(Errno::NOENT)
         );
         assert_eq!(rig.call(Request::Clunk { fid: newfid }), Err(Errno::BADF));
+    }
+}
+
+/// Checks the requests of operators: at once, later, and before a client has attached.
+#[test]
+fn operators_ask_for_the_state_and_drain() {
+    let mut rig = own();
+    let reply = rig.call(Request::Status {}).unwrap();
+    let Ok((1, Reply::Status { status })) = read_reply(&reply) else {
+        panic!("{reply:?}");
+    };
+    let files = status.files;
+    assert!(files > 2);
+    // Two fit in a reply.
+    let two = 2 * (30 + b"/file".len());
+    let (mut numbers, mut from) = (Vec::new(), 0);
+    loop {
+        let count = two as u32 + 1;
+        let reply = rig.call(Request::ListUnstored { from, count }).unwrap();
+        let Ok((1, Reply::ListUnstored { files: Data(data) })) = read_reply(&reply) else {
+            panic!("{reply:?}");
+        };
+        let some = UnstoredFile::read_all(data).unwrap();
+        assert!(some.len() <= 2);
+        let Some(last) = some.last() else {
+            break;
+        };
+        assert_eq!(
+            (last.bytes, last.errno, last.path),
+            (last.number, 5, &b"/file"[..])
+        );
+        from = last.number + 1;
+        numbers.extend(some.iter().map(|file| file.number));
+    }
+    assert_eq!(numbers, (0..files).collect::<Vec<_>>());
+    let reply = rig.call(Request::Drain {}).unwrap();
+    assert_eq!(read_reply(&reply), Ok((1, Reply::Drain {})));
+    let reply = rig.call(Request::Abandon { number: 7 }).unwrap();
+    assert_eq!(read_reply(&reply), Ok((1, Reply::Abandon { bytes: 7 })));
+    rig.files.is_slow.set(true);
+    for (request, done, expected) in [
+        (Request::Drain {}, Done::Drained, Reply::Drain {}),
+        (
+            Request::Abandon { number: 7 },
+            Done::Abandoned(9),
+            Reply::Abandon { bytes: 9 },
+        ),
+    ] {
+        assert_eq!(rig.ask(9, request), b"");
+        let deferred = rig.deferred.pop().unwrap();
+        rig.out.clear();
+        rig.session.finish(deferred.ticket, Ok(done), &mut rig.out);
+        assert_eq!(read_reply(rig.out.bytes()), Ok((9, expected)));
+    }
+    let mut rig = Rig::silent(Memory::default());
+    let (msize, version) = (8192, OWN_VERSION);
+    rig.call(Request::Version { msize, version }).unwrap();
+    for request in [
+        Request::Status {},
+        Request::ListUnstored { from: 0, count: 9 },
+        Request::Drain {},
+        Request::Abandon { number: 7 },
+    ] {
+        assert_eq!(rig.call(request), Err(Errno::PROTO));
     }
 }

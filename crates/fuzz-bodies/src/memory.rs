@@ -1,6 +1,8 @@
 //! Files in memory: the plainest that a session of 9P can have.
 
-use isthmus_forward::message::{Attributes, Change, Entry, FileSystem, Key, Qid};
+use isthmus_forward::message::{
+    Attributes, Change, DaemonStatus, Entry, FileSystem, Key, Qid, UnstoredFile,
+};
 use isthmus_forward::{
     Errno, Files, Holder, Lock, LockRange, Locks, Node, Opened, Result, Subject, SyncLevel,
 };
@@ -232,6 +234,44 @@ impl Files for Memory {
             bytes[..count].copy_from_slice(&data[..count]);
             (attributes, count)
         }))
+    }
+
+    fn status(&self) -> DaemonStatus {
+        DaemonStatus {
+            files: self.inodes.borrow().len() as u64,
+            ..DaemonStatus::default()
+        }
+    }
+
+    /// Lists all files.
+    fn list_unstored(&self, from: u64, each: &mut dyn FnMut(UnstoredFile<'_>) -> bool) {
+        let count = self.inodes.borrow().len() as u64;
+        for number in from..count {
+            let file = UnstoredFile {
+                number,
+                bytes: number,
+                age_ms: 1,
+                errno: 5,
+                path: b"/file",
+            };
+            if !each(file) {
+                return;
+            }
+        }
+    }
+
+    fn drain(&self) -> Poll<Result<()>> {
+        match self.is_slow.get() {
+            true => Poll::Pending,
+            false => Poll::Ready(Ok(())),
+        }
+    }
+
+    fn abandon(&self, number: u64) -> Poll<Result<u64>> {
+        match self.is_slow.get() {
+            true => Poll::Pending,
+            false => Poll::Ready(Ok(number)),
+        }
     }
 
     fn prefetch(&self, directory: &usize, path: &[u8]) -> Poll<Result<()>> {

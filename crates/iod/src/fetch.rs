@@ -105,4 +105,21 @@ impl Shared {
         });
         prefetched.map(|_| ())
     }
+
+    /// Store all files.
+    pub fn drain(&self) -> Result<()> {
+        self.cache
+            .as_ref()
+            .map_or(Ok(()), |cache| cache.drain_all())
+    }
+
+    /// Drop the bytes of a file that are not stored, for a client. Return how many.
+    pub fn abandon(&self, session: u32, number: u64) -> Result<u64> {
+        let cache = self.cache.as_ref().ok_or(Errno::NOENT)?;
+        let (bytes, path) = cache.abandon(number)?;
+        let what = format!("abandon {:?}", String::from_utf8_lossy(&path));
+        let done = format!("{bytes} bytes that were not stored are dropped");
+        self.gate.log().record(&format!("#{session}"), &what, &done);
+        Ok(bytes)
+    }
 }

@@ -6,7 +6,9 @@ use crate::open::{Open, open_in_store, path_of, status_of};
 use crate::status::{
     WANTED, attributes, errno, file_system, is_for_writing, open_flags, permissions, qid, times,
 };
-use isthmus_forward::message::{Attributes, Change, Entry, FileSystem, Key, Qid};
+use isthmus_forward::message::{
+    Attributes, Change, DaemonStatus, Entry, FileSystem, Key, Qid, UnstoredFile,
+};
 use isthmus_forward::{
     Errno, Files, Holder, Lock, LockMode, LockRange, Node, Opened, Result, Subject, SyncLevel,
 };
@@ -199,6 +201,34 @@ impl Files for Client {
         match cache.read_path(&directory.export, &whole, bytes) {
             Some(read) => Poll::Ready(read),
             None => Poll::Pending,
+        }
+    }
+
+    fn status(&self) -> DaemonStatus {
+        self.shared.status()
+    }
+
+    fn list_unstored(&self, from: u64, each: &mut dyn FnMut(UnstoredFile<'_>) -> bool) {
+        if let Some(cache) = &self.shared.cache {
+            cache.list_unstored(from, each);
+        }
+    }
+
+    fn drain(&self) -> Poll<Result<()>> {
+        match self.shared.cache {
+            Some(_) => Poll::Pending,
+            None => Poll::Ready(Ok(())),
+        }
+    }
+
+    fn abandon(&self, _: u64) -> Poll<Result<u64>> {
+        let is_possible = self.check_writable().and(match self.shared.cache {
+            Some(_) => Ok(()),
+            None => Err(Errno::NOENT),
+        });
+        match is_possible {
+            Ok(()) => Poll::Pending,
+            Err(error) => Poll::Ready(Err(error)),
         }
     }
 

@@ -261,6 +261,7 @@ impl Connection {
             },
             Work::Fetch { count, .. } => ((*count).min(FETCH_BYTES), false),
             Work::Prefetch { .. } => (FETCH_BYTES, false),
+            Work::Drain | Work::Abandon { .. } => (0, false),
         };
         // Until a write has ended, no other connection takes up the session.
         let membership = is_write.then(|| Arc::clone(&self.membership));
@@ -271,7 +272,7 @@ impl Connection {
             return self.finish(ticket, Err(Errno::AGAIN));
         }
         shared.deferred_bytes.fetch_add(bytes, Ordering::Relaxed);
-        let finished = Arc::clone(&self.finished);
+        let (finished, session) = (Arc::clone(&self.finished), self.client.session);
         let thread = std::thread::Builder::new().name("request".into());
         let started = thread.spawn(move || {
             let answer = |result| {
@@ -295,6 +296,11 @@ impl Connection {
                 } => {
                     let fetched = shared.fetch(&directory, &path, count);
                     answer(fetched.map(|(attributes, data)| Done::Fetched(attributes, data)));
+                }
+                Work::Drain => answer(shared.drain().map(|()| Done::Drained)),
+                Work::Abandon { number } => {
+                    let result = shared.abandon(session, number);
+                    answer(result.map(Done::Abandoned));
                 }
                 Work::Prefetch { directory, path } => {
                     let prefetched = shared.prefetch(&directory, &path, u64::MAX);

@@ -8,10 +8,11 @@ use crate::open::Open;
 use crate::sessions::Sessions;
 use isthmus_daemon::{Gate, open_directory};
 use isthmus_forward::Limits;
+use isthmus_forward::message::DaemonStatus;
 use isthmus_wire::{Error, Result};
 use rustix::fs::{OFlags, Statx};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// Counters of the daemon.
@@ -54,6 +55,40 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
+    /// Return the state of the daemon.
+    pub fn status(&self) -> DaemonStatus {
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        let status = DaemonStatus {
+            up_ms: ms(self.started.elapsed()),
+            clients: self.gate.sessions().into(),
+            open_files: self.open_files.load(Ordering::Relaxed) as u64,
+            read: count(&self.counters.read),
+            written: count(&self.counters.written),
+            ..DaemonStatus::default()
+        };
+        let Some(cache) = &self.cache else {
+            return status;
+        };
+        let (settings, of) = (cache.settings(), cache.status());
+        DaemonStatus {
+            has_cache: 1,
+            cache_bytes: settings.bytes,
+            dirty_bytes: settings.dirty_bytes,
+            files: of.files as u64,
+            bytes: of.bytes,
+            unstored: of.unstored,
+            unstored_files: of.unstored_files as u64,
+            failed_files: of.failed_files as u64,
+            oldest_ms: ms(of.oldest),
+            stored: of.stored,
+            rate: of.rate,
+            hits: of.hits,
+            misses: of.misses,
+            ..status
+        }
+    }
+
     /// Return the flags with which a file is opened in the store: with a cache, the daemon itself cuts,
     /// appends and syncs.
     pub fn store_flags(&self, flags: OFlags) -> OFlags {

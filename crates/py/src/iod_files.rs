@@ -3,10 +3,12 @@
 use crate::interruptible::interruptible;
 use crate::iod::TargetOptions;
 use crate::question::{Refusal, read};
-use isthmus_iod_client::{Answer, Attributes, Errno, Fetched, Listed, RemoteFiles};
+use isthmus_iod_client::{
+    Answer, Attributes, DaemonStatus, Errno, Fetched, Listed, RemoteFiles, Unstored,
+};
 use isthmus_wire::Signal;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList};
+use pyo3::types::{IntoPyDict, PyBytes, PyDict, PyList};
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -20,6 +22,9 @@ enum Value {
     Fetched(Fetched),
     Attributes(Attributes),
     Listed(Vec<Listed>),
+    Status(DaemonStatus),
+    Unstored(Vec<Unstored>),
+    Number(u64),
     Text(String),
 }
 
@@ -131,6 +136,28 @@ impl PyIodFiles {
         self.files.prefetch(path, answer);
     }
 
+    /// Ask for the state of the daemon.
+    fn status(&self, number: u64) {
+        self.files.status(self.answer(number, Value::Status));
+    }
+
+    /// Ask for some of the files with bytes that are not stored.
+    fn list_unstored(&self, number: u64, start: u64) {
+        let answer = self.answer(number, Value::Unstored);
+        self.files.list_unstored(start, answer);
+    }
+
+    /// Have the daemon store all files.
+    fn drain(&self, number: u64) {
+        self.files.drain(self.answer_nothing(number));
+    }
+
+    /// Drop the bytes of a file that are not stored.
+    fn abandon(&self, number: u64, file: u64) {
+        let answer = self.answer(number, Value::Number);
+        self.files.abandon(file, answer);
+    }
+
     /// Ask for the attributes of the file at a path.
     fn attributes(&self, number: u64, path: &[u8]) {
         let answer = self.answer(number, Value::Attributes);
@@ -227,8 +254,44 @@ fn to_python(py: Python<'_>, value: Value) -> PyResult<Py<PyAny>> {
                 .into_any()
                 .unbind()
         }
+        Value::Status(status) => status_of(py, &status)?.into_any().unbind(),
+        Value::Unstored(files) => {
+            let files = files.iter().map(|file| {
+                let error = file.error.map(|Errno(errno)| errno);
+                let age = file.age.as_secs_f64();
+                (file.number, file.bytes, age, error, bytes(&file.path))
+            });
+            let files = files.collect::<Vec<_>>();
+            PyList::new(py, files)?.into_any().unbind()
+        }
+        Value::Number(number) => number.into_pyobject(py)?.into_any().unbind(),
         Value::Text(text) => text.into_pyobject(py)?.into_any().unbind(),
     })
+}
+
+/// Return the state of a daemon by the names of its fields.
+fn status_of<'py>(py: Python<'py>, status: &DaemonStatus) -> PyResult<Bound<'py, PyDict>> {
+    let fields = [
+        ("up_ms", status.up_ms),
+        ("clients", status.clients),
+        ("open_files", status.open_files),
+        ("read", status.read),
+        ("written", status.written),
+        ("has_cache", status.has_cache.into()),
+        ("cache_bytes", status.cache_bytes),
+        ("dirty_bytes", status.dirty_bytes),
+        ("files", status.files),
+        ("bytes", status.bytes),
+        ("unstored", status.unstored),
+        ("unstored_files", status.unstored_files),
+        ("failed_files", status.failed_files),
+        ("oldest_ms", status.oldest_ms),
+        ("stored", status.stored),
+        ("rate", status.rate),
+        ("hits", status.hits),
+        ("misses", status.misses),
+    ];
+    fields.into_py_dict(py)
 }
 
 /// Return attributes in the order in which Python takes them: number, size, time of the last write in ns, mode, links,

@@ -9,7 +9,7 @@ pub(crate) mod field;
 mod record;
 
 pub use field::{Data, Key, Path, Trailing};
-pub use record::{Attributes, Change, FileSystem, Qid};
+pub use record::{Attributes, Change, DaemonStatus, FileSystem, Qid};
 
 use crate::buffer::Buffer;
 use field::{Field, Unread};
@@ -177,6 +177,14 @@ messages! {
         206 Fetch { fid: u32, count: u32, path: &'a [u8] },
         /// Read an ordinary file at a path from a directory into the cache.
         208 Prefetch { fid: u32, path: &'a [u8] },
+        /// Ask for the state of the daemon.
+        210 Status {},
+        /// Ask for the files with bytes that are not stored: those with this number or a larger one.
+        212 ListUnstored { from: u64, count: u32 },
+        /// Store all files, and wait until everything that was written before is stored.
+        214 Drain {},
+        /// Drop the bytes of the file with this number that are not stored.
+        216 Abandon { number: u64 },
     }
 }
 
@@ -252,6 +260,14 @@ messages! {
         207 Fetch { qid: Qid, size: u64, mtime_s: u64, mtime_ns: u32, data: Data<'a> },
         /// The file is in the cache.
         209 Prefetch {},
+        /// The state of the daemon.
+        211 Status { status: DaemonStatus },
+        /// The files, ordered by number, each as [`UnstoredFile`]; empty at the end.
+        213 ListUnstored { files: Data<'a> },
+        /// Everything is stored.
+        215 Drain {},
+        /// The number of bytes that were dropped.
+        217 Abandon { bytes: u64 },
     }
 }
 
@@ -326,6 +342,57 @@ impl<'a> Entry<'a> {
             kind: Field::read(unread)?,
             name: Field::read(unread)?,
         })
+    }
+}
+
+/// A file with bytes that are not stored, as in the reply to a request for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnstoredFile<'a> {
+    /// Its number in the cache.
+    pub number: u64,
+    /// The number of bytes that are not stored.
+    pub bytes: u64,
+    /// For how long the oldest of them has waited, in ms.
+    pub age_ms: u64,
+    /// The error of the last attempt to store it; 0 if there is none.
+    pub errno: u32,
+    /// Its absolute path in the store.
+    pub path: &'a [u8],
+}
+
+impl<'a> UnstoredFile<'a> {
+    /// Return the number of bytes of the file in a reply.
+    #[must_use]
+    pub fn bytes_in_reply(&self) -> usize {
+        8 + 8 + 8 + 4 + 2 + self.path.len()
+    }
+
+    /// Append the bytes of the file.
+    pub fn write(&self, out: &mut Buffer) {
+        self.number.write(out);
+        self.bytes.write(out);
+        self.age_ms.write(out);
+        self.errno.write(out);
+        self.path.write(out);
+    }
+
+    /// Read the files in the data of a reply.
+    ///
+    /// # Errors
+    /// The data is cut off.
+    pub fn read_all(data: &'a [u8]) -> Result<Vec<Self>, Malformed> {
+        let mut unread = Unread(data);
+        let mut files = Vec::new();
+        while !unread.0.is_empty() {
+            files.push(Self {
+                number: Field::read(&mut unread)?,
+                bytes: Field::read(&mut unread)?,
+                age_ms: Field::read(&mut unread)?,
+                errno: Field::read(&mut unread)?,
+                path: Field::read(&mut unread)?,
+            });
+        }
+        Ok(files)
     }
 }
 

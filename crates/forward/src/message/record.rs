@@ -166,6 +166,48 @@ impl Change {
 }
 
 record! {
+    /// The state of a daemon. Times are in ms.
+    DaemonStatus {
+        /// How long it has run.
+        up_ms: u64,
+        /// The number of clients.
+        clients: u64,
+        /// The number of open files.
+        open_files: u64,
+        /// The number of bytes that clients have read.
+        read: u64,
+        /// The number of bytes that clients have written.
+        written: u64,
+        /// 1 if it has a cache; the following are 0 without one.
+        has_cache: u8,
+        /// Maximum number of bytes in the cache.
+        cache_bytes: u64,
+        /// Maximum number of bytes that are not stored.
+        dirty_bytes: u64,
+        /// The number of files in the cache.
+        files: u64,
+        /// The number of bytes in the cache.
+        bytes: u64,
+        /// The number of bytes that are not stored.
+        unstored: u64,
+        /// The number of files with such bytes.
+        unstored_files: u64,
+        /// The number of files that could not be stored at the last attempt.
+        failed_files: u64,
+        /// For how long the oldest byte that is not stored has waited.
+        oldest_ms: u64,
+        /// The number of bytes that were stored so far.
+        stored: u64,
+        /// The number of bytes that are stored each second now.
+        rate: u64,
+        /// The number of bytes that clients have read from the cache.
+        hits: u64,
+        /// The number of bytes that were read from the store.
+        misses: u64,
+    }
+}
+
+record! {
     /// The state of a file system, as `statfs` of Linux.
     FileSystem {
         /// The type of the file system.

@@ -84,6 +84,13 @@ pub enum Work<F: Files> {
         /// Names with `/` between them.
         path: Vec<u8>,
     },
+    /// As [`Files::drain`].
+    Drain,
+    /// As [`Files::abandon`].
+    Abandon {
+        /// The number of the file.
+        number: u64,
+    },
 }
 
 /// What a deferred request asks for with the data of an open file.
@@ -124,6 +131,10 @@ pub enum Done {
     Fetched(Attributes, Vec<u8>),
     /// The file is in the cache.
     Prefetched,
+    /// Everything is stored.
+    Drained,
+    /// The number of bytes that were dropped.
+    Abandoned(u64),
 }
 
 /// Names a request that is carried out elsewhere: its tag, and a number that is used once.
@@ -288,7 +299,10 @@ impl<F: Files> Session<F> {
                 let data = Data(&data);
                 fetched(&attributes, data).write(tag, out);
             }
-            Ok(Done::Synced | Done::Closed | Done::Prefetched) => elsewhere.reply.write(tag, out),
+            Ok(Done::Abandoned(bytes)) => Reply::Abandon { bytes }.write(tag, out),
+            Ok(Done::Synced | Done::Closed | Done::Prefetched | Done::Drained) => {
+                elsewhere.reply.write(tag, out);
+            }
             Err(errno) => fail(tag, errno, out),
         }
     }
@@ -472,7 +486,11 @@ impl<F: Files> Session<F> {
             | Request::Restore { .. }
             | Request::Commit { .. }
             | Request::Fetch { .. }
-            | Request::Prefetch { .. } => return self.own(tag, &request, files, out),
+            | Request::Prefetch { .. }
+            | Request::Status { .. }
+            | Request::ListUnstored { .. }
+            | Request::Drain { .. }
+            | Request::Abandon { .. } => return self.own(tag, &request, files, out),
         };
         Ok(Outcome::Reply(reply))
     }

@@ -5,7 +5,9 @@ use super::fids::Fid;
 use super::{Outcome, Session, Work, checked, sync};
 use crate::buffer::Buffer;
 use crate::files::{Errno, Files, Node, Result, Subject, SyncLevel};
-use crate::message::{Attributes, Data, FETCH_HEADER, Key, NOT_OPEN, Qid, Reply, Request};
+use crate::message::{
+    Attributes, Data, FETCH_HEADER, Key, NOT_OPEN, Qid, READ_HEADER, Reply, Request,
+};
 use std::sync::Arc;
 use std::task::Poll;
 
@@ -53,6 +55,27 @@ impl<F: Files> Session<F> {
                 self.fetch(tag, (fid, path), count as usize, files, out)
             }
             Request::Prefetch { fid, path } => self.prefetch((fid, path), files),
+            // The others have a fid, which is beneath an export.
+            _ if !self.is_attached => Err(Errno::PROTO),
+            Request::Status {} => {
+                let status = files.status();
+                Ok(Outcome::Reply(Reply::Status { status }))
+            }
+            Request::ListUnstored { from, count } => {
+                self.list_unstored(tag, (from, count as usize), files, out);
+                Ok(Outcome::Written)
+            }
+            Request::Drain {} => match files.drain() {
+                Poll::Ready(result) => result.map(|()| Outcome::Reply(Reply::Drain {})),
+                Poll::Pending => Ok(Outcome::Later(Work::Drain, Reply::Drain {})),
+            },
+            Request::Abandon { number } => match files.abandon(number) {
+                Poll::Ready(result) => result.map(|bytes| Outcome::Reply(Reply::Abandon { bytes })),
+                Poll::Pending => {
+                    let (work, bytes) = (Work::Abandon { number }, 0);
+                    Ok(Outcome::Later(work, Reply::Abandon { bytes }))
+                }
+            },
             _ => Err(Errno::PROTO),
         }
     }
@@ -164,6 +187,25 @@ impl<F: Files> Session<F> {
                 Ok(Outcome::Later(Work::Prefetch { directory, path }, reply))
             }
         }
+    }
+
+    /// Append the reply with the files that have bytes that are not stored.
+    fn list_unstored(&self, tag: u16, (from, count): (u64, usize), files: &F, out: &mut Buffer) {
+        let start = out.len();
+        let none = Data(&[]);
+        Reply::ListUnstored { files: none }.write(tag, out);
+        let data = out.len();
+        let mut left = count.min(self.message_bytes() as usize - READ_HEADER);
+        files.list_unstored(from, &mut |file| {
+            let bytes = file.bytes_in_reply();
+            let fits = bytes <= left;
+            if fits {
+                file.write(out);
+                left -= bytes;
+            }
+            fits
+        });
+        complete(start, data, out);
     }
 
     /// Return the directory of a fid, from which a path starts: names with `/` between them, or nothing for

@@ -15,7 +15,7 @@ const IN_FLIGHT: usize = 60_000;
 const SLOW_IN_FLIGHT: usize = 60;
 
 /// The types of requests that may wait for the store.
-const SLOW: [u8; 6] = [50, 116, 118, 204, 206, 208];
+const SLOW: [u8; 8] = [50, 116, 118, 204, 206, 208, 214, 216];
 
 /// A request in flight, or one that waits until there are fewer.
 pub(super) struct Pending {

@@ -7,18 +7,24 @@ use crate::connection::ROOT;
 use crate::error::Error;
 use crate::link::{Link, Recalled, Target};
 use fids::Fids;
-use isthmus_forward::message::{Attributes, Data, Entry, Path, Reply, Request};
+use isthmus_forward::message::{
+    Attributes, DaemonStatus, Data, Entry, Path, Reply, Request, UnstoredFile,
+};
 use isthmus_forward::{Buffer, Errno};
 use parts::Parts;
 use rustix::fs::OFlags;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Gets the result of an operation, on another thread. It must not wait.
 pub type Answer<T> = Box<dyn FnOnce(Result<T, Errno>) + Send>;
 
 /// The flag with which an entry is removed that is a directory.
 const REMOVE_DIRECTORY: u32 = 0x200;
+
+/// Size in bytes of the part of the list of files that are not stored.
+const UNSTORED_BYTES: u32 = 64 << 10;
 
 /// Size in bytes of the part of a directory that is listed at a time.
 const LISTED_BYTES: u32 = 64 << 10;
@@ -34,6 +40,34 @@ pub struct Fetched {
     pub modified: (u64, u32),
     /// The data from the start.
     pub data: Vec<u8>,
+}
+
+/// A file with bytes that are not stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unstored {
+    /// Its number in the cache.
+    pub number: u64,
+    /// The number of bytes that are not stored.
+    pub bytes: u64,
+    /// For how long the oldest of them has waited.
+    pub age: Duration,
+    /// The error of the last attempt to store it.
+    pub error: Option<Errno>,
+    /// Its absolute path in the store.
+    pub path: Vec<u8>,
+}
+
+impl Unstored {
+    /// Copy what is in a reply.
+    fn of(file: &UnstoredFile<'_>) -> Self {
+        Self {
+            number: file.number,
+            bytes: file.bytes,
+            age: Duration::from_millis(file.age_ms),
+            error: (file.errno != 0).then_some(Errno(file.errno)),
+            path: file.path.to_vec(),
+        }
+    }
 }
 
 /// An entry of a directory: its name, and the attributes of the file.
@@ -117,6 +151,55 @@ impl RemoteFiles {
         self.link.send(
             &Request::Prefetch { fid, path },
             Box::new(|reply| answer(reply.map(|_| ()))),
+        );
+    }
+
+    /// Ask for the state of the daemon.
+    pub fn status(&self, answer: Answer<DaemonStatus>) {
+        self.link.send(
+            &Request::Status {},
+            Box::new(|reply| {
+                answer(match reply {
+                    Ok(Reply::Status { status }) => Ok(status),
+                    other => Err(error(other)),
+                });
+            }),
+        );
+    }
+
+    /// Ask for some of the files with bytes that are not stored, from the one with this number on, ordered by
+    /// number; none at the end.
+    pub fn list_unstored(&self, from: u64, answer: Answer<Vec<Unstored>>) {
+        let count = UNSTORED_BYTES;
+        self.link.send(
+            &Request::ListUnstored { from, count },
+            Box::new(|reply| {
+                answer(match reply {
+                    Ok(Reply::ListUnstored { files: Data(data) }) => UnstoredFile::read_all(data)
+                        .map(|files| files.iter().map(Unstored::of).collect())
+                        .map_err(|_| Errno::PROTO),
+                    other => Err(error(other)),
+                });
+            }),
+        );
+    }
+
+    /// Have the daemon store all files, and wait until everything that was written before is stored.
+    pub fn drain(&self, answer: Answer<()>) {
+        let done = Box::new(|reply: Result<Reply<'_>, Errno>| answer(reply.map(|_| ())));
+        self.link.send(&Request::Drain {}, done);
+    }
+
+    /// Drop the bytes of a file that are not stored. The answer is their number.
+    pub fn abandon(&self, number: u64, answer: Answer<u64>) {
+        self.link.send(
+            &Request::Abandon { number },
+            Box::new(|reply| {
+                answer(match reply {
+                    Ok(Reply::Abandon { bytes }) => Ok(bytes),
+                    other => Err(error(other)),
+                });
+            }),
         );
     }
 

@@ -176,6 +176,7 @@ impl Cache {
         let count = bytes.len().min(left);
         if count > 0 {
             read_all(&*file.data(&self.data)?, &mut bytes[..count], offset)?;
+            self.hits.fetch_add(count as u64, Ordering::Relaxed);
         }
         Ok(Some(count))
     }
@@ -254,6 +255,7 @@ impl Cache {
             let mut buffer = vec![0; usize::try_from(bytes).map_err(|_| Errno::NOMEM)?];
             // Bytes after the end in the store are zero: a client has written after them.
             read_all(&*file.reader()?, &mut buffer, fetch.range.start)?;
+            self.misses.fetch_add(bytes, Ordering::Relaxed);
             Ok((buffer, file.data(&self.data)?))
         };
         let result = read().and_then(|(buffer, data)| {

@@ -10,6 +10,7 @@ mod drain;
 mod file;
 mod log;
 mod names;
+mod operators;
 mod paths;
 mod recover;
 mod state;
