@@ -9,6 +9,7 @@ once, as `Experiment` does while it is made. An error of the core itself, a pani
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, final
 
 import numpy as np
@@ -37,6 +38,7 @@ __all__ = [
     "address",
     "analyze",
     "balance",
+    "cached_exports",
     "check",
     "claims_on",
     "compare",
@@ -142,6 +144,16 @@ def serve_files(options_json: str) -> Daemon:
 
     """
 
+def cached_exports(folder: str) -> list[Path]:
+    """Folders whose files an I/O daemon has left in the folder of its cache. Linux only.
+
+    None if it has left nothing that is not stored.
+
+    Raises:
+        ValueError: the folder is none of a cache, or is in use.
+
+    """
+
 def mount_files(options_json: str) -> Daemon:
     """Mount the files of an I/O daemon in a folder, by FUSE. Linux only.
 
@@ -205,8 +217,8 @@ class IodFiles:
         """State of the daemon, as a dictionary of whole numbers."""
 
     def list_unstored(self, number: int, start: int) -> None:
-        """Some files with bytes that are not stored, from the one with this number on: ``[(file number,
-        bytes, age in s, error number or None, absolute path)]``; none at the end.
+        """Some files with bytes that are not stored, from the one with this number on: ``[(file
+        number, bytes, age in s, error number or None, absolute path)]``; none at the end.
         """
 
     def drain(self, number: int) -> None:

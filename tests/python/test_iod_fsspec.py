@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import pickle
 import re
 import signal
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -230,6 +232,20 @@ def test_a_daemon_that_is_killed_and_started_again_is_a_pause(tmp_path):
         assert set(written) == {4}
         parts = [bytes([number % 256]) * 2048 for number in range(len(written))]
         assert (tmp_path / "files/log").read_bytes() == b"".join(parts)
+
+
+def test_a_program_that_ends_without_a_close_keeps_what_it_has_written(files):
+    folder, fs = files
+    program = (
+        "import fsspec, json, sys\n"
+        "fs = fsspec.filesystem('iod', **json.loads(sys.argv[1]))\n"
+        "file = fs.open('file', 'wb')\n"
+        "file.write(b'data')\n"
+        "other = fs.open('file', 'rb')\n"
+    )
+    command = [sys.executable, "-c", program, json.dumps(fs.storage_options)]
+    assert subprocess.run(command, timeout=PATIENCE, check=True).returncode == 0
+    assert (folder / "file").read_bytes() == b"data"
 
 
 def test_event_loops_and_processes_have_connections_of_their_own(files):

@@ -39,7 +39,7 @@ mod sessions;
 mod shared;
 mod status;
 
-pub use cache::CacheStatus;
+pub use cache::{CacheStatus, cached_exports};
 pub use config::{CacheConfig, Config, Level};
 pub use daemon::Daemon;
 pub use isthmus_daemon::{Logs, Secret, Tokens};

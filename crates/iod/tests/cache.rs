@@ -454,7 +454,9 @@ fn a_folder_that_does_not_fit_is_refused() {
         change(&mut config);
         config
     };
-    assert!(refused(config(&|_| {})).ends_with("is used by another daemon: give another folder"));
+    assert!(refused(config(&|_| {})).ends_with(
+        "a daemon that runs uses it: give another folder, or ask that daemon by its address"
+    ));
     let Rig { daemon, folder } = rig;
     drop(daemon);
     let files = folder.0.join("files");

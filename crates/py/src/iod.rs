@@ -196,6 +196,13 @@ pub(crate) fn mount_files(py: Python<'_>, options_json: &str) -> PyResult<PyDaem
     PyDaemon::start(py, options_json, MountOptions::start)
 }
 
+/// Return the exports of a daemon that has left data in the folder of its cache; none if it has left nothing.
+#[pyfunction]
+pub(crate) fn cached_exports(folder: PathBuf) -> PyResult<Vec<PathBuf>> {
+    let exports = isthmus_iod::cached_exports(&folder);
+    Ok(exports.map_err(Refusal::of)?)
+}
+
 /// Start the I/O daemon with options in JSON.
 #[pyfunction]
 pub(crate) fn serve_files(py: Python<'_>, options_json: &str) -> PyResult<PyDaemon> {

@@ -38,7 +38,7 @@ mod _core {
     use crate::{
         apps::{PyVcr, mri, optimise},
         daemon::PyDaemon,
-        iod::{mount_files, serve_files},
+        iod::{cached_exports, mount_files, serve_files},
         iod_files::PyIodFiles,
         live::{live_points, live_run},
         nic::serve_streams,

@@ -65,12 +65,12 @@ def file(name: str, help_: str) -> Decorator:
     return click.option(name, type=click.Path(path_type=Path), help=help_)
 
 
-def targets(function: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that say which I/O daemon a command uses, and how."""
+def targets(*, required: bool = True) -> Decorator:
+    """Return the options that say which I/O daemon a command uses, and how."""
     options = (
         click.option(
             "--address",
-            required=True,
+            required=required,
             help="The daemon: unix:/PATH, tcp:HOST:PORT or tls:HOST:PORT.",
         ),
         click.option(
@@ -83,9 +83,13 @@ def targets(function: Callable[..., None]) -> Callable[..., None]:
         file("--tls-ca", "Certificates to trust, in PEM."),
         times("--timeout", "60 s", "Time for which requests wait for a daemon that is gone."),
     )
-    for option in reversed(options):
-        function = option(function)
-    return function
+
+    def add(function: Callable[..., None]) -> Callable[..., None]:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return add
 
 
 def target(given: dict[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,16 @@ import click
 
 from isthmus.cli.group import Group
 
-_LAZY_COMMANDS = {"mount": "iod_mount", "prefetch": "iod_prefetch", "serve": "iod_serve"}
+_LAZY_COMMANDS = {
+    "abandon": "iod_abandon",
+    "drain": "iod_drain",
+    "mount": "iod_mount",
+    "prefetch": "iod_prefetch",
+    "serve": "iod_serve",
+    "status": "iod_status",
+    "top": "iod_top",
+    "wait": "iod_wait",
+}
 """Subcommands with modules of their own, which are imported when they are called."""
 
 
@@ -23,6 +32,10 @@ _LAZY_COMMANDS = {"mount": "iod_mount", "prefetch": "iod_prefetch", "serve": "io
                                    its files in a folder of this host
   isthmus iod prefetch LIST --address unix:/tmp/iod.sock
                                    files into its cache, before they are needed
+  isthmus iod status --address unix:/tmp/iod.sock
+                                   what is not stored yet; top shows it live
+  isthmus iod drain --address unix:/tmp/iod.sock
+                                   stores everything, or names what is not stored
 """,
 )
 def command() -> None:

@@ -33,7 +33,7 @@ for --timeout. Then they fail with EIO until it is back.
 """,
 )
 @click.argument("directory", type=click.Path(path_type=Path), metavar="DIR")
-@daemons.targets
+@daemons.targets()
 @click.option("--read-only", is_flag=True, help="Refuse changes.")
 @daemons.times("--fresh", "0 s", "Time for which attributes are not asked for again.")
 @daemons.as_json()

@@ -36,7 +36,7 @@ once all files are in the cache, and with 1 if some could not be read.
 """,
 )
 @click.argument("list_", type=click.Path(path_type=Path, allow_dash=True), metavar="LIST")
-@daemons.targets
+@daemons.targets()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(list_: Path, as_json: bool, **given: Any) -> None:
     """Have the daemon read the files."""

@@ -114,28 +114,28 @@ With --allow-plain, Linux mounts an export so (as root):
 @daemons.as_json()
 def command(as_json: bool, **given: Any) -> None:
     """Start the daemon, print its addresses, and wait for a signal."""
-    daemon = daemons.start("iod serve", "serve_files", _options(given))
+    daemon = daemons.start("iod serve", "serve_files", options(given))
     if os.geteuid() == 0:
         text = "warning: as root, clients can do beneath --export what root can"
         click.echo(text, err=True)
     daemons.run(daemon, as_json=as_json)
 
 
-def _options(given: dict[str, Any]) -> dict[str, Any]:
+def options(given: dict[str, Any]) -> dict[str, Any]:
     """Return the options of the command as the core takes them."""
-    options: dict[str, Any] = {"server": daemons.server(given)}
+    found: dict[str, Any] = {"server": daemons.server(given)}
     message = daemons.value(given, "message")
     data = message.data()
     if not 4096 <= data <= 64 << 20:
         raise IsthmusError(f"--message: {message.value}: give 4 KiB to 64 MiB, such as 1 MiB")
-    options["message_bytes"] = data + MESSAGE_HEADER_BYTES
-    options["store_timeout_ns"] = daemons.nanoseconds(given, "store_timeout", 1e-3)
-    options["grace_ns"] = daemons.nanoseconds(given, "grace")
-    options["cache"] = _cache(given)
+    found["message_bytes"] = data + MESSAGE_HEADER_BYTES
+    found["store_timeout_ns"] = daemons.nanoseconds(given, "store_timeout", 1e-3)
+    found["grace_ns"] = daemons.nanoseconds(given, "grace")
+    found["cache"] = _cache(given)
     if "" in given["exports"]:
         # Refuse an empty path, which would mean the current folder.
         raise IsthmusError("--export: the path is empty; name an existing folder, such as /scratch")
-    return {**options, **given}
+    return {**found, **given}
 
 
 CACHE_OPTIONS = {

@@ -9,7 +9,7 @@ import json
 import logging
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,11 @@ from isthmus import _core
 
 LINKS = 40
 """Maximum number of symbolic links on the way to a file."""
+
+UnstoredRow = tuple[int, int, float, int | None, bytes]
+"""A file with bytes that are not stored: its number, the number of these bytes, their age in s, the
+error number of the last attempt to store it or None, and its path in the store.
+"""
 
 LOG = logging.getLogger("isthmus.iod")
 
@@ -160,6 +165,28 @@ class Client:
                 raise OSError(errno.EXDEV, text, path)
             rest = [name for name in target.split("/") if name not in ("", ".")] + rest
         return "/".join(names)
+
+    async def status(self) -> dict[str, int]:
+        """Return the state of the daemon: sizes in bytes, times in ms."""
+        status: dict[str, int] = await self._begin(self._core.status, "status")
+        return status
+
+    async def list_unstored(self, start: int) -> Sequence[UnstoredRow]:
+        """Return some files with bytes that are not stored, from the one with this number on,
+        ordered by number; none at the end.
+        """
+        files: Sequence[UnstoredRow]
+        files = await self._begin(self._core.list_unstored, "status", start)
+        return files
+
+    async def drain(self) -> None:
+        """Have the daemon store all files, and wait until everything written before is stored."""
+        await self._begin(self._core.drain, "drain")
+
+    async def abandon(self, number: int) -> int:
+        """Drop the bytes of a file that are not stored. Return how many."""
+        dropped: int = await self._begin(self._core.abandon, "abandon", number)
+        return dropped
 
     async def make_directory(self, path: str) -> None:
         """Create a directory."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import errno
 import os
 import posixpath
@@ -20,7 +21,7 @@ from fsspec.callbacks import DEFAULT_CALLBACK
 from fsspec.spec import AbstractBufferedFile
 
 from isthmus import arguments
-from isthmus.iod.client import Attributes, Client, Handle
+from isthmus.iod.client import LOG, Attributes, Client, Handle
 
 T = TypeVar("T")
 Pieces = Callable[[], AsyncIterator[bytes]]
@@ -450,6 +451,20 @@ class IodFileSystem(AsyncFileSystem):  # type: ignore[misc] # fsspec has no type
         return await self._follow(path, begin)
 
 
+_open_files = weakref.WeakValueDictionary[int, "IodFile"]()
+"""The open files of this process, by their `id`."""
+
+
+@atexit.register
+def _close_all() -> None:
+    """Close open files before the interpreter ends: afterwards, no event loop runs any more."""
+    for file in list(_open_files.values()):
+        try:
+            file.close()
+        except OSError:
+            LOG.exception("%s: it is not complete", file.path)
+
+
 class IodFile(AbstractBufferedFile):  # type: ignore[misc]
     """An open file of an I/O daemon. Modes ``rb``, ``wb``, ``ab`` and ``xb``."""
 
@@ -464,6 +479,7 @@ class IodFile(AbstractBufferedFile):  # type: ignore[misc]
         super().__init__(fs, path, mode, block_size, size=found.size, **kwargs)
         if mode == "ab":
             self.loc = found.size
+        _open_files[id(self)] = self
 
     def _fetch_range(self, start: int, end: int) -> bytes:
         """Read the bytes from `start` to `end`."""

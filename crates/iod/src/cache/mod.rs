@@ -16,5 +16,6 @@ mod recover;
 mod state;
 
 pub(crate) use file::File;
+pub use recover::cached_exports;
 pub(crate) use state::Cache;
 pub use state::CacheStatus;

@@ -15,9 +15,12 @@ use rustix::fs::{
     AtFlags, Dir, FlockOperation, Mode, OFlags, Timespec, flock, ftruncate, mkdirat, openat,
     unlinkat,
 };
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ffi::OsStr;
 use std::ops::Range;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
@@ -168,6 +171,24 @@ impl Cache {
     }
 }
 
+/// Return the exports of which a daemon has left data in the folder of its cache that is not stored; none if there is no
+/// such data.
+///
+/// # Errors
+/// The folder does not exist or is none of a cache, another daemon uses it, or its log cannot be read.
+pub fn cached_exports(folder: &Path) -> Result<Vec<PathBuf>> {
+    let config = CacheConfig::new(folder.to_owned());
+    if !folder.is_dir() {
+        return Err(refuse(&config, "there is no such folder"));
+    }
+    let (opened, _data, _lock) = open(&config, &[])?;
+    let replay = read(&config, &opened)?;
+    let ids = replay.files.values().map(|left| left.export);
+    let ids: BTreeSet<_> = ids.collect();
+    let paths = ids.iter().map(|id| &replay.exports[id]);
+    Ok(paths.map(|path| OsStr::from_bytes(path).into()).collect())
+}
+
 /// Open the folder of the cache, that of the data in it, and its lock. They are created where they do not
 /// exist.
 fn open(config: &CacheConfig, exports: &[Arc<Export>]) -> Result<(OwnedFd, OwnedFd, OwnedFd)> {
@@ -220,7 +241,7 @@ fn open(config: &CacheConfig, exports: &[Arc<Export>]) -> Result<(OwnedFd, Owned
     if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
         return Err(refuse(
             config,
-            "is used by another daemon: give another folder",
+            "a daemon that runs uses it: give another folder, or ask that daemon by its address",
         ));
     }
     if let Err(error) = mkdirat(&folder, DATA, Mode::RWXU)
