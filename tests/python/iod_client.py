@@ -13,7 +13,7 @@ import random
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from iod_model import File, Journal, Model, content
+from iod_model import NOT_DONE, File, Journal, Model, content
 
 MOUNT_ENDED = {errno.ENOTCONN, errno.ECONNABORTED}
 """Errors after the process of the mount was killed."""
@@ -94,7 +94,7 @@ class Client:
             raise WrongError(f"{name} {words}: {errno.errorcode.get(error, error)}")
         # Whether a name was changed is open; a client that went on could not say what is right.
         is_name = name not in ("write", "append", "map", "ftruncate", "fsync", "close", "read")
-        return not is_name or error != errno.EIO
+        return not is_name or error in NOT_DONE
 
     def has_name(self, file: File) -> bool:
         """Return whether a file was not removed."""
