@@ -232,9 +232,14 @@ class Client:
 
     def do_read(self, handle: int, at: int, size: int, data: bytes) -> None:
         del data
-        found, file = os.pread(self.open[handle], size, at), self.model.handles[handle]
-        if found != file.data[at : at + size]:
-            raise WrongError(f"read {handle} at {at}: {len(found)} of {size} bytes, or others")
+        found = os.pread(self.open[handle], size, at)
+        expected = self.model.handles[handle].data[at : at + size]
+        if expected.startswith(found) and len(found) < len(expected):
+            # A kill of the mount cuts a read short, and the next one fails.
+            os.pread(self.open[handle], 1, at + len(found))
+        if found != expected:
+            text = f"{len(found)} bytes, of {len(expected)}"
+            raise WrongError(f"read {handle} at {at}: {text}, or others")
 
     def do_fsync(self, handle: int, data: bytes) -> None:
         del data
