@@ -2,7 +2,7 @@
 
 Two readers who do not know the code say which of the 20 comments and 20 names they understand at
 once. Comments are whole blocks. Names are those of definitions and of files of Rust, with their
-documentation.
+documentation. The sample of seed 60 was read last.
 """
 
 import ast

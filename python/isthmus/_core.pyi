@@ -9,7 +9,7 @@ once, as `Experiment` does while it is made. An error of the core itself, a pani
 """
 
 from collections.abc import Sequence
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ __all__ = [
     "Daemon",
     "Experiment",
     "IoDistribution",
+    "IodFiles",
     "Layout",
     "NicError",
     "NicPending",
@@ -144,13 +145,105 @@ def serve_files(options_json: str) -> Daemon:
 def mount_files(options_json: str) -> Daemon:
     """Mount the files of an I/O daemon in a folder, by FUSE. Linux only.
 
-    `options_json`: ``{"directory", "address": text, "token", "tls_ca": text | null, "export": text,
-    "timeout_ns", "fresh_ns": int, "read_only": bool}``
+    `options_json`: ``{"directory": text, "daemon": {...}, "fresh_ns": int, "read_only": bool}``;
+    the options of the daemon are those of `IodFiles.open`.
 
     Raises:
         ValueError: what is wrong, and what would do, in one line.
 
     """
+
+@final
+class IodFiles:
+    """A connection to an I/O daemon, with its files by their paths. Linux only.
+
+    An operation has a number of the caller, which is not 0. It does not wait: it ends at some time,
+    and `take` returns its result. Operations that use a file may follow `open_file` at once. Paths
+    are those from the root of the export.
+    """
+
+    @staticmethod
+    def open(options_json: str) -> IodFiles:
+        """Connect.
+
+        `options_json`: ``{"address", "export": text, "token", "tls_ca": text | null, "timeout_ns":
+        int}``
+
+        Raises:
+            ValueError: the daemon cannot be reached, or refuses the client.
+
+        """
+
+    def descriptor(self) -> int:
+        """Descriptor that is readable while operations have ended that were not taken."""
+
+    def take(self) -> list[tuple[int, int, Any]]:
+        """Operations that have ended: number, error number of Linux or 0, value. The number 0
+        stands for a line on the connection.
+        """
+
+    def end(self) -> None:
+        """End the connection; operations in flight fail."""
+
+    def fetch(self, number: int, path: bytes, count: int) -> None:
+        """Read the start of a file: ``((file number, size, time of the last write in ns),
+        data)``.
+        """
+
+    def prefetch(self, number: int, path: bytes) -> None:
+        """Have the daemon read a file into its cache."""
+
+    def attributes(self, number: int, path: bytes) -> None:
+        """Attributes: ``(file number, size, time of the last write in ns, mode, links, owner,
+        group)``.
+        """
+
+    def attributes_of(self, number: int, fid: int) -> None:
+        """Attributes of an open file."""
+
+    def status(self, number: int) -> None:
+        """State of the daemon, as a dictionary of whole numbers."""
+
+    def list_unstored(self, number: int, start: int) -> None:
+        """Some files with bytes that are not stored, from the one with this number on: ``[(file number,
+        bytes, age in s, error number or None, absolute path)]``; none at the end.
+        """
+
+    def drain(self, number: int) -> None:
+        """Have the daemon store all files."""
+
+    def abandon(self, number: int, file: int) -> None:
+        """Drop the bytes of a file that are not stored; the value is their number."""
+
+    def read_link(self, number: int, path: bytes) -> None:
+        """Target of a symbolic link."""
+
+    def list(self, number: int, path: bytes) -> None:
+        """Entries of a directory: ``[(name, attributes)]``."""
+
+    def make_directory(self, number: int, path: bytes, mode: int) -> None:
+        """Create a directory."""
+
+    def remove(self, number: int, path: bytes, is_directory: bool) -> None:
+        """Remove a file, or an empty directory."""
+
+    def rename(self, number: int, old: bytes, new: bytes) -> None:
+        """Rename a file or directory."""
+
+    def open_file(self, path: bytes, flags: int, mode: int) -> int:
+        """Open a file, and return its fid."""
+
+    def read(self, number: int, fid: int, offset: int, count: int) -> None:
+        """Read bytes of an open file; fewer at its end."""
+
+    def write(self, number: int, fid: int, offset: int, data: bytes) -> None:
+        """Write bytes to an open file."""
+
+    def commit(self, number: int, fid: int, level: int) -> None:
+        """Wait until an open file is safe: 0 as a close, 1 in the cache, 2 in the store."""
+
+    def close(self, fid: int) -> None:
+        """Close an open file."""
 
 @final
 class Daemon:

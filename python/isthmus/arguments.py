@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from isthmus.columns import cut, flat
@@ -130,6 +131,27 @@ def path(name: str, value: object, example: str) -> None:
     given = os.fsdecode(value)  # type: ignore[arg-type]
     if not given or "\0" in given or not utf8(given):
         raise refuse(name, value, f"a path, such as {example!r}")
+
+
+def token(name: str, file: str | os.PathLike[str]) -> str:
+    """Return the token in a file. Errors name the argument `name`.
+
+    Raises:
+        IsthmusError: the file cannot be read, or has no token or several.
+
+    """
+    try:
+        words = Path(file).read_text(encoding="utf-8").split()
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is no text"
+        raise IsthmusError(f"{name} {file}: {why}; give the file that the daemon has") from None
+    if not words:
+        raise IsthmusError(f"{name} {file}: it is empty; give the file that the daemon has")
+    if len(words) > 1:
+        raise IsthmusError(
+            f"{name} {file}: it holds several words; a token is one, the only one there"
+        )
+    return words[0]
 
 
 def mapping(name: str, value: object, example: str) -> None:

@@ -226,10 +226,10 @@ pub fn occupancy(
     (share / counted.len() as f64, (asked, times))
 }
 
-/// Definition of a rate that results report.
+/// Definition of a measured rate that results report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RateInfo {
-    /// Name of the rate in results.
+    /// Name of the measured rate in results.
     pub name: Cow<'static, str>,
     /// Unit of the rate.
     pub unit: &'static str,

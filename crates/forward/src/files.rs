@@ -1,7 +1,7 @@
 //! The operations on files that a server implements.
 
 use crate::locks::Lock;
-use crate::message::{Attributes, Change, Entry, FileSystem, Key, Qid};
+use crate::message::{Attributes, Change, DaemonStatus, Entry, FileSystem, Key, Qid, UnstoredFile};
 use std::fmt;
 use std::task::Poll;
 
@@ -173,6 +173,41 @@ pub trait Files {
     /// Do what a client waits for when it closes a file. The file is open until it is dropped, whatever the
     /// result.
     fn close(&self, open: &Self::Open) -> Poll<Result<()>>;
+
+    /// Read an ordinary file at a path from a directory from its start into `bytes`. Return its attributes, and the
+    /// number of bytes. The path is empty for the directory itself.
+    fn fetch(
+        &self,
+        directory: &Self::Node,
+        path: &[u8],
+        bytes: &mut [u8],
+    ) -> Poll<Result<(Attributes, usize)>>;
+
+    /// Read an ordinary file at a path from a directory into the cache.
+    ///
+    /// # Errors
+    /// [`Errno::OPNOTSUPP`] without a cache.
+    fn prefetch(&self, directory: &Self::Node, path: &[u8]) -> Poll<Result<()>>;
+
+    /// Return the state of the server.
+    fn status(&self) -> DaemonStatus;
+
+    /// Call `each` with the files that have bytes that are not stored, from the one with this number on, ordered by
+    /// number, until it returns `false`.
+    fn list_unstored(&self, from: u64, each: &mut dyn FnMut(UnstoredFile<'_>) -> bool);
+
+    /// Store all files, and wait until everything that was written before is stored.
+    ///
+    /// # Errors
+    /// That of the first file that could not be stored.
+    fn drain(&self) -> Poll<Result<()>>;
+
+    /// Drop the bytes of the file with this number that are not stored. Return how many. It waits for what is being
+    /// stored of the file.
+    ///
+    /// # Errors
+    /// [`Errno::NOENT`] if there is no such file with such bytes; [`Errno::ROFS`] if clients may only read.
+    fn abandon(&self, number: u64) -> Poll<Result<u64>>;
 
     /// Call `each` with the entries of an open directory from `offset` until it returns `false`.
     fn read_directory(

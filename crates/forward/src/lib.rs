@@ -56,4 +56,4 @@ pub use files::{Errno, Files, LockRange, Node, Opened, Result, Subject, SyncLeve
 pub use frames::Frames;
 pub use locks::{Holder, Lock, LockMode, Locks};
 pub use names::{Name, Names};
-pub use session::{Deferred, Done, Job, Limits, Session, Ticket};
+pub use session::{Deferred, Done, Job, Limits, Session, Ticket, Work};

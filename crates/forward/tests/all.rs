@@ -1,6 +1,7 @@
 //! Tests of the protocol, and of the machines against naive references.
 
 mod cache;
+mod directories;
 mod frames;
 mod locks;
 mod messages;

@@ -125,6 +125,9 @@ enum Step {
     SyncInCache {
         file: usize,
     },
+    Abandon {
+        file: usize,
+    },
     Kill,
     /// The host fails: of the log, some records after the synced ones are there, and of data that was
     /// not synced, the bytes whose position has a bit in the mask.
@@ -152,6 +155,7 @@ fn steps() -> impl Strategy<Value = Step> {
         2 => (1..7000u64).prop_map(|ms| Step::Wait { ms }),
         1 => (1..100u64).prop_map(|bytes| Step::Drop { bytes }),
         2 => (0..3usize).prop_map(|file| Step::SyncInCache { file }),
+        1 => (0..3usize).prop_map(|file| Step::Abandon { file }),
         1 => Just(Step::Kill),
         1 => (any::<usize>(), any::<u64>())
             .prop_map(|(records, mask)| Step::Lose { records, mask }),
@@ -308,6 +312,7 @@ impl Rig {
                 }
             }
             Step::SyncInCache { file } => self.sync_in_cache(self.id(file)),
+            Step::Abandon { file } => self.abandon(self.id(file)),
             Step::Kill => {
                 let (replay, damage) = Replay::read(self.log.bytes());
                 assert_eq!(damage, None);
@@ -412,6 +417,32 @@ impl Rig {
         self.cache.resume(id);
         // Goals of before refer to bytes that are gone.
         self.goals.retain(|(of, ..)| *of != id);
+    }
+
+    /// Drops what is not stored of a file. The store has synced what was written to it.
+    fn abandon(&mut self, id: FileId) {
+        self.cache.pause(id);
+        while let Some(at) = self.running.iter().position(|(work, _)| work.file == id) {
+            self.end(at, true);
+        }
+        let bytes = self.files.get_mut(&id).unwrap();
+        self.cache.abandon(id, bytes.in_store.len() as u64);
+        assert_eq!(self.cache.unstored_of(id), 0);
+        bytes.synced = bytes.in_store.clone();
+        bytes.written = bytes.in_store.clone();
+        bytes.in_cache.clear();
+        self.changes += 1;
+        bytes.changed(self.changes);
+        bytes.acknowledged = (self.changes, bytes.written.clone());
+        if self.logged.insert(id, false) == Some(true) {
+            self.record(Record::Forget { file: id.0 });
+        }
+        self.sync_log();
+        self.cache.resume(id);
+        for (of, goal, ..) in &self.goals {
+            assert!(*of != id || self.cache.reached(id, *goal) == Some(Err(Errno::IO)));
+        }
+        self.check_goals();
     }
 
     /// Ends a task.

@@ -2,8 +2,8 @@
 
 use isthmus_forward::Buffer;
 use isthmus_forward::message::{
-    Attributes, Change, Data, Entry, Key, Malformed, Path, Qid, Reply, Request, Trailing,
-    read_reply, read_request,
+    Attributes, Change, DaemonStatus, Data, Entry, Key, Malformed, Path, Qid, Reply, Request,
+    Trailing, read_reply, read_request,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -139,9 +139,12 @@ proptest! {
         let (key, path, data) = (Key(key), &*path, Data(&path));
         let requests = [
             Request::Resume { key },
-            Request::Restore { fid, newfid, number, flags, path },
+            Request::Restore { fid, newfid, number, created_s: number / 7, created_ns: count, flags, path },
             Request::Commit { fid, level },
             Request::Fetch { fid, count, path },
+            Request::Prefetch { fid, path },
+            Request::ListUnstored { from: number, count },
+            Request::Abandon { number },
         ];
         for request in requests {
             let written = bytes(tag, &request);
@@ -157,8 +160,13 @@ proptest! {
             Reply::Restore { qid },
             Reply::Commit {},
             Reply::Fetch { qid, size, mtime_s, mtime_ns, data },
+            Reply::Prefetch {},
+            Reply::Status { status: DaemonStatus { unstored: number, misses: size, ..DaemonStatus::default() } },
+            Reply::ListUnstored { files: data },
+            Reply::Drain {},
+            Reply::Abandon { bytes: number },
         ];
-        for (reply, code) in replies.into_iter().zip([201, 203, 205, 207]) {
+        for (reply, code) in replies.into_iter().zip([201, 203, 205, 207, 209, 211, 213, 215, 217]) {
             let mut out = Buffer::new();
             reply.write(tag, &mut out);
             prop_assert_eq!(out.bytes()[4], code);

@@ -2,9 +2,10 @@
 
 use crate::session::Rig;
 use isthmus_forward::message::{
-    Data, Key, NO_FID, NO_TAG, NOT_OPEN, OWN_VERSION, Qid, Reply, Request, VERSION, read_reply,
+    Attributes, Data, Key, NO_FID, NO_TAG, NOT_OPEN, OWN_VERSION, Path, Qid, Reply, Request,
+    UnstoredFile, VERSION, read_reply,
 };
-use isthmus_forward::{Done, Errno, Job, SyncLevel};
+use isthmus_forward::{Buffer, Done, Errno, Job, SyncLevel, Work};
 use isthmus_fuzz_bodies::Memory;
 
 /// Returns a client that may send the messages of isthmus, whose fid 0 is the root, with a file `d/e/file`.
@@ -47,6 +48,8 @@ fn restore(newfid: u32, number: u64, flags: u32, path: &[u8]) -> Request<'_> {
         fid,
         newfid,
         number,
+        created_s: 0,
+        created_ns: 0,
         flags,
         path,
     }
@@ -209,10 +212,25 @@ fn a_small_file_is_read_in_one_request() {
     rig.files.is_slow.set(true);
     assert_eq!(rig.ask(9, fetch(4, b"d/e/file")), b"");
     let deferred = rig.deferred.pop().unwrap();
-    let (offset, count) = (0, 4);
-    assert_eq!(deferred.job, Job::Read { offset, count });
+    let Work::Fetch {
+        directory: 0,
+        path,
+        count: 4,
+    } = deferred.work
+    else {
+        panic!("another request");
+    };
+    assert_eq!(path, b"d/e/file");
     rig.out.clear();
-    let done = Done::Read(b"late".to_vec());
+    let attributes = Attributes {
+        qid: Qid {
+            path: 3,
+            ..Qid::default()
+        },
+        size: 9003,
+        ..Attributes::default()
+    };
+    let done = Done::Fetched(attributes, b"late".to_vec());
     rig.session.finish(deferred.ticket, Ok(done), &mut rig.out);
     let Ok((
         9,
@@ -245,7 +263,7 @@ fn data_is_made_safe_at_three_levels() {
         ] {
             assert_eq!(rig.ask(7, commit(2, level)), b"");
             let deferred = rig.deferred.pop().unwrap();
-            assert_eq!(deferred.job, job);
+            assert!(matches!(deferred.work, Work::Data { job: other, .. } if other == job));
             rig.out.clear();
             rig.session.finish(deferred.ticket, result, &mut rig.out);
             assert_eq!(read_reply(rig.out.bytes()), Ok((7, expected)));
@@ -257,4 +275,105 @@ fn data_is_made_safe_at_three_levels() {
     assert_eq!(rig.call(commit(2, 3)), Err(Errno::INVAL));
     assert_eq!(rig.call(commit(0, 2)), Err(Errno::BADF));
     assert_eq!(rig.call(commit(50, 2)), Err(Errno::BADF));
+}
+
+/// Checks that a file is read into the cache at once or later, and what cannot be.
+#[test]
+fn files_are_prefetched() {
+    let mut rig = own();
+    let prefetch = |path| Request::Prefetch { fid: 0, path };
+    let reply = rig.call(prefetch(b"d/e/file")).unwrap();
+    assert_eq!(read_reply(&reply), Ok((1, Reply::Prefetch {})));
+    assert_eq!(rig.call(prefetch(b"d/none")), Err(Errno::NOENT));
+    assert_eq!(rig.call(prefetch(b"d")), Err(Errno::ISDIR));
+    assert_eq!(rig.call(prefetch(b"d/../d")), Err(Errno::INVAL));
+    assert_eq!(rig.call(prefetch(b"")), Err(Errno::ISDIR));
+    rig.files.is_slow.set(true);
+    assert_eq!(rig.ask(9, prefetch(b"d/e/file")), b"");
+    let deferred = rig.deferred.pop().unwrap();
+    assert!(matches!(&deferred.work, Work::Prefetch { path, .. } if path == b"d/e/file"));
+    rig.out.clear();
+    let done = Ok(Done::Prefetched);
+    rig.session.finish(deferred.ticket, done, &mut rig.out);
+    assert_eq!(read_reply(rig.out.bytes()), Ok((9, Reply::Prefetch {})));
+}
+
+/// Checks that a walk whose later name does not exist has its error, and makes no fid.
+#[test]
+fn a_walk_fails_with_the_error_of_the_name() {
+    let mut rig = own();
+    for names in [&[b"d".as_slice(), b"e", b"none"][..], &[b"none"]] {
+        let mut bytes = Buffer::new();
+        let path = Path::encode(names.iter().copied(), &mut bytes).unwrap();
+        let (fid, newfid) = (0, 30);
+        assert_eq!(
+            rig.call(Request::Walk { fid, newfid, path }),
+            Err(Errno::NOENT)
+        );
+        assert_eq!(rig.call(Request::Clunk { fid: newfid }), Err(Errno::BADF));
+    }
+}
+
+/// Checks the requests of operators: at once, later, and before a client has attached.
+#[test]
+fn operators_ask_for_the_state_and_drain() {
+    let mut rig = own();
+    let reply = rig.call(Request::Status {}).unwrap();
+    let Ok((1, Reply::Status { status })) = read_reply(&reply) else {
+        panic!("{reply:?}");
+    };
+    let files = status.files;
+    assert!(files > 2);
+    // Two fit in a reply.
+    let two = 2 * (30 + b"/file".len());
+    let (mut numbers, mut from) = (Vec::new(), 0);
+    loop {
+        let count = two as u32 + 1;
+        let reply = rig.call(Request::ListUnstored { from, count }).unwrap();
+        let Ok((1, Reply::ListUnstored { files: Data(data) })) = read_reply(&reply) else {
+            panic!("{reply:?}");
+        };
+        let some = UnstoredFile::read_all(data).unwrap();
+        assert!(some.len() <= 2);
+        let Some(last) = some.last() else {
+            break;
+        };
+        assert_eq!(
+            (last.bytes, last.errno, last.path),
+            (last.number, 5, &b"/file"[..])
+        );
+        from = last.number + 1;
+        numbers.extend(some.iter().map(|file| file.number));
+    }
+    assert_eq!(numbers, (0..files).collect::<Vec<_>>());
+    let reply = rig.call(Request::Drain {}).unwrap();
+    assert_eq!(read_reply(&reply), Ok((1, Reply::Drain {})));
+    let reply = rig.call(Request::Abandon { number: 7 }).unwrap();
+    assert_eq!(read_reply(&reply), Ok((1, Reply::Abandon { bytes: 7 })));
+    rig.files.is_slow.set(true);
+    for (request, done, expected) in [
+        (Request::Drain {}, Done::Drained, Reply::Drain {}),
+        (
+            Request::Abandon { number: 7 },
+            Done::Abandoned(9),
+            Reply::Abandon { bytes: 9 },
+        ),
+    ] {
+        assert_eq!(rig.ask(9, request), b"");
+        let deferred = rig.deferred.pop().unwrap();
+        rig.out.clear();
+        rig.session.finish(deferred.ticket, Ok(done), &mut rig.out);
+        assert_eq!(read_reply(rig.out.bytes()), Ok((9, expected)));
+    }
+    let mut rig = Rig::silent(Memory::default());
+    let (msize, version) = (8192, OWN_VERSION);
+    rig.call(Request::Version { msize, version }).unwrap();
+    for request in [
+        Request::Status {},
+        Request::ListUnstored { from: 0, count: 9 },
+        Request::Drain {},
+        Request::Abandon { number: 7 },
+    ] {
+        assert_eq!(rig.call(request), Err(Errno::PROTO));
+    }
 }

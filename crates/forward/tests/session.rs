@@ -3,7 +3,9 @@
 use isthmus_forward::message::{
     Change, Data, Entry, NO_FID, NO_TAG, Path, Reply, Request, Trailing, VERSION, read_reply,
 };
-use isthmus_forward::{Buffer, Deferred, Done, Errno, Frames, Job, Limits, Session, SyncLevel};
+use isthmus_forward::{
+    Buffer, Deferred, Done, Errno, Frames, Job, Limits, Session, SyncLevel, Work,
+};
 use isthmus_fuzz_bodies::{Memory, TOKEN};
 use std::sync::atomic::Ordering;
 
@@ -12,7 +14,7 @@ pub struct Rig {
     pub files: Memory,
     pub session: Session<Memory>,
     pub out: Buffer,
-    pub deferred: Vec<Deferred<usize>>,
+    pub deferred: Vec<Deferred<Memory>>,
 }
 
 impl Rig {
@@ -459,7 +461,8 @@ fn a_flushed_request_is_not_answered() {
     let fsync = || Request::Fsync { fid: 0, data_only };
     assert_eq!(rig.ask(7, fsync()), b"");
     let first = rig.deferred.pop().unwrap();
-    assert_eq!((&first.job, *first.open), (&Job::Sync(SyncLevel::Data), 1));
+    let sync = Job::Sync(SyncLevel::Data);
+    assert!(matches!(&first.work, Work::Data { open, job } if **open == 1 && *job == sync));
     // The tag is in use until the reply.
     let busy = rig.ask(7, Request::Clunk { fid: 0 });
     let errno = Errno::BUSY.0;
@@ -530,7 +533,8 @@ fn requests_for_data_are_deferred() {
     for (request, job) in requests.into_iter().zip(&jobs) {
         assert_eq!(rig.ask(5, request), b"");
         let deferred = rig.deferred.pop().unwrap();
-        assert_eq!((&deferred.job, *deferred.open), (job, 1));
+        let work = &deferred.work;
+        assert!(matches!(work, Work::Data { open, job: other } if **open == 1 && other == job));
         let at = jobs.iter().position(|each| each == job).unwrap();
         rig.out.clear();
         rig.session

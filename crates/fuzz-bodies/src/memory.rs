@@ -1,6 +1,8 @@
 //! Files in memory: the plainest that a session of 9P can have.
 
-use isthmus_forward::message::{Attributes, Change, Entry, FileSystem, Key, Qid};
+use isthmus_forward::message::{
+    Attributes, Change, DaemonStatus, Entry, FileSystem, Key, Qid, UnstoredFile,
+};
 use isthmus_forward::{
     Errno, Files, Holder, Lock, LockRange, Locks, Node, Opened, Result, Subject, SyncLevel,
 };
@@ -95,6 +97,16 @@ impl Memory {
         found
             .map(|(name, _)| (parent, name.clone()))
             .ok_or(Errno::STALE)
+    }
+
+    /// Returns the file at a path from a directory, which must be no directory.
+    fn file(&self, directory: &usize, path: &[u8]) -> Result<usize> {
+        let path = if path.is_empty() { b"." } else { path };
+        let found = self.walk(directory, path)?;
+        match found.qid.kind {
+            Qid::DIRECTORY => Err(Errno::ISDIR),
+            _ => Ok(found.node),
+        }
     }
 
     /// Returns the process that a request for a lock is from.
@@ -199,6 +211,74 @@ impl Files for Memory {
         let count = rest.len().min(bytes.len());
         bytes[..count].copy_from_slice(&rest[..count]);
         Poll::Ready(Ok(count))
+    }
+
+    fn fetch(
+        &self,
+        directory: &usize,
+        path: &[u8],
+        bytes: &mut [u8],
+    ) -> Poll<Result<(Attributes, usize)>> {
+        if self.is_slow.get() {
+            return Poll::Pending;
+        }
+        let found = self.file(directory, path).and_then(|node| {
+            let (node, open) = (&node, None);
+            self.attributes(Subject { node, open })
+                .map(|attributes| (*node, attributes))
+        });
+        Poll::Ready(found.map(|(node, attributes)| {
+            let inodes = self.inodes.borrow();
+            let data = &inodes[node].data;
+            let count = data.len().min(bytes.len());
+            bytes[..count].copy_from_slice(&data[..count]);
+            (attributes, count)
+        }))
+    }
+
+    fn status(&self) -> DaemonStatus {
+        DaemonStatus {
+            files: self.inodes.borrow().len() as u64,
+            ..DaemonStatus::default()
+        }
+    }
+
+    /// Lists all files.
+    fn list_unstored(&self, from: u64, each: &mut dyn FnMut(UnstoredFile<'_>) -> bool) {
+        let count = self.inodes.borrow().len() as u64;
+        for number in from..count {
+            let file = UnstoredFile {
+                number,
+                bytes: number,
+                age_ms: 1,
+                errno: 5,
+                path: b"/file",
+            };
+            if !each(file) {
+                return;
+            }
+        }
+    }
+
+    fn drain(&self) -> Poll<Result<()>> {
+        match self.is_slow.get() {
+            true => Poll::Pending,
+            false => Poll::Ready(Ok(())),
+        }
+    }
+
+    fn abandon(&self, number: u64) -> Poll<Result<u64>> {
+        match self.is_slow.get() {
+            true => Poll::Pending,
+            false => Poll::Ready(Ok(number)),
+        }
+    }
+
+    fn prefetch(&self, directory: &usize, path: &[u8]) -> Poll<Result<()>> {
+        match self.is_slow.get() {
+            true => Poll::Pending,
+            false => Poll::Ready(self.file(directory, path).map(|_| ())),
+        }
     }
 
     fn write(&self, open: &usize, offset: u64, bytes: &[u8]) -> Poll<Result<usize>> {

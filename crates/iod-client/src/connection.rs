@@ -156,6 +156,16 @@ impl<T> Connection<T> {
         }
     }
 
+    /// Return whether the server knows the messages of isthmus.
+    pub(crate) fn has_own_messages(&self) -> bool {
+        self.has_own_messages
+    }
+
+    /// Return the address of the server.
+    pub(crate) fn remote(&self) -> &str {
+        &self.remote
+    }
+
     /// Return the connection without its state, while no request is in flight.
     pub(crate) fn into_transport(self) -> Transport {
         self.transport

@@ -27,7 +27,7 @@
 //! ```
 //!
 //! A [`Link`] is a connection for many threads that outlives the daemon: it keeps each request until its reply, and sends
-//! it again once the daemon is back. A [`Mount`] has the files of a daemon in a directory, by FUSE, over a link.
+//! it again once the daemon is back. A [`Mount`] has the files of a daemon in a directory, by FUSE, over a link; [`RemoteFiles`] has them by their paths.
 //!
 //! Linux only: this crate is empty elsewhere.
 
@@ -37,8 +37,12 @@ mod connection;
 mod error;
 mod link;
 mod mount;
+mod remote;
 
 pub use connection::{Connection, ROOT};
 pub use error::{Error, Result};
+pub use isthmus_forward::Errno;
+pub use isthmus_forward::message::{Attributes, DaemonStatus};
 pub use link::{Done, Link, Memory, Recalled, Target};
 pub use mount::{Mount, MountConfig};
+pub use remote::{Answer, Fetched, Listed, RemoteFiles, Unstored};

@@ -28,6 +28,8 @@ pub struct CacheConfig {
     pub fsync: Level,
     /// Where data is safe when a file is closed: in the store, or with this host's kernel.
     pub close: Level,
+    /// The time for which a file at a path is read from the cache without asking the store again.
+    pub fresh: Duration,
 }
 
 impl CacheConfig {
@@ -39,6 +41,7 @@ impl CacheConfig {
             settings: Settings::default(),
             fsync: Level::Stored,
             close: Level::Written,
+            fresh: Duration::ZERO,
         }
     }
 }

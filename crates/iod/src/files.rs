@@ -1,27 +1,25 @@
 //! The operations of a client on exported files.
 
-use crate::cache::{Cache, File};
 use crate::client::Client;
 use crate::export::{Export, Place};
-use crate::open::{Cached, Open};
+use crate::open::{Open, open_in_store, path_of, status_of};
 use crate::status::{
-    WANTED, attributes, device, errno, file_system, is_for_writing, open_flags, permissions, qid,
-    spread, times,
+    WANTED, attributes, errno, file_system, is_for_writing, open_flags, permissions, qid, times,
 };
-use isthmus_forward::message::{Attributes, Change, Entry, FileSystem, Key, Qid};
+use isthmus_forward::message::{
+    Attributes, Change, DaemonStatus, Entry, FileSystem, Key, Qid, UnstoredFile,
+};
 use isthmus_forward::{
     Errno, Files, Holder, Lock, LockMode, LockRange, Node, Opened, Result, Subject, SyncLevel,
 };
 use rustix::fs::{
-    AtFlags, FileType, Gid, Mode, OFlags, RawDir, SeekFrom, Statx, Timespec, Uid, XattrFlags,
-    chmod, chownat, fchmod, fchown, fgetxattr, flistxattr, fremovexattr, fsetxattr, fstatfs,
-    ftruncate, futimens, getxattr, linkat, listxattr, mkdirat, mknodat, open, readlinkat,
-    removexattr, renameat, seek, setxattr, statx, symlinkat, unlinkat, utimensat,
+    AtFlags, FileType, Gid, OFlags, RawDir, SeekFrom, Statx, Timespec, Uid, XattrFlags, chmod,
+    chownat, fchmod, fchown, fgetxattr, flistxattr, fremovexattr, fsetxattr, fstatfs, ftruncate,
+    futimens, getxattr, linkat, listxattr, mkdirat, mknodat, readlinkat, removexattr, renameat,
+    seek, setxattr, statx, symlinkat, unlinkat, utimensat,
 };
 use rustix::io::{pread, pwrite};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::os::fd::{AsFd, OwnedFd};
 use std::task::Poll;
 
 /// Size in bytes of the buffer for entries of a directory.
@@ -40,96 +38,17 @@ impl Client {
         }
     }
 
-    /// Open an ordinary file or a directory with flags of the system. Special files are refused
-    /// without opening them, since that may have an effect.
-    fn open_file(&self, node: &Place, flags: OFlags) -> Result<(OwnedFd, Statx)> {
-        let place = node.as_place()?;
-        let status = status_of(&place)?;
-        match FileType::from_raw_mode(status.stx_mode.into()) {
-            FileType::RegularFile | FileType::Directory => {}
-            // As for a link that is not to be followed.
-            FileType::Symlink => return Err(Errno::LOOP),
-            _ => return Err(Errno::NXIO),
-        }
-        let flags = flags - OFlags::NOFOLLOW;
-        let file = open(path_of(&place), flags, Mode::empty()).map_err(errno)?;
-        let status = match flags.contains(OFlags::TRUNC) {
-            true => status_of(&file)?,
-            false => status,
-        };
-        Ok((file, status))
-    }
-
-    /// Return the flags with which a file is opened in the store: with a cache, the daemon itself cuts,
-    /// appends and syncs.
-    fn store_flags(&self, flags: OFlags) -> OFlags {
-        let own = OFlags::TRUNC | OFlags::APPEND | OFlags::SYNC | OFlags::DSYNC;
-        match self.shared.cache {
-            Some(_) => flags - own,
-            None => flags,
-        }
-    }
-
-    /// Count an open file, and return it with its type, version and number. `flags` are those of the client.
-    fn opened(
-        &self,
-        file: OwnedFd,
-        status: &Statx,
-        place: &Place,
-        flags: OFlags,
-    ) -> Result<Opened<Open>> {
-        let count = self.shared.open_files.fetch_add(1, Ordering::Relaxed);
-        let home = place.export.device;
-        let mut open = Open {
-            file: Arc::new(file),
-            cached: None,
-            id: (
-                device(status.stx_dev_major, status.stx_dev_minor),
-                status.stx_ino,
-            ),
-            spread: spread(status, home),
-            shared: Arc::clone(&self.shared),
-        };
-        if count >= self.shared.open_files_limit {
-            return Err(Errno::NFILE);
-        }
-        let is_file = FileType::from_raw_mode(status.stx_mode.into()) == FileType::RegularFile;
-        if let Some(cache) = self.shared.cache.as_ref().filter(|_| is_file) {
-            let handle = Arc::clone(&open.file);
-            let file = cache.open(place, handle, status, flags)?;
-            let cache = Arc::clone(cache);
-            let cached = open.cached.insert(Cached { cache, file, flags });
-            if flags.contains(OFlags::TRUNC) {
-                cached.cache.cut(&cached.file, 0)?;
-            }
-        }
-        let qid = qid(status, home);
-        Ok(Opened { open, qid })
-    }
-
-    /// Return the cached file that has this state in the store, with the cache.
-    fn cached(&self, of: &Subject<'_, Self>, status: &Statx) -> Option<(&Cache, Arc<File>)> {
-        let cache = self.shared.cache.as_deref()?;
-        let open = of.open.and_then(|open| open.cached.as_ref());
-        let file = match open {
-            // It may have no name any more.
-            Some(cached) => Arc::clone(&cached.file),
-            None => cache.find(status)?,
-        };
-        Some((cache, file))
-    }
-
     /// End a file at a size.
     fn cut(&self, of: &Subject<'_, Self>, size: u64) -> Result<()> {
         if self.shared.cache.is_some()
-            && let Some((cache, file)) = self.cached(of, &status(of)?)
+            && let Some((cache, file)) = self.shared.cached(of.open, &status(of)?)
         {
             return cache.cut(&file, size);
         }
         let cut = of.open.map(|open| ftruncate(&*open.file, size));
         // A file that is open for reading only is opened again.
         if !matches!(cut, Some(Ok(()))) {
-            let (file, _) = self.open_file(of.node, open_flags(0) | OFlags::WRONLY)?;
+            let (file, _) = open_in_store(of.node, open_flags(0) | OFlags::WRONLY)?;
             ftruncate(&file, size).map_err(errno)?;
         }
         Ok(())
@@ -143,16 +62,6 @@ impl Client {
             client: range.client.to_vec(),
         }
     }
-}
-
-/// Return the path by which the system reaches an open descriptor, for calls that take no path handle.
-fn path_of(place: &OwnedFd) -> String {
-    format!("/proc/self/fd/{}", place.as_raw_fd())
-}
-
-/// Return the state of an open file or a path handle.
-fn status_of(file: impl AsFd) -> Result<Statx> {
-    statx(file, c"", AtFlags::EMPTY_PATH, WANTED).map_err(errno)
 }
 
 /// Return the state of the target of a request.
@@ -232,8 +141,14 @@ impl Files for Client {
         if is_for_writing(flags) {
             self.check_writable()?;
         }
-        let (file, status) = self.open_file(node, self.store_flags(flags))?;
-        self.opened(file, &status, node, flags)
+        let opened = Open::at(&self.shared, node, flags)?;
+        if let Some(cached) = &opened.open.cached
+            && !cached.is_for_writing()
+            && let Ok(path) = node.path()
+        {
+            self.shared.reads(&cached.cache, &node.export, &path);
+        }
+        Ok(opened)
     }
 
     fn create(
@@ -245,14 +160,14 @@ impl Files for Client {
     ) -> Result<(Place, Opened<Open>)> {
         self.check_writable()?;
         let flags = open_flags(flags);
-        let file = directory.create(name, self.store_flags(flags), permissions(mode))?;
+        let file = directory.create(name, self.shared.store_flags(flags), permissions(mode))?;
         let status = status_of(&file)?;
         match FileType::from_raw_mode(status.stx_mode.into()) {
             FileType::RegularFile => {}
             _ => return Err(Errno::NXIO),
         }
         let node = directory.child(name);
-        let opened = self.opened(file, &status, &node, flags)?;
+        let opened = Open::new(&self.shared, file, &status, &node, flags)?;
         Ok((node, opened))
     }
 
@@ -267,6 +182,61 @@ impl Files for Client {
             },
         };
         Poll::Ready(read.inspect(|count| open.count_read(*count)))
+    }
+
+    fn fetch(
+        &self,
+        directory: &Place,
+        path: &[u8],
+        bytes: &mut [u8],
+    ) -> Poll<Result<(Attributes, usize)>> {
+        let Some(cache) = &self.shared.cache else {
+            return Poll::Ready(self.shared.read_stored(directory, path, bytes));
+        };
+        let whole = match directory.path_of(path) {
+            Ok(whole) => whole,
+            Err(error) => return Poll::Ready(Err(error)),
+        };
+        self.shared.reads(cache, &directory.export, &whole);
+        match cache.read_path(&directory.export, &whole, bytes) {
+            Some(read) => Poll::Ready(read),
+            None => Poll::Pending,
+        }
+    }
+
+    fn status(&self) -> DaemonStatus {
+        self.shared.status()
+    }
+
+    fn list_unstored(&self, from: u64, each: &mut dyn FnMut(UnstoredFile<'_>) -> bool) {
+        if let Some(cache) = &self.shared.cache {
+            cache.list_unstored(from, each);
+        }
+    }
+
+    fn drain(&self) -> Poll<Result<()>> {
+        match self.shared.cache {
+            Some(_) => Poll::Pending,
+            None => Poll::Ready(Ok(())),
+        }
+    }
+
+    fn abandon(&self, _: u64) -> Poll<Result<u64>> {
+        let is_possible = self.check_writable().and(match self.shared.cache {
+            Some(_) => Ok(()),
+            None => Err(Errno::NOENT),
+        });
+        match is_possible {
+            Ok(()) => Poll::Pending,
+            Err(error) => Poll::Ready(Err(error)),
+        }
+    }
+
+    fn prefetch(&self, _: &Place, _: &[u8]) -> Poll<Result<()>> {
+        match self.shared.cache {
+            Some(_) => Poll::Pending,
+            None => Poll::Ready(Err(Errno::OPNOTSUPP)),
+        }
     }
 
     fn write(&self, open: &Open, offset: u64, data: &[u8]) -> Poll<Result<usize>> {
@@ -334,7 +304,7 @@ impl Files for Client {
 
     fn attributes(&self, of: Subject<'_, Self>) -> Result<Attributes> {
         let mut found = status(&of)?;
-        if let Some((cache, file)) = self.cached(&of, &found)
+        if let Some((cache, file)) = self.shared.cached(of.open, &found)
             && !cache.correct(&file, &mut found)
         {
             // It may have been stored since.
@@ -389,7 +359,7 @@ impl Files for Client {
             .map_err(errno)?;
             if self.shared.cache.is_some() && change.has(Change::MODIFIED) {
                 let status = status(&of)?;
-                if let Some((cache, file)) = self.cached(&of, &status) {
+                if let Some((cache, file)) = self.shared.cached(of.open, &status) {
                     let at = Timespec {
                         tv_sec: status.stx_mtime.tv_sec,
                         tv_nsec: status.stx_mtime.tv_nsec.into(),
@@ -397,6 +367,14 @@ impl Files for Client {
                     cache.set_modified(&file, at)?;
                 }
             }
+        }
+        let keeps_paths = self
+            .shared
+            .cache
+            .as_ref()
+            .is_some_and(|cache| cache.keeps_paths());
+        if keeps_paths && let Some((_, file)) = self.shared.cached(of.open, &status(&of)?) {
+            file.mark_changed();
         }
         Ok(())
     }
@@ -496,6 +474,7 @@ impl Files for Client {
         });
         if let Some(cache) = &self.shared.cache {
             cache.end_rename(operation, renamed.is_ok());
+            cache.forget_paths();
         }
         renamed
     }
@@ -512,7 +491,7 @@ impl Files for Client {
             false => AtFlags::empty(),
         };
         let at = directory.directory()?;
-        directory.unlink(name, || {
+        let removed = directory.unlink(name, || {
             let remove = || unlinkat(&at, name, flags).map_err(errno);
             match self.shared.cache.as_ref().filter(|_| !is_directory) {
                 None => remove(),
@@ -521,7 +500,12 @@ impl Files for Client {
                     cache.remove_name(&status.map_err(errno)?, (directory, name), remove)
                 }
             }
-        })
+        });
+        self.shared
+            .cache
+            .as_ref()
+            .inspect(|cache| cache.forget_paths());
+        removed
     }
 
     fn remove_node(&self, node: &Place) -> Result<()> {

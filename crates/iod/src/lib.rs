@@ -24,11 +24,13 @@
 
 #![cfg(target_os = "linux")]
 
+mod ahead;
 mod cache;
 mod client;
 mod config;
 mod daemon;
 mod export;
+mod fetch;
 mod files;
 mod open;
 mod service;

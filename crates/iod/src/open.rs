@@ -1,11 +1,12 @@
 //! An open file of a client, with its cached data.
 
 use crate::cache::{Cache, File};
+use crate::export::Place;
 use crate::shared::Shared;
-use crate::status::errno;
-use isthmus_forward::{Done, Errno, Job, Result, SyncLevel};
-use rustix::fs::{OFlags, fdatasync, fsync};
-use std::os::fd::OwnedFd;
+use crate::status::{WANTED, device, errno, qid, spread};
+use isthmus_forward::{Done, Errno, Job, Opened, Result, SyncLevel};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Statx, fdatasync, fsync, open, statx};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -50,6 +51,82 @@ pub(crate) struct Open {
     /// The number by which inodes of this file system are changed in qids.
     pub spread: u64,
     pub shared: Arc<Shared>,
+}
+
+impl Open {
+    /// Open an ordinary file or a directory, with flags of the client.
+    pub fn at(shared: &Arc<Shared>, place: &Place, flags: OFlags) -> Result<Opened<Self>> {
+        let (file, status) = open_in_store(place, shared.store_flags(flags))?;
+        Self::new(shared, file, &status, place, flags)
+    }
+
+    /// Count a file that is open in the store, and return it with its type, version and number. `flags` are those
+    /// of the client.
+    pub fn new(
+        shared: &Arc<Shared>,
+        file: OwnedFd,
+        status: &Statx,
+        place: &Place,
+        flags: OFlags,
+    ) -> Result<Opened<Self>> {
+        let count = shared.open_files.fetch_add(1, Ordering::Relaxed);
+        let home = place.export.device;
+        let mut open = Self {
+            file: Arc::new(file),
+            cached: None,
+            id: (
+                device(status.stx_dev_major, status.stx_dev_minor),
+                status.stx_ino,
+            ),
+            spread: spread(status, home),
+            shared: Arc::clone(shared),
+        };
+        if count >= shared.open_files_limit {
+            return Err(Errno::NFILE);
+        }
+        let is_file = FileType::from_raw_mode(status.stx_mode.into()) == FileType::RegularFile;
+        if let Some(cache) = shared.cache.as_ref().filter(|_| is_file) {
+            let handle = Arc::clone(&open.file);
+            let file = cache.open(place, handle, status, flags)?;
+            let cache = Arc::clone(cache);
+            let cached = open.cached.insert(Cached { cache, file, flags });
+            if flags.contains(OFlags::TRUNC) {
+                cached.cache.cut(&cached.file, 0)?;
+            }
+        }
+        let qid = qid(status, home);
+        Ok(Opened { open, qid })
+    }
+}
+
+/// Open an ordinary file or a directory with flags of the system. Special files are refused without opening
+/// them, since that may have an effect.
+pub(crate) fn open_in_store(node: &Place, flags: OFlags) -> Result<(OwnedFd, Statx)> {
+    let place = node.as_place()?;
+    let status = status_of(&place)?;
+    match FileType::from_raw_mode(status.stx_mode.into()) {
+        FileType::RegularFile | FileType::Directory => {}
+        // As for a link that is not to be followed.
+        FileType::Symlink => return Err(Errno::LOOP),
+        _ => return Err(Errno::NXIO),
+    }
+    let flags = flags - OFlags::NOFOLLOW;
+    let file = open(path_of(&place), flags, Mode::empty()).map_err(errno)?;
+    let status = match flags.contains(OFlags::TRUNC) {
+        true => status_of(&file)?,
+        false => status,
+    };
+    Ok((file, status))
+}
+
+/// Return the path by which the system reaches an open descriptor, for calls that take no path handle.
+pub(crate) fn path_of(place: &OwnedFd) -> String {
+    format!("/proc/self/fd/{}", place.as_raw_fd())
+}
+
+/// Return the state of an open file or a path handle.
+pub(crate) fn status_of(file: impl AsFd) -> Result<Statx> {
+    statx(file, c"", AtFlags::EMPTY_PATH, WANTED).map_err(errno)
 }
 
 impl Drop for Open {

@@ -69,6 +69,17 @@ impl Service for Iod {
             text.gauge("failed_files", help, status.failed_files);
             let help = "Age in seconds of the oldest byte that the store has not synced.";
             text.gauge("unstored_age_seconds", help, status.oldest.as_secs_f64());
+            let help = "Bytes that the store has synced so far.";
+            text.counter("stored_bytes_total", help, status.stored);
+            let help = "Bytes that clients have read from the cache.";
+            text.counter("cache_read_bytes_total", help, status.hits);
+            let help = "Bytes that were read from the store into the cache.";
+            text.counter("store_read_bytes_total", help, status.misses);
+            if status.rate > 0 || status.unstored == 0 {
+                let help = "Seconds until everything is stored, at the rate of the last 10 s.";
+                let seconds = status.unstored as f64 / status.rate.max(1) as f64;
+                text.gauge("empty_seconds", help, seconds);
+            }
         }
         Some(text.finish())
     }

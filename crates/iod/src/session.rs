@@ -1,12 +1,11 @@
 //! The connection of one client: messages in, replies out, on a thread of its own.
 
 use crate::client::Client;
-use crate::open::Open;
 use crate::sessions::{Membership, Sessions, Waker};
 use crate::shared::Shared;
 use isthmus_daemon::Slot;
 use isthmus_forward::message::Reply;
-use isthmus_forward::{Buffer, Deferred, Done, Errno, Frames, Job, Result, Session, Ticket};
+use isthmus_forward::{Buffer, Deferred, Done, Errno, Frames, Job, Result, Session, Ticket, Work};
 use isthmus_wire::{Moved, Transport, timespec};
 use rustix::event::{PollFd, PollFlags, poll};
 use std::collections::VecDeque;
@@ -42,6 +41,9 @@ const DEFERRED_ALL: usize = 1024;
 /// Maximum number of bytes in them. A connection with more takes no further requests until some have ended.
 const DEFERRED_BYTES: usize = 4 << 20;
 const DEFERRED_BYTES_ALL: usize = 64 << 20;
+
+/// The number of bytes that a file counts for that is read by its path: most are small.
+const FETCH_BYTES: usize = 64 << 10;
 
 /// The result of a request that was carried out on another thread.
 #[derive(Debug)]
@@ -245,20 +247,24 @@ impl Connection {
     }
 
     /// Carry out a request on another thread, because it may take long.
-    fn defer(&mut self, deferred: Deferred<Open>) {
+    fn defer(&mut self, deferred: Deferred<Client>) {
         let Deferred {
-            open,
-            job,
+            work,
             ticket,
             is_flushed,
         } = deferred;
-        let bytes = match &job {
-            Job::Read { count, .. } => *count,
-            Job::Write { data, .. } => data.len(),
-            Job::Sync(_) | Job::Close => 0,
+        let (bytes, is_write) = match &work {
+            Work::Data { job, .. } => match job {
+                Job::Read { count, .. } => (*count, false),
+                Job::Write { data, .. } => (data.len(), true),
+                Job::Sync(_) | Job::Close => (0, false),
+            },
+            Work::Fetch { count, .. } => ((*count).min(FETCH_BYTES), false),
+            Work::Prefetch { .. } => (FETCH_BYTES, false),
+            Work::Drain | Work::Abandon { .. } => (0, false),
         };
         // Until a write has ended, no other connection takes up the session.
-        let membership = matches!(job, Job::Write { .. }).then(|| Arc::clone(&self.membership));
+        let membership = is_write.then(|| Arc::clone(&self.membership));
         let shared = Arc::clone(&self.shared);
         let is_full = shared.deferred.fetch_add(1, Ordering::Relaxed) >= DEFERRED_ALL;
         if is_full || self.deferred >= DEFERRED {
@@ -266,10 +272,10 @@ impl Connection {
             return self.finish(ticket, Err(Errno::AGAIN));
         }
         shared.deferred_bytes.fetch_add(bytes, Ordering::Relaxed);
-        let finished = Arc::clone(&self.finished);
+        let (finished, session) = (Arc::clone(&self.finished), self.client.session);
         let thread = std::thread::Builder::new().name("request".into());
         let started = thread.spawn(move || {
-            open.carry_out(job, &is_flushed, |result| {
+            let answer = |result| {
                 shared.deferred_bytes.fetch_sub(bytes, Ordering::Relaxed);
                 let results = finished.results.lock();
                 let mut results = results.unwrap_or_else(PoisonError::into_inner);
@@ -280,7 +286,27 @@ impl Connection {
                 });
                 drop(results);
                 finished.waker.signal.set();
-            });
+            };
+            match work {
+                Work::Data { open, job } => open.carry_out(job, &is_flushed, answer),
+                Work::Fetch {
+                    directory,
+                    path,
+                    count,
+                } => {
+                    let fetched = shared.fetch(&directory, &path, count);
+                    answer(fetched.map(|(attributes, data)| Done::Fetched(attributes, data)));
+                }
+                Work::Drain => answer(shared.drain().map(|()| Done::Drained)),
+                Work::Abandon { number } => {
+                    let result = shared.abandon(session, number);
+                    answer(result.map(Done::Abandoned));
+                }
+                Work::Prefetch { directory, path } => {
+                    let prefetched = shared.prefetch(&directory, &path, u64::MAX);
+                    answer(prefetched.map(|()| Done::Prefetched));
+                }
+            }
             drop(membership);
             // It may have read ahead after the answer.
             shared.deferred.fetch_sub(1, Ordering::Relaxed);

@@ -89,8 +89,10 @@ pub(crate) fn attributes(status: &Statx, home: (u32, u32)) -> Attributes {
     // Times before 1970 are negative in both, as on Linux.
     let seconds = i64::cast_unsigned;
     let [accessed, modified, changed] = [status.stx_atime, status.stx_mtime, status.stx_ctime];
+    let created = status.stx_btime;
+    let is_created = StatxFlags::from_bits_retain(status.stx_mask).contains(StatxFlags::BTIME);
     Attributes {
-        valid: Attributes::BASIC,
+        valid: Attributes::BASIC | if is_created { Attributes::CREATED } else { 0 },
         qid: qid(status, home),
         mode: status.stx_mode.into(),
         uid: status.stx_uid,
@@ -106,6 +108,8 @@ pub(crate) fn attributes(status: &Statx, home: (u32, u32)) -> Attributes {
         modified_ns: modified.tv_nsec.into(),
         changed_s: seconds(changed.tv_sec),
         changed_ns: changed.tv_nsec.into(),
+        created_s: seconds(created.tv_sec),
+        created_ns: created.tv_nsec.into(),
         ..Attributes::default()
     }
 }

@@ -9,4 +9,5 @@ mod diod;
 mod files;
 mod mount;
 mod own;
+mod remote;
 mod rig;

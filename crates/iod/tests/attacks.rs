@@ -134,6 +134,8 @@ fn requests_with_path(fid: u32, path: &[u8], number: u64) -> [Request<'_>; 3] {
         fid,
         newfid: 91,
         number,
+        created_s: 0,
+        created_ns: 0,
         flags,
         path,
     };

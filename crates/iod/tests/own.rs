@@ -253,6 +253,41 @@ fn a_fid_is_not_restored_for_another_file() {
     assert_eq!(client.read(1, 0, 10).unwrap(), b"data");
 }
 
+/// Checks that a fid is not restored for a later file with the same number, which was created at another time.
+#[test]
+fn a_fid_is_not_restored_for_a_file_with_a_number_that_was_used_before() {
+    let rig = Rig::start();
+    fs::write(rig.path("file"), "data").unwrap();
+    let mut client = rig.client();
+    client.walk(1, "file").unwrap();
+    let attributes = client.attributes(1).unwrap();
+    let (s, ns) = attributes.created();
+    if (s, ns) == (0, 0) {
+        eprintln!("skipped: the file system has no times of creation");
+        return;
+    }
+    for (flags, created_ns, expected) in [
+        (0, ns, Ok(())),
+        (NOT_OPEN, ns, Ok(())),
+        (0, ns ^ 1, Err(Errno::STALE)),
+        (NOT_OPEN, ns ^ 1, Err(Errno::STALE)),
+    ] {
+        let restored = client.does(Request::Restore {
+            fid: 0,
+            newfid: 2,
+            number: attributes.qid.path,
+            created_s: s,
+            created_ns,
+            flags,
+            path: b"file",
+        });
+        assert_eq!(restored, expected);
+        if expected.is_ok() {
+            client.clunk(2);
+        }
+    }
+}
+
 /// Checks that many fids are restored with many requests in flight, of files in folders of folders.
 #[test]
 fn many_fids_are_restored() {
@@ -277,6 +312,8 @@ fn many_fids_are_restored() {
             fid,
             newfid,
             number,
+            created_s: 0,
+            created_ns: 0,
             flags,
             path,
         };

@@ -273,6 +273,8 @@ impl Client {
             fid,
             newfid,
             number,
+            created_s: 0,
+            created_ns: 0,
             flags,
             path,
         })

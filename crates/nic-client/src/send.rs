@@ -22,9 +22,9 @@ const ROUND_WAIT: Duration = Duration::from_millis(1);
 /// The layout of the data in the caller's buffer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Layout {
-    /// The whole application data unit (ADU); each striping unit (SU) is at its offset in the ADU.
+    /// The buffer has the whole application data unit (ADU); each striping unit (SU) is at its offset in the ADU.
     WholeAdu,
-    /// Only the striping units (SUs) of this process's links, one after another.
+    /// The buffer has only the striping units (SUs) of this process's links, one after another.
     Packed,
 }
 

@@ -1,10 +1,11 @@
 //! Daemons that the `isthmus` command runs, and the settings that all of them have.
 
-use crate::question::{Refusal, answer};
+use crate::interruptible::interruptible;
+use crate::question::{Refusal, read};
 use isthmus_daemon::{Logs, Secret, Tokens};
 use isthmus_wire::address::numeric;
 use isthmus_wire::{Address, Certificate};
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -136,20 +137,10 @@ impl PyDaemon {
         options_json: &str,
         start: impl FnOnce(O) -> Result<D, Refusal> + Send + 'static,
     ) -> PyResult<Self> {
-        let started = Arc::new(Mutex::new(None));
-        let place = Arc::clone(&started);
-        let status = answer(py, options_json, move |options: O, _| {
-            let daemon = start(options)?;
-            let status = daemon.status();
-            let daemon: Box<dyn Running> = Box::new(daemon);
-            *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(daemon);
-            Ok(status)
-        })?;
-        let daemon = started
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        let daemon = daemon.ok_or_else(|| PyValueError::new_err("the daemon did not start"))?;
+        let text = options_json.to_owned();
+        let daemon = interruptible(py, Arc::default(), move |_| start(read(&text)?))??;
+        let status = daemon.status().to_string();
+        let daemon: Box<dyn Running> = Box::new(daemon);
         Ok(Self {
             daemon: Mutex::new(Some(daemon)),
             status,

@@ -40,6 +40,7 @@ struct CacheOptions {
     fsync_in_cache: bool,
     /// Whether a client that closes a file waits for the store.
     close_stored: bool,
+    fresh_ns: u64,
 }
 
 impl CacheOptions {
@@ -58,6 +59,7 @@ impl CacheOptions {
         if self.close_stored {
             config.close = Level::Stored;
         }
+        config.fresh = Duration::from_nanos(self.fresh_ns);
         config
     }
 }
@@ -110,16 +112,39 @@ impl Running for Daemon {
     }
 }
 
-/// The options of the command that mounts the files of a daemon, in JSON: times in nanoseconds.
+/// The address of a daemon and what it requires of clients, in JSON: times in nanoseconds.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct MountOptions {
-    directory: PathBuf,
+pub(crate) struct TargetOptions {
     address: String,
     token: Option<String>,
     tls_ca: Option<PathBuf>,
     export: PathBuf,
     timeout_ns: u64,
+}
+
+impl TargetOptions {
+    /// Convert the options to the target of a client.
+    pub(crate) fn target(self) -> Result<Target, Refusal> {
+        let mut remote = Remote::parse(&self.address).map_err(Refusal::of)?;
+        if let Some(certificates) = &self.tls_ca {
+            remote = remote.trusting(certificates).map_err(Refusal::of)?;
+        }
+        Ok(Target {
+            remote,
+            token: self.token,
+            export: self.export.into_os_string().into_vec(),
+            timeout: Duration::from_nanos(self.timeout_ns),
+        })
+    }
+}
+
+/// The options of the command that mounts the files of a daemon, in JSON: times in nanoseconds.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MountOptions {
+    directory: PathBuf,
+    daemon: TargetOptions,
     fresh_ns: u64,
     read_only: bool,
 }
@@ -127,17 +152,8 @@ struct MountOptions {
 impl MountOptions {
     /// Mount the files of the daemon.
     fn start(self) -> Result<Mounted, Refusal> {
-        let mut remote = Remote::parse(&self.address).map_err(Refusal::of)?;
-        if let Some(certificates) = &self.tls_ca {
-            remote = remote.trusting(certificates).map_err(Refusal::of)?;
-        }
         let config = MountConfig {
-            target: Target {
-                remote,
-                token: self.token,
-                export: self.export.into_os_string().into_vec(),
-                timeout: Duration::from_nanos(self.timeout_ns),
-            },
+            target: self.daemon.target()?,
             fresh: Duration::from_nanos(self.fresh_ns),
             read_only: self.read_only,
         };

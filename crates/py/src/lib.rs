@@ -17,6 +17,8 @@ mod io_distribution;
 #[cfg(target_os = "linux")]
 mod iod;
 #[cfg(target_os = "linux")]
+mod iod_files;
+#[cfg(target_os = "linux")]
 mod live;
 mod memory;
 mod model;

@@ -39,6 +39,7 @@ mod _core {
         apps::{PyVcr, mri, optimise},
         daemon::PyDaemon,
         iod::{mount_files, serve_files},
+        iod_files::PyIodFiles,
         live::{live_points, live_run},
         nic::serve_streams,
         sink::{PySink, PySinkSession},

@@ -37,6 +37,13 @@ impl Refusal {
     }
 }
 
+impl From<Refusal> for PyErr {
+    /// Convert to a `ValueError`.
+    fn from(refusal: Refusal) -> Self {
+        PyValueError::new_err(refusal.0)
+    }
+}
+
 /// Parse the request in `text` and answer it with `solve`, without holding the Python interpreter.
 /// Ctrl-C ends the wait; the work ends when it next checks `progress`. A panic becomes an error.
 pub(crate) fn answer<Q, A>(
@@ -53,7 +60,7 @@ where
         let answer = work(read(&text)?, progress)?;
         serde_json::to_string(&answer).map_err(|error| Refusal(error.to_string()))
     })?;
-    answer.map_err(|refusal| PyValueError::new_err(refusal.0))
+    Ok(answer?)
 }
 
 /// Parse a request from JSON. Errors name the invalid field.

@@ -60,10 +60,11 @@ pub struct Report {
     pub checked: u64,
     /// Nanoseconds from the start until the confirmation of the last sample.
     pub ns: u64,
-    /// Fractions of the time for which the computing ranks compute, and for which they wait for their forwarder.
+    /// Fractions of the run time of the ranks that compute: 0 computing, 1 waiting for the rank that forwards their
+    /// samples.
     pub nodes: [f64; 2],
-    /// Fractions of the time for which the forwarding ranks wait for samples, and for which they send or wait for the
-    /// interface.
+    /// Fractions of the run time of the ranks that forward samples: 0 waiting for samples, 1 sending them or waiting
+    /// for the network interface.
     pub forwarders: [f64; 2],
 }
 

@@ -18,7 +18,7 @@ pub enum Event {
         /// The [`incarnation`](crate::Driver::incarnation) of the link, which distinguishes it from
         /// a later link with the same number.
         incarnation: u64,
-        /// The reason for the loss, for a message.
+        /// Why the connection was lost, as text for people.
         reason: String,
     },
     /// The socket of a resumable link is lost. No data is lost: the link's streams wait.
@@ -30,7 +30,7 @@ pub enum Event {
         incarnation: u64,
         /// The number of the lost socket within the link, from 1.
         nth: u32,
-        /// The reason for the loss, for a message.
+        /// Why the connection was lost, as text for people.
         reason: String,
     },
     /// A resumable link continues with a new socket.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from isthmus.arguments import token
 from isthmus.errors import IsthmusError, RunFailedError
 
 if TYPE_CHECKING:
@@ -64,6 +65,41 @@ def file(name: str, help_: str) -> Decorator:
     return click.option(name, type=click.Path(path_type=Path), help=help_)
 
 
+def targets(function: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that say which I/O daemon a command uses, and how."""
+    options = (
+        click.option(
+            "--address",
+            required=True,
+            help="The daemon: unix:/PATH, tcp:HOST:PORT or tls:HOST:PORT.",
+        ),
+        click.option(
+            "--export",
+            default="",
+            metavar="PATH",
+            help="A folder that it serves.  [default: the first]",
+        ),
+        file("--token-file", "The token that the daemon requires."),
+        file("--tls-ca", "Certificates to trust, in PEM."),
+        times("--timeout", "60 s", "Time for which requests wait for a daemon that is gone."),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def target(given: dict[str, Any]) -> dict[str, Any]:
+    """Remove the options of `targets` from ``given``. Return them for the core."""
+    token_file, tls_ca = given.pop("token_file"), given.pop("tls_ca")
+    return {
+        "address": given.pop("address"),
+        "export": given.pop("export"),
+        "token": token("--token-file", token_file) if token_file else None,
+        "tls_ca": str(tls_ca) if tls_ca else None,
+        "timeout_ns": nanoseconds(given, "timeout", 0.1),
+    }
+
+
 def listen() -> Decorator:
     """Return the option for the addresses at which a daemon listens."""
     return click.option(
@@ -91,24 +127,6 @@ def nanoseconds(given: dict[str, Any], name: str, least_s: float = 0) -> int:
     """Remove a time of at least ``least_s`` seconds from ``given``. Return it in ns."""
     seconds: float = value(given, name).quantity("a time", least_s)
     return round(seconds * 1e9)
-
-
-def token(path: Path) -> str:
-    """Return the token in a file; refuse a file that cannot be read or holds none."""
-    try:
-        words = path.read_text(encoding="utf-8").split()
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "it is no text"
-        raise IsthmusError(
-            f"--token-file {path}: {why}; give the file that the daemon has"
-        ) from None
-    if not words:
-        raise IsthmusError(f"--token-file {path}: it is empty; give the file that the daemon has")
-    if len(words) > 1:
-        raise IsthmusError(
-            f"--token-file {path}: it holds several words; a token is one, the only one there"
-        )
-    return words[0]
 
 
 def server(given: dict[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import click
 
 from isthmus.cli.group import Group
 
-_LAZY_COMMANDS = {"mount": "iod_mount", "serve": "iod_serve"}
+_LAZY_COMMANDS = {"mount": "iod_mount", "prefetch": "iod_prefetch", "serve": "iod_serve"}
 """Subcommands with modules of their own, which are imported when they are called."""
 
 
@@ -21,6 +21,8 @@ _LAZY_COMMANDS = {"mount": "iod_mount", "serve": "iod_serve"}
                                    a folder, at a socket of your own
   isthmus iod mount /tmp/job --address unix:/tmp/iod.sock
                                    its files in a folder of this host
+  isthmus iod prefetch LIST --address unix:/tmp/iod.sock
+                                   files into its cache, before they are needed
 """,
 )
 def command() -> None:

@@ -33,28 +33,15 @@ for --timeout. Then they fail with EIO until it is back.
 """,
 )
 @click.argument("directory", type=click.Path(path_type=Path), metavar="DIR")
-@click.option(
-    "--address",
-    required=True,
-    help="The daemon: unix:/PATH, tcp:HOST:PORT or tls:HOST:PORT.",
-)
-@click.option(
-    "--export", default="", metavar="PATH", help="A folder that it serves.  [default: the first]"
-)
-@daemons.file("--token-file", "The token that the daemon requires.")
-@daemons.file("--tls-ca", "Certificates to trust, in PEM.")
+@daemons.targets
 @click.option("--read-only", is_flag=True, help="Refuse changes.")
-@daemons.times("--timeout", "60 s", "Time for which requests wait for a daemon that is gone.")
 @daemons.times("--fresh", "0 s", "Time for which attributes are not asked for again.")
 @daemons.as_json()
 def command(as_json: bool, **given: Any) -> None:
     """Mount, print the folder, and wait for a signal."""
-    for name in ("timeout", "fresh"):
-        given[f"{name}_ns"] = daemons.nanoseconds(given, name, 0.1 if name == "timeout" else 0)
-    token_file = given.pop("token_file")
-    given["token"] = daemons.token(token_file) if token_file else None
+    given["fresh_ns"] = daemons.nanoseconds(given, "fresh")
+    given["daemon"] = daemons.target(given)
     if not given["directory"].name:
         raise IsthmusError("DIR: name a folder that exists, such as /tmp/job")
     given["directory"] = str(given["directory"].absolute())
-    given["tls_ca"] = str(given["tls_ca"]) if given["tls_ca"] else None
     daemons.run(daemons.start("iod mount", "mount_files", given), as_json=as_json)

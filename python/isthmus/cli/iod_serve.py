@@ -105,6 +105,9 @@ With --allow-plain, Linux mounts an export so (as root):
     type=click.Choice(["written", "stored"]),
     help="Where data is safe when a file is closed.  [default: written]",
 )
+@daemons.times(
+    "--fresh", None, "Time for which small files are read without asking the store.  [default: 0 s]"
+)
 @daemons.times("--grace", "5 s", "Time that clients have to read the last replies at the end.")
 @click.option("--log", metavar="FILE", help="File of the audit log; - is standard error.")
 @click.option("--metrics", metavar="ADDRESS", help="Address for Prometheus: 127.0.0.1:9465.")
@@ -141,6 +144,7 @@ CACHE_OPTIONS = {
     "dirty_age": "5 s",
     "fsync": "stored",
     "close": "written",
+    "fresh": "0 s",
 }
 """The options of the cache, with their default values."""
 
@@ -173,4 +177,5 @@ def _cache(given: dict[str, Any]) -> dict[str, Any] | None:
         "dirty_age_ns": daemons.nanoseconds(options, "dirty_age"),
         "fsync_in_cache": options["fsync"] == "cache",
         "close_stored": options["close"] == "stored",
+        "fresh_ns": daemons.nanoseconds(options, "fresh"),
     }

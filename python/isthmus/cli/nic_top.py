@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from isthmus.cli import daemons
+from isthmus import arguments
 from isthmus.cli.console import console, new_table
 from isthmus.cli.voice import Voiced
 from isthmus.wording import counted, number, quantity
@@ -76,7 +76,7 @@ def command(
     from isthmus.given import Given
 
     seconds = Given("--every", "", "text", every).quantity("a time", 1e-3)
-    token = daemons.token(token_file) if token_file else None
+    token = arguments.token("--token-file", token_file) if token_file else None
     endpoint = Endpoint(address, token, tls_ca, TIMEOUT_S)
     try:
         with Control(endpoint, "isthmus nic top") as control:

@@ -1,4 +1,5 @@
-//! Points and searches of an experiment, with all data that their simulation needs.
+//! Jobs of an experiment: the points of its sweep, and its searches for the rate that meets a limit. Each
+//! has all data that its simulation needs.
 
 use super::places::position_text;
 use crate::envelope::Entry;

@@ -90,6 +90,8 @@ pub(super) struct File {
     dropped: u64,
     error: Option<Errno>,
     failures: u64,
+    /// The first round after unstored bytes were abandoned: clients that have waited before get an error.
+    abandoned: u64,
     /// The number of failures since the last success.
     failures_in_row: u32,
     /// Where a client that reads on would read next, and how far is read ahead of it.
@@ -120,6 +122,7 @@ impl File {
             dropped: 0,
             error: None,
             failures: 0,
+            abandoned: 0,
             failures_in_row: 0,
             next_read: 0,
             ahead: 0,
@@ -235,6 +238,9 @@ impl File {
 
     /// Return whether a goal is reached, or cannot be.
     pub fn reached(&self, goal: Goal) -> Option<Result<(), Errno>> {
+        if goal.round < self.abandoned {
+            return Some(Err(Errno::IO));
+        }
         let is_dirty = self
             .extents
             .oldest_round()
@@ -473,6 +479,17 @@ impl File {
         let unstored = self.unstored_ranges();
         self.size = unstored.last().map_or(size, |last| size.max(last.end));
         ranges
+    }
+
+    /// Drop all bytes, while no task is under way. The store has this size.
+    pub fn abandon(&mut self, size: u64) {
+        self.extents.set(0..u64::MAX, None);
+        self.size = size;
+        self.drains.clear();
+        self.round += 1;
+        self.abandoned = self.round;
+        (self.dirty_since, self.urgent_since) = (None, None);
+        (self.retry_at, self.error) = (None, None);
     }
 
     /// Return the unstored ranges in order.

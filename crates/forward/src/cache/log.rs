@@ -15,6 +15,7 @@ use crate::message::{Malformed, messages};
 use crc_fast::{CrcAlgorithm, checksum};
 use rangemap::RangeMap;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::ops::Range;
 
 /// The version of the format.
@@ -234,7 +235,7 @@ impl Replay {
         (replay, damage)
     }
 
-    /// Apply a record.
+    /// Apply a record. One that makes no sense changes nothing.
     fn apply(&mut self, record: &Record<'_>) -> Result<(), Damage> {
         let is_begin = matches!(record, Record::Begin { .. });
         if is_begin != (self.records == 0) {
@@ -260,6 +261,9 @@ impl Replay {
                 born_ns,
                 path,
             } => {
+                if !self.exports.contains_key(&export) || self.files.contains_key(&file) {
+                    return Err(Damage::Order);
+                }
                 let left = Left {
                     export,
                     paths: vec![path.to_vec()],
@@ -271,9 +275,7 @@ impl Replay {
                     cut: None,
                     is_removed: false,
                 };
-                if !self.exports.contains_key(&export) || self.files.insert(file, left).is_some() {
-                    return Err(Damage::Order);
-                }
+                self.files.insert(file, left);
             }
             Record::Wrote { file, start, end } => {
                 let range = range(start, end)?;
@@ -329,9 +331,12 @@ impl Replay {
 
     /// Record that an operation on the store begins.
     fn begin(&mut self, number: u64, operation: Operation) -> Result<(), Damage> {
-        match self.operations.insert(number, operation) {
-            None => Ok(()),
-            Some(_) => Err(Damage::Order),
+        match self.operations.entry(number) {
+            Entry::Vacant(entry) => {
+                entry.insert(operation);
+                Ok(())
+            }
+            Entry::Occupied(_) => Err(Damage::Order),
         }
     }
 

@@ -16,10 +16,12 @@
 //!
 //! Times are since an origin of the caller's, so that the machine runs on simulated time as well.
 
+mod directories;
 mod extents;
 mod file;
 pub mod log;
 
+pub use directories::{Ahead, Directories};
 pub use file::{Goal, Status};
 
 use crate::files::Errno;
@@ -309,6 +311,12 @@ impl Cache {
             file.extents.set(size..u64::MAX, None);
             file.size = size;
         });
+    }
+
+    /// Drop all bytes of a file, those that are not stored too: the store has this size. The file is paused
+    /// ([`Cache::pause`]) meanwhile. Clients that wait for it get an error.
+    pub fn abandon(&mut self, id: FileId, size: u64) {
+        self.change(id, |file| file.abandon(size));
     }
 
     /// Start no task for a file until [`Cache::resume`].

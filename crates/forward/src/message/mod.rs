@@ -9,7 +9,7 @@ pub(crate) mod field;
 mod record;
 
 pub use field::{Data, Key, Path, Trailing};
-pub use record::{Attributes, Change, FileSystem, Qid};
+pub use record::{Attributes, Change, DaemonStatus, FileSystem, Qid};
 
 use crate::buffer::Buffer;
 use field::{Field, Unread};
@@ -166,14 +166,25 @@ messages! {
         76 UnlinkAt { directory: u32, name: &'a [u8], flags: u32 },
         /// Give the connection a key, and take up the session that had the same one. See [`Key`].
         200 Resume { key: Key },
-        /// Create `newfid` for the file at a path from a directory, if its qid has this number; otherwise
-        /// `ESTALE`. Open it with `flags` of Linux, unless they are [`NOT_OPEN`]; it is not created or truncated.
-        202 Restore { fid: u32, newfid: u32, number: u64, flags: u32, path: &'a [u8] },
+        /// Create `newfid` for the file at a path from a directory, if its qid has this number, and it was created
+        /// at this time in s and ns since 1970, unless both are 0; otherwise `ESTALE`. Open it with `flags` of Linux,
+        /// unless they are [`NOT_OPEN`]; it is not created or truncated.
+        202 Restore { fid: u32, newfid: u32, number: u64, created_s: u64, created_ns: u32, flags: u32, path: &'a [u8] },
         /// Wait until the data of an open file is safe. The level is 0 for what a close waits for and
         /// reports, 1 for synced in the cache, 2 for synced in the store.
         204 Commit { fid: u32, level: u8 },
         /// Read an ordinary file at a path from a directory from its start, at most `count` bytes.
         206 Fetch { fid: u32, count: u32, path: &'a [u8] },
+        /// Read an ordinary file at a path from a directory into the cache.
+        208 Prefetch { fid: u32, path: &'a [u8] },
+        /// Ask for the state of the daemon.
+        210 Status {},
+        /// Ask for the files with bytes that are not stored: those with this number or a larger one.
+        212 ListUnstored { from: u64, count: u32 },
+        /// Store all files, and wait until everything that was written before is stored.
+        214 Drain {},
+        /// Drop the bytes of the file with this number that are not stored.
+        216 Abandon { number: u64 },
     }
 }
 
@@ -247,6 +258,16 @@ messages! {
         /// The data, with size in bytes and time of the last write in s and ns since 1970. The file has more data
         /// if `size` is more than the length of `data`.
         207 Fetch { qid: Qid, size: u64, mtime_s: u64, mtime_ns: u32, data: Data<'a> },
+        /// The file is in the cache.
+        209 Prefetch {},
+        /// The state of the daemon.
+        211 Status { status: DaemonStatus },
+        /// The files, ordered by number, each as [`UnstoredFile`]; empty at the end.
+        213 ListUnstored { files: Data<'a> },
+        /// Everything is stored.
+        215 Drain {},
+        /// The number of bytes that were dropped.
+        217 Abandon { bytes: u64 },
     }
 }
 
@@ -324,6 +345,57 @@ impl<'a> Entry<'a> {
     }
 }
 
+/// A file with bytes that are not stored, as in the reply to a request for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnstoredFile<'a> {
+    /// Its number in the cache.
+    pub number: u64,
+    /// The number of bytes that are not stored.
+    pub bytes: u64,
+    /// For how long the oldest of them has waited, in ms.
+    pub age_ms: u64,
+    /// The error of the last attempt to store it; 0 if there is none.
+    pub errno: u32,
+    /// Its absolute path in the store.
+    pub path: &'a [u8],
+}
+
+impl<'a> UnstoredFile<'a> {
+    /// Return the number of bytes of the file in a reply.
+    #[must_use]
+    pub fn bytes_in_reply(&self) -> usize {
+        8 + 8 + 8 + 4 + 2 + self.path.len()
+    }
+
+    /// Append the bytes of the file.
+    pub fn write(&self, out: &mut Buffer) {
+        self.number.write(out);
+        self.bytes.write(out);
+        self.age_ms.write(out);
+        self.errno.write(out);
+        self.path.write(out);
+    }
+
+    /// Read the files in the data of a reply.
+    ///
+    /// # Errors
+    /// The data is cut off.
+    pub fn read_all(data: &'a [u8]) -> Result<Vec<Self>, Malformed> {
+        let mut unread = Unread(data);
+        let mut files = Vec::new();
+        while !unread.0.is_empty() {
+            files.push(Self {
+                number: Field::read(&mut unread)?,
+                bytes: Field::read(&mut unread)?,
+                age_ms: Field::read(&mut unread)?,
+                errno: Field::read(&mut unread)?,
+                path: Field::read(&mut unread)?,
+            });
+        }
+        Ok(files)
+    }
+}
+
 /// Split a whole message into its type, its tag and its fields.
 fn split(message: &[u8]) -> Result<(u8, u16, &[u8]), Malformed> {
     let mut unread = Unread(message);
@@ -340,6 +412,11 @@ fn split(message: &[u8]) -> Result<(u8, u16, &[u8]), Malformed> {
 #[must_use]
 pub fn tag(message: &[u8]) -> Option<u16> {
     split(message).ok().map(|(_, tag, _)| tag)
+}
+
+/// Set the tag of a whole message.
+pub fn set_tag(message: &mut Buffer, tag: u16) {
+    message[5..HEADER].copy_from_slice(&tag.to_le_bytes());
 }
 
 /// Read a request and its tag from the bytes of one message.

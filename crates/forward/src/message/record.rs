@@ -1,4 +1,4 @@
-//! Groups of fields that several messages have.
+//! Records: groups of fields that several messages have, such as the attributes of a file.
 
 use super::Malformed;
 use super::field::{Field, Unread};
@@ -99,6 +99,17 @@ record! {
 impl Attributes {
     /// The bits of `valid` for all attributes that `stat` of POSIX has.
     pub const BASIC: u64 = 0x7ff;
+    /// The bit of `valid` for the time of creation.
+    pub const CREATED: u64 = 0x800;
+
+    /// Return the time of creation in s and ns since 1970; zeros if the server does not know it.
+    #[must_use]
+    pub fn created(&self) -> (u64, u32) {
+        match self.valid & Self::CREATED {
+            0 => (0, 0),
+            _ => (self.created_s, u32::try_from(self.created_ns).unwrap_or(0)),
+        }
+    }
 }
 
 record! {
@@ -151,6 +162,48 @@ impl Change {
     #[must_use]
     pub fn has(&self, bits: u32) -> bool {
         self.valid & bits != 0
+    }
+}
+
+record! {
+    /// The state of a daemon. Times are in ms.
+    DaemonStatus {
+        /// How long it has run.
+        up_ms: u64,
+        /// The number of clients.
+        clients: u64,
+        /// The number of open files.
+        open_files: u64,
+        /// The number of bytes that clients have read.
+        read: u64,
+        /// The number of bytes that clients have written.
+        written: u64,
+        /// 1 if it has a cache; the following are 0 without one.
+        has_cache: u8,
+        /// Maximum number of bytes in the cache.
+        cache_bytes: u64,
+        /// Maximum number of bytes that are not stored.
+        dirty_bytes: u64,
+        /// The number of files in the cache.
+        files: u64,
+        /// The number of bytes in the cache.
+        bytes: u64,
+        /// The number of bytes that are not stored.
+        unstored: u64,
+        /// The number of files with such bytes.
+        unstored_files: u64,
+        /// The number of files that could not be stored at the last attempt.
+        failed_files: u64,
+        /// For how long the oldest byte that is not stored has waited.
+        oldest_ms: u64,
+        /// The number of bytes that were stored so far.
+        stored: u64,
+        /// The number of bytes that are stored each second now.
+        rate: u64,
+        /// The number of bytes that clients have read from the cache.
+        hits: u64,
+        /// The number of bytes that were read from the store.
+        misses: u64,
     }
 }
 

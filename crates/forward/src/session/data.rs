@@ -1,7 +1,7 @@
 //! Data of files, entries of directories and values of extended attributes, in both directions.
 
 use super::fids::{Fid, NewValue};
-use super::{Job, Outcome, Session, written};
+use super::{Job, Outcome, Session, Work, written};
 use crate::buffer::Buffer;
 use crate::files::{Errno, Files, Result, Subject};
 use crate::message::{Data, Entry, Reply, finish};
@@ -25,7 +25,7 @@ impl<F: Files> Session<F> {
         (fid, offset, count): (u32, u64, usize),
         files: &F,
         out: &mut Buffer,
-    ) -> Result<Outcome<'a, F::Open>> {
+    ) -> Result<Outcome<'a, F>> {
         match self.fids.get(fid)? {
             Fid::Open(_, open) => {
                 let reply = Reply::Read { data: Data(&[]) };
@@ -88,14 +88,14 @@ impl<F: Files> Session<F> {
         offset: u64,
         data: &[u8],
         files: &F,
-    ) -> Result<Outcome<'a, F::Open>> {
+    ) -> Result<Outcome<'a, F>> {
         let count = match self.fids.get_mut(fid)? {
             Fid::Open(_, open) => match files.write(open, offset, data) {
                 Poll::Ready(result) => result?,
                 Poll::Pending => {
                     let data = data.to_vec();
-                    let job = Job::Write { offset, data };
-                    return Ok(Outcome::Later(Arc::clone(open), job, written(0)));
+                    let (open, job) = (Arc::clone(open), Job::Write { offset, data });
+                    return Ok(Outcome::Later(Work::Data { open, job }, written(0)));
                 }
             },
             Fid::NewValue(new) => {
@@ -120,7 +120,7 @@ impl<F: Files> Session<F> {
 
     /// Forget a fid. An open file is closed, and the value of an extended attribute that was written is
     /// set now.
-    pub(super) fn clunk<'a>(&mut self, fid: u32, files: &F) -> Result<Outcome<'a, F::Open>> {
+    pub(super) fn clunk<'a>(&mut self, fid: u32, files: &F) -> Result<Outcome<'a, F>> {
         let taken = self.fids.take(fid)?;
         if let Fid::Open(_, open) = taken {
             return close(&open, Reply::Clunk {}, files);
@@ -176,7 +176,7 @@ pub(super) fn read_data<'a, F: Files>(
     (offset, count): (u64, usize),
     files: &F,
     out: &mut Buffer,
-) -> Result<Outcome<'a, F::Open>> {
+) -> Result<Outcome<'a, F>> {
     let start = out.len();
     reply.write(tag, out);
     let data = out.len();
@@ -192,8 +192,8 @@ pub(super) fn read_data<'a, F: Files>(
         }
         Poll::Pending => {
             out.truncate(start);
-            let job = Job::Read { offset, count };
-            Ok(Outcome::Later(Arc::clone(open), job, reply))
+            let (open, job) = (Arc::clone(open), Job::Read { offset, count });
+            Ok(Outcome::Later(Work::Data { open, job }, reply))
         }
     }
 }
@@ -203,10 +203,13 @@ pub(super) fn close<'a, F: Files>(
     open: &Arc<F::Open>,
     reply: Reply<'static>,
     files: &F,
-) -> Result<Outcome<'a, F::Open>> {
+) -> Result<Outcome<'a, F>> {
     match files.close(open) {
         Poll::Ready(result) => result.map(|()| Outcome::Reply(reply)),
-        Poll::Pending => Ok(Outcome::Later(Arc::clone(open), Job::Close, reply)),
+        Poll::Pending => {
+            let (open, job) = (Arc::clone(open), Job::Close);
+            Ok(Outcome::Later(Work::Data { open, job }, reply))
+        }
     }
 }
 

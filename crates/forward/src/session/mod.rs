@@ -8,11 +8,12 @@ mod own;
 use crate::buffer::Buffer;
 use crate::files::{Errno, Files, Result, SyncLevel};
 use crate::message::{
-    Change, NO_FID, NO_TAG, OWN_VERSION, Path, Qid, READ_HEADER, Reply, Request, Trailing, VERSION,
-    read_request, tag,
+    Attributes, Change, Data, NO_FID, NO_TAG, OWN_VERSION, Path, Qid, READ_HEADER, Reply, Request,
+    Trailing, VERSION, read_request, tag,
 };
 use data::complete;
 use fids::{Fid, Fids};
+use own::fetched;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
@@ -48,12 +49,9 @@ impl Default for Limits {
 }
 
 /// A request that may take long. The server carries it out, then calls [`Session::finish`].
-#[derive(Debug)]
-pub struct Deferred<O> {
-    /// The open file.
-    pub open: Arc<O>,
+pub struct Deferred<F: Files> {
     /// What is to be done.
-    pub job: Job,
+    pub work: Work<F>,
     /// Names the request for [`Session::finish`].
     pub ticket: Ticket,
     /// Becomes `true` when the client flushes the request, or its session is dropped: a write that has not
@@ -62,6 +60,40 @@ pub struct Deferred<O> {
 }
 
 /// What a deferred request asks for.
+pub enum Work<F: Files> {
+    /// Something with the data of an open file.
+    Data {
+        /// The open file.
+        open: Arc<F::Open>,
+        /// What is to be done.
+        job: Job,
+    },
+    /// As [`Files::fetch`], at most `count` bytes.
+    Fetch {
+        /// The directory from which the path starts.
+        directory: F::Node,
+        /// Names with `/` between them.
+        path: Vec<u8>,
+        /// The number of bytes.
+        count: usize,
+    },
+    /// As [`Files::prefetch`].
+    Prefetch {
+        /// The directory from which the path starts.
+        directory: F::Node,
+        /// Names with `/` between them.
+        path: Vec<u8>,
+    },
+    /// As [`Files::drain`].
+    Drain,
+    /// As [`Files::abandon`].
+    Abandon {
+        /// The number of the file.
+        number: u64,
+    },
+}
+
+/// What a deferred request asks for with the data of an open file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Job {
     /// Read `count` bytes.
@@ -84,7 +116,7 @@ pub enum Job {
     Close,
 }
 
-/// The result of a [`Job`].
+/// The result of a deferred request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Done {
     /// The bytes that were read.
@@ -95,6 +127,14 @@ pub enum Done {
     Synced,
     /// The file can be closed.
     Closed,
+    /// The attributes of a file, and its bytes from the start.
+    Fetched(Attributes, Vec<u8>),
+    /// The file is in the cache.
+    Prefetched,
+    /// Everything is stored.
+    Drained,
+    /// The number of bytes that were dropped.
+    Abandoned(u64),
 }
 
 /// Names a request that is carried out elsewhere: its tag, and a number that is used once.
@@ -136,13 +176,13 @@ impl Drop for Elsewhere {
 }
 
 /// The result of a request.
-enum Outcome<'a, O> {
+enum Outcome<'a, F: Files> {
     /// The client gets this reply.
     Reply(Reply<'a>),
     /// The reply is written already.
     Written,
     /// The request is carried out elsewhere. The reply is without data that the request is for.
-    Later(Arc<O>, Job, Reply<'static>),
+    Later(Work<F>, Reply<'static>),
 }
 
 impl<F: Files> Session<F> {
@@ -187,12 +227,7 @@ impl<F: Files> Session<F> {
 
     /// Carry out the request in a message of the client, and append the reply to `out`. Return a
     /// request that may take long, for which the caller replies later.
-    pub fn handle(
-        &mut self,
-        message: &[u8],
-        files: &F,
-        out: &mut Buffer,
-    ) -> Option<Deferred<F::Open>> {
+    pub fn handle(&mut self, message: &[u8], files: &F, out: &mut Buffer) -> Option<Deferred<F>> {
         let Ok((tag, request)) = read_request(message) else {
             let tag = tag(message).unwrap_or(NO_TAG);
             fail(tag, Errno::PROTO, out);
@@ -216,7 +251,7 @@ impl<F: Files> Session<F> {
                 }
                 None
             }
-            Ok(Outcome::Later(open, job, reply)) => {
+            Ok(Outcome::Later(work, reply)) => {
                 let serial = self.next_serial;
                 self.next_serial += 1;
                 let is_flushed = Arc::new(AtomicBool::new(false));
@@ -228,8 +263,7 @@ impl<F: Files> Session<F> {
                 self.deferred.insert(tag, elsewhere);
                 let ticket = Ticket { tag, serial };
                 Some(Deferred {
-                    open,
-                    job,
+                    work,
                     ticket,
                     is_flushed,
                 })
@@ -261,7 +295,14 @@ impl<F: Files> Session<F> {
                 complete(start, data, out);
             }
             Ok(Done::Written(count)) => written(count).write(tag, out),
-            Ok(Done::Synced | Done::Closed) => elsewhere.reply.write(tag, out),
+            Ok(Done::Fetched(attributes, data)) => {
+                let data = Data(&data);
+                fetched(&attributes, data).write(tag, out);
+            }
+            Ok(Done::Abandoned(bytes)) => Reply::Abandon { bytes }.write(tag, out),
+            Ok(Done::Synced | Done::Closed | Done::Prefetched | Done::Drained) => {
+                elsewhere.reply.write(tag, out);
+            }
             Err(errno) => fail(tag, errno, out),
         }
     }
@@ -273,7 +314,7 @@ impl<F: Files> Session<F> {
         request: Request<'a>,
         files: &F,
         out: &mut Buffer,
-    ) -> Result<Outcome<'a, F::Open>> {
+    ) -> Result<Outcome<'a, F>> {
         if let Request::Version { msize, version } = request {
             return self.version(msize, version, files);
         }
@@ -444,7 +485,12 @@ impl<F: Files> Session<F> {
             Request::Resume { .. }
             | Request::Restore { .. }
             | Request::Commit { .. }
-            | Request::Fetch { .. } => return self.own(tag, &request, files, out),
+            | Request::Fetch { .. }
+            | Request::Prefetch { .. }
+            | Request::Status { .. }
+            | Request::ListUnstored { .. }
+            | Request::Drain { .. }
+            | Request::Abandon { .. } => return self.own(tag, &request, files, out),
         };
         Ok(Outcome::Reply(reply))
     }
@@ -464,12 +510,7 @@ impl<F: Files> Session<F> {
     }
 
     /// Agree on the version and the size of messages. Forgets all fids and requests.
-    fn version<'a>(
-        &mut self,
-        msize: u32,
-        version: &'a [u8],
-        files: &F,
-    ) -> Result<Outcome<'a, F::Open>> {
+    fn version<'a>(&mut self, msize: u32, version: &'a [u8], files: &F) -> Result<Outcome<'a, F>> {
         if msize < SMALLEST {
             return Err(Errno::INVAL);
         }
@@ -519,7 +560,7 @@ impl<F: Files> Session<F> {
     }
 
     /// Walk along names and assign the last file to `newfid`. If a later name does not exist, `newfid`
-    /// is not created, and the reply has the qids found so far.
+    /// is not created, and the reply has the qids found so far; a client of isthmus gets the error.
     fn walk<'a>(&mut self, fid: u32, newfid: u32, path: Path<'_>, files: &F) -> Result<Reply<'a>> {
         match fid == newfid {
             true => drop(self.fids.unopened(fid)?),
@@ -537,7 +578,7 @@ impl<F: Files> Session<F> {
                     node = found.node;
                     qids.push(found.qid);
                 }
-                Err(errno) if qids.is_empty() => return Err(errno),
+                Err(errno) if qids.is_empty() || self.has_own_messages => return Err(errno),
                 Err(_) => return Ok(Reply::Walk { qids }),
             }
         }
@@ -562,10 +603,13 @@ fn sync<'a, F: Files>(
     level: SyncLevel,
     reply: Reply<'static>,
     files: &F,
-) -> Result<Outcome<'a, F::Open>> {
+) -> Result<Outcome<'a, F>> {
     match files.sync(open, level) {
         Poll::Ready(result) => result.map(|()| Outcome::Reply(reply)),
-        Poll::Pending => Ok(Outcome::Later(Arc::clone(open), Job::Sync(level), reply)),
+        Poll::Pending => {
+            let (open, job) = (Arc::clone(open), Job::Sync(level));
+            Ok(Outcome::Later(Work::Data { open, job }, reply))
+        }
     }
 }
 

@@ -1,12 +1,15 @@
 //! Requests of isthmus's own clients, which 9P2000.L does not have.
 
-use super::data::{close, read_data};
+use super::data::{close, complete};
 use super::fids::Fid;
-use super::{Outcome, Session, checked, sync};
+use super::{Outcome, Session, Work, checked, sync};
 use crate::buffer::Buffer;
 use crate::files::{Errno, Files, Node, Result, Subject, SyncLevel};
-use crate::message::{Data, FETCH_HEADER, Key, NOT_OPEN, Qid, Reply, Request};
+use crate::message::{
+    Attributes, Data, FETCH_HEADER, Key, NOT_OPEN, Qid, READ_HEADER, Reply, Request,
+};
 use std::sync::Arc;
+use std::task::Poll;
 
 /// The flags of Linux that change a file when it is opened: `O_CREAT`, `O_EXCL` and `O_TRUNC`.
 const ONCE: u32 = 0o100 | 0o200 | 0o1000;
@@ -19,7 +22,7 @@ impl<F: Files> Session<F> {
         request: &Request<'_>,
         files: &F,
         out: &mut Buffer,
-    ) -> Result<Outcome<'a, F::Open>> {
+    ) -> Result<Outcome<'a, F>> {
         if !self.has_own_messages {
             return Err(Errno::OPNOTSUPP);
         }
@@ -29,10 +32,13 @@ impl<F: Files> Session<F> {
                 fid,
                 newfid,
                 number,
+                created_s,
+                created_ns,
                 flags,
                 path,
             } => {
-                let reply = self.restore((fid, path), newfid, number, flags, files);
+                let file = (number, (created_s, created_ns));
+                let reply = self.restore((fid, path), newfid, file, flags, files);
                 reply.map(Outcome::Reply)
             }
             Request::Commit { fid, level } => {
@@ -48,6 +54,28 @@ impl<F: Files> Session<F> {
             Request::Fetch { fid, count, path } => {
                 self.fetch(tag, (fid, path), count as usize, files, out)
             }
+            Request::Prefetch { fid, path } => self.prefetch((fid, path), files),
+            // The others have a fid, which is beneath an export.
+            _ if !self.is_attached => Err(Errno::PROTO),
+            Request::Status {} => {
+                let status = files.status();
+                Ok(Outcome::Reply(Reply::Status { status }))
+            }
+            Request::ListUnstored { from, count } => {
+                self.list_unstored(tag, (from, count as usize), files, out);
+                Ok(Outcome::Written)
+            }
+            Request::Drain {} => match files.drain() {
+                Poll::Ready(result) => result.map(|()| Outcome::Reply(Reply::Drain {})),
+                Poll::Pending => Ok(Outcome::Later(Work::Drain, Reply::Drain {})),
+            },
+            Request::Abandon { number } => match files.abandon(number) {
+                Poll::Ready(result) => result.map(|bytes| Outcome::Reply(Reply::Abandon { bytes })),
+                Poll::Pending => {
+                    let (work, bytes) = (Work::Abandon { number }, 0);
+                    Ok(Outcome::Later(work, Reply::Abandon { bytes }))
+                }
+            },
             _ => Err(Errno::PROTO),
         }
     }
@@ -70,7 +98,7 @@ impl<F: Files> Session<F> {
         &mut self,
         at: (u32, &[u8]),
         newfid: u32,
-        number: u64,
+        (number, created): (u64, (u64, u32)),
         flags: u32,
         files: &F,
     ) -> Result<Reply<'a>> {
@@ -83,17 +111,20 @@ impl<F: Files> Session<F> {
             other => other,
         });
         let Node { node, mut qid } = found?;
-        let check = |qid: Qid| match qid.path == number {
-            true => Ok(()),
-            false => Err(Errno::STALE),
+        let check = |qid: Qid, open: Option<&F::Open>| {
+            let node = &node;
+            let is_same = qid.path == number
+                && (created == (0, 0)
+                    || files.attributes(Subject { node, open })?.created() == created);
+            if is_same { Ok(()) } else { Err(Errno::STALE) }
         };
-        check(qid)?;
+        check(qid, None)?;
         let refers_to = match flags {
             NOT_OPEN => Fid::Named(node),
             flags => {
                 let opened = files.open(&node, flags & !ONCE)?;
                 // The name may be that of another file since.
-                check(opened.qid)?;
+                check(opened.qid, Some(&opened.open))?;
                 qid = opened.qid;
                 Fid::Open(node, Arc::new(opened.open))
             }
@@ -106,45 +137,101 @@ impl<F: Files> Session<F> {
     fn fetch<'a>(
         &self,
         tag: u16,
-        at: (u32, &[u8]),
+        (fid, path): (u32, &[u8]),
         count: usize,
         files: &F,
         out: &mut Buffer,
-    ) -> Result<Outcome<'a, F::Open>> {
-        let node = self.find(at, files)?.node;
-        let opened = files.open(&node, 0)?;
-        if opened.qid.kind == Qid::DIRECTORY {
-            return Err(Errno::ISDIR);
+    ) -> Result<Outcome<'a, F>> {
+        let directory = self.directory(fid, path)?;
+        let count = count.min(self.message_bytes() as usize - FETCH_HEADER);
+        let start = out.len();
+        fetched(&Attributes::default(), Data(&[])).write(tag, out);
+        let data = out.len();
+        match files.fetch(directory, path, out.space(count)) {
+            Poll::Ready(Ok((attributes, read))) => {
+                out.advance(read);
+                let mut header = Buffer::new();
+                fetched(&attributes, Data(&[])).write(tag, &mut header);
+                out[start..data].copy_from_slice(header.bytes());
+                complete(start, data, out);
+                Ok(Outcome::Written)
+            }
+            Poll::Ready(Err(errno)) => {
+                out.truncate(start);
+                Err(errno)
+            }
+            Poll::Pending => {
+                out.truncate(start);
+                let (directory, path) = (directory.clone(), path.to_vec());
+                let work = Work::Fetch {
+                    directory,
+                    path,
+                    count,
+                };
+                Ok(Outcome::Later(
+                    work,
+                    fetched(&Attributes::default(), Data(&[])),
+                ))
+            }
         }
-        let open = Arc::new(opened.open);
-        let subject = Subject {
-            node: &node,
-            open: Some(&*open),
-        };
-        // Before the data: a client that keeps it must not take it for a later version.
-        let attributes = files.attributes(subject)?;
-        let reply = Reply::Fetch {
-            qid: attributes.qid,
-            size: attributes.size,
-            mtime_s: attributes.modified_s,
-            mtime_ns: u32::try_from(attributes.modified_ns).unwrap_or(0),
-            data: Data(&[]),
-        };
-        let most = self.message_bytes() as usize - FETCH_HEADER;
-        let size = usize::try_from(attributes.size).unwrap_or(usize::MAX);
-        let count = count.min(most).min(size);
-        read_data((tag, reply), &open, (0, count), files, out)
     }
 
-    /// Return the file at a path from the directory of a fid: names with `/` between them, or nothing for the
-    /// directory itself.
-    fn find(&self, (fid, path): (u32, &[u8]), files: &F) -> Result<Node<F::Node>> {
-        let directory = self.fids.node(fid)?;
-        if path.is_empty() {
-            return files.walk(directory, b".");
+    /// Read a file into the cache.
+    fn prefetch<'a>(&self, (fid, path): (u32, &[u8]), files: &F) -> Result<Outcome<'a, F>> {
+        let directory = self.directory(fid, path)?;
+        let reply = Reply::Prefetch {};
+        match files.prefetch(directory, path) {
+            Poll::Ready(result) => result.map(|()| Outcome::Reply(reply)),
+            Poll::Pending => {
+                let (directory, path) = (directory.clone(), path.to_vec());
+                Ok(Outcome::Later(Work::Prefetch { directory, path }, reply))
+            }
         }
-        let mut names = path.split(|byte| *byte == b'/');
-        names.try_for_each(|name| checked(name).map(|_| ()))?;
-        files.walk(directory, path)
+    }
+
+    /// Append the reply with the files that have bytes that are not stored.
+    fn list_unstored(&self, tag: u16, (from, count): (u64, usize), files: &F, out: &mut Buffer) {
+        let start = out.len();
+        let none = Data(&[]);
+        Reply::ListUnstored { files: none }.write(tag, out);
+        let data = out.len();
+        let mut left = count.min(self.message_bytes() as usize - READ_HEADER);
+        files.list_unstored(from, &mut |file| {
+            let bytes = file.bytes_in_reply();
+            let fits = bytes <= left;
+            if fits {
+                file.write(out);
+                left -= bytes;
+            }
+            fits
+        });
+        complete(start, data, out);
+    }
+
+    /// Return the directory of a fid, from which a path starts: names with `/` between them, or nothing for
+    /// the directory itself.
+    fn directory(&self, fid: u32, path: &[u8]) -> Result<&F::Node> {
+        if !path.is_empty() {
+            let mut names = path.split(|byte| *byte == b'/');
+            names.try_for_each(|name| checked(name).map(|_| ()))?;
+        }
+        self.fids.node(fid)
+    }
+
+    /// Return the file at a path from the directory of a fid.
+    fn find(&self, (fid, path): (u32, &[u8]), files: &F) -> Result<Node<F::Node>> {
+        let directory = self.directory(fid, path)?;
+        files.walk(directory, if path.is_empty() { b"." } else { path })
+    }
+}
+
+/// Return the reply to a request for the data of a small file.
+pub(super) fn fetched<'a>(attributes: &Attributes, data: Data<'a>) -> Reply<'a> {
+    Reply::Fetch {
+        qid: attributes.qid,
+        size: attributes.size,
+        mtime_s: attributes.modified_s,
+        mtime_ns: u32::try_from(attributes.modified_ns).unwrap_or(0),
+        data,
     }
 }

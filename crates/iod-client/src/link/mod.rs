@@ -5,12 +5,12 @@ mod state;
 
 use crate::connection::Connection;
 use crate::error::{Error, Result};
-use isthmus_forward::message::{Key, NO_TAG, NOT_OPEN, Reply, Request, read_reply};
+use isthmus_forward::message::{Attributes, Key, NO_TAG, NOT_OPEN, Reply, Request, read_reply};
 use isthmus_forward::{Errno, Frames};
 use isthmus_wire::{Moved, Remote, Signal, Socket, Transport, timespec};
 use rustix::event::{PollFd, PollFlags, poll};
-use state::{Fids, State};
-use std::collections::HashSet;
+use state::{Fids, Pending, State};
+use std::collections::{HashSet, VecDeque};
 use std::fmt;
 use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -63,6 +63,8 @@ pub struct Recalled {
     pub path: Vec<u8>,
     /// The number of the file, by which the daemon sees that it is the same.
     pub number: u64,
+    /// The time of its creation in s and ns since 1970, as well; zeros if it is not known.
+    pub created: (u64, u32),
     /// The flags of Linux with which it was opened; `None` if it was not.
     pub flags: Option<u32>,
 }
@@ -74,6 +76,8 @@ impl Recalled {
             fid: crate::ROOT,
             newfid: fid,
             number: self.number,
+            created_s: self.created.0,
+            created_ns: self.created.1,
             flags: self.flags.unwrap_or(NOT_OPEN),
             path: &self.path,
         }
@@ -110,6 +114,7 @@ pub struct Link {
     signal: Signal,
     /// Maximum number of bytes of data in one message.
     data_bytes: u32,
+    has_own_messages: bool,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -124,22 +129,28 @@ impl fmt::Debug for Link {
 
 impl Link {
     /// Connect to a daemon and start the thread that reads its replies. The root of the export has the fid
-    /// [`crate::ROOT`].
+    /// [`crate::ROOT`]. `memory` is made with its attributes.
     ///
     /// # Errors
     /// As [`Connection::open`]; no thread can be started.
-    pub fn open(target: Target, memory: Arc<dyn Memory>) -> Result<Arc<Self>> {
+    pub fn open<M: Memory + 'static>(
+        target: Target,
+        memory: impl FnOnce(&Attributes) -> M,
+    ) -> Result<(Arc<Self>, Arc<M>)> {
         let key = Key(isthmus_wire::random_bytes()?);
-        let connection = connect(&target, key, target.timeout)?;
+        let mut connection = connect(&target, key, target.timeout)?;
+        let memory = Arc::new(memory(&root(&mut connection)?));
         let data_bytes = connection.data_bytes();
+        let has_own_messages = connection.has_own_messages();
         let link = Arc::new(Self {
             target,
             key,
-            memory,
+            memory: Arc::clone(&memory) as Arc<dyn Memory>,
             state: Mutex::new(State::new(parts(connection)?)),
             signal: Signal::new()
                 .map_err(|error| isthmus_wire::Error::system("a signal", error))?,
             data_bytes,
+            has_own_messages,
             thread: Mutex::new(None),
         });
         let reader = Arc::clone(&link);
@@ -148,13 +159,19 @@ impl Link {
             .spawn(move || reader.run())
             .map_err(|error| isthmus_wire::Error::system("a thread", error))?;
         *link.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
-        Ok(link)
+        Ok((link, memory))
     }
 
     /// Return the maximum number of bytes of data in one message.
     #[must_use]
     pub fn data_bytes(&self) -> u32 {
         self.data_bytes
+    }
+
+    /// Return whether the daemon knows the messages of isthmus.
+    #[must_use]
+    pub fn has_own_messages(&self) -> bool {
+        self.has_own_messages
     }
 
     /// Send a request. `done` gets the reply, on another thread; it must not wait.
@@ -172,16 +189,21 @@ impl Link {
             drop(state);
             return done(Ok(Reply::Clunk {}));
         }
-        match state.begin(request, fids, false, done) {
-            Err(done) => {
-                drop(state);
-                done(Err(Errno::AGAIN));
-            }
-            Ok(tag) if state.transport.is_some() => {
-                self.queue(&mut state, tag);
-                self.flush(&mut state);
-            }
-            Ok(_) => {}
+        state.add(request, fids, done);
+        self.begin_waiting(&mut state);
+    }
+
+    /// Send requests that wait, as long as there are not too many in flight.
+    fn begin_waiting(&self, state: &mut State) {
+        let mut sends = false;
+        while state.transport.is_some()
+            && let Some(tag) = state.begin_next()
+        {
+            self.queue(state, tag);
+            sends = true;
+        }
+        if sends {
+            self.flush(state);
         }
     }
 
@@ -240,10 +262,8 @@ impl Link {
 
     /// Queue a request that belongs to this connection alone.
     fn queue_of_connection(&self, state: &mut State, request: &Request<'_>) {
-        if let Ok(tag) = state.begin(request, Fids::of(request), true, Box::new(|_| {})) {
-            let frame = state.pending.get(&tag).map(|each| Arc::clone(&each.frame));
-            state.out.extend(frame);
-        }
+        let frame = state.add_of_connection(request, Fids::of(request));
+        state.out.extend(frame);
     }
 
     /// Send queued requests until the socket takes no more; then the reading thread sends the rest.
@@ -327,9 +347,8 @@ impl Link {
         let (tag, reply) = read_reply(message).map_err(|error| error.to_string())?;
         let (pending, is_later) = {
             let mut state = self.state();
-            let pending = state.pending.remove(&tag);
+            let pending = state.finish(tag);
             let pending = pending.ok_or("a reply to no request in flight")?;
-            state.free.push(tag);
             let is_refused = matches!(reply, Reply::Error { .. });
             if let (Some(known), Some(fid), true, true) = (
                 &mut state.known,
@@ -340,7 +359,9 @@ impl Link {
                 // The next request that uses the fid asks for it again.
                 known.remove(&fid);
             }
-            (pending, state.known.is_some())
+            let is_later = state.known.is_some();
+            self.begin_waiting(&mut state);
+            (pending, is_later)
         };
         let code = pending.code;
         let reply = match reply {
@@ -461,17 +482,22 @@ impl Link {
             })
             .collect::<Vec<_>>();
         tags.sort_unstable();
-        let mut lost = Vec::new();
+        let is_lost = |each: &Pending| {
+            let mut used = each.fids.used.into_iter().flatten();
+            used.any(|fid| self.memory.is_lost(fid))
+        };
+        let waiting = std::mem::take(&mut state.waiting);
+        let (lost_ones, waiting): (VecDeque<_>, _) = waiting.into_iter().partition(is_lost);
+        state.waiting = waiting;
+        let mut lost = Vec::from(lost_ones);
         for (_, tag) in tags {
-            let fids = state.pending.get(&tag).map(|each| each.fids);
-            let mut used = fids.iter().flat_map(|fids| fids.used).flatten();
-            if used.any(|fid| self.memory.is_lost(fid)) {
-                lost.extend(state.pending.remove(&tag));
-                state.free.push(tag);
+            if state.pending.get(&tag).is_some_and(is_lost) {
+                lost.extend(state.finish(tag));
             } else {
                 self.queue(state, tag);
             }
         }
+        self.begin_waiting(state);
         self.flush(state);
         drop(guard);
         for each in lost {
@@ -509,11 +535,8 @@ impl Link {
 
     /// Let all requests in flight fail.
     fn fail_all(&self) {
-        let mut state = self.state();
-        let pending = std::mem::take(&mut state.pending);
-        state.free.extend(pending.keys());
-        drop(state);
-        for each in pending.into_values() {
+        let pending = self.state().finish_all();
+        for each in pending {
             (each.done)(Err(Errno::IO));
         }
     }
@@ -525,6 +548,18 @@ fn connect(target: &Target, key: Key, time: Duration) -> Result<Connection<()>> 
     let mut connection = Connection::open(&target.remote, token, &target.export, time)?;
     connection.resume(key)?;
     Ok(connection)
+}
+
+/// Return the attributes of the root of the export.
+fn root(connection: &mut Connection<()>) -> Result<Attributes> {
+    let (fid, mask) = (crate::ROOT, Attributes::BASIC);
+    let remote = connection.remote().to_owned();
+    let request = Request::GetAttributes { fid, mask };
+    connection.call(&request, (), |reply| match reply {
+        Ok(Reply::GetAttributes { attributes }) => Ok(attributes),
+        Ok(_) => Err(Error::Protocol(remote, "the reply has another type".into())),
+        Err(errno) => Err(Error::Refused(remote, errno)),
+    })?
 }
 
 /// Return a connection without its state, and a second descriptor of its socket.

@@ -2,13 +2,22 @@
 
 use super::Done;
 use isthmus_forward::Buffer;
-use isthmus_forward::message::{NO_TAG, Request};
+use isthmus_forward::message::{NO_TAG, Request, set_tag};
 use isthmus_wire::{Moved, Socket, Transport};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A request in flight.
+/// Maximum number of requests in flight. The connection itself may have a few more.
+const IN_FLIGHT: usize = 60_000;
+
+/// Maximum number of requests in flight that may wait for the store: a daemon refuses more than 64.
+const SLOW_IN_FLIGHT: usize = 60;
+
+/// The types of requests that may wait for the store.
+const SLOW: [u8; 8] = [50, 116, 118, 204, 206, 208, 214, 216];
+
+/// A request in flight, or one that waits until there are fewer.
 pub(super) struct Pending {
     /// The order in which requests were made.
     pub serial: u64,
@@ -33,6 +42,10 @@ pub(super) struct State {
     pub out: VecDeque<Arc<Buffer>>,
     pub sent: usize,
     pub pending: HashMap<u16, Pending>,
+    /// The requests that wait until there are fewer in flight, in order.
+    pub waiting: VecDeque<Pending>,
+    /// Number of requests in flight that may wait for the store.
+    slow: usize,
     pub free: Vec<u16>,
     pub next_tag: u16,
     pub next_serial: u64,
@@ -115,6 +128,8 @@ impl State {
             out: VecDeque::new(),
             sent: 0,
             pending: HashMap::new(),
+            waiting: VecDeque::new(),
+            slow: 0,
             free: Vec::new(),
             next_tag: 0,
             next_serial: 0,
@@ -127,30 +142,62 @@ impl State {
         }
     }
 
-    /// Add a request in flight. Return its tag, or `done` if all tags are in use.
-    pub fn begin(
+    /// Add a request of a user of the link, which may wait until there are fewer in flight.
+    pub fn add(&mut self, request: &Request<'_>, fids: Fids, done: Done) {
+        let pending = self.make(request, fids, false, done);
+        self.waiting.push_back(pending);
+    }
+
+    /// Let the next request that waits be in flight. Return its tag; `None` if there is none, or it has to wait.
+    pub fn begin_next(&mut self) -> Option<u16> {
+        let first = self.waiting.front()?;
+        let is_full = SLOW.contains(&first.code) && self.slow >= SLOW_IN_FLIGHT;
+        if is_full || self.pending.len() >= IN_FLIGHT {
+            return None;
+        }
+        let pending = self.waiting.pop_front()?;
+        self.begin(pending)
+    }
+
+    /// Add a request that belongs to this connection alone. Return its bytes; `None` if all tags are in use.
+    pub fn add_of_connection(&mut self, request: &Request<'_>, fids: Fids) -> Option<Arc<Buffer>> {
+        let pending = self.make(request, fids, true, Box::new(|_| {}));
+        let tag = self.begin(pending)?;
+        self.pending.get(&tag).map(|each| Arc::clone(&each.frame))
+    }
+
+    /// Remove a request in flight.
+    pub fn finish(&mut self, tag: u16) -> Option<Pending> {
+        let pending = self.pending.remove(&tag)?;
+        self.slow -= usize::from(SLOW.contains(&pending.code));
+        self.free.push(tag);
+        Some(pending)
+    }
+
+    /// Remove all requests.
+    pub fn finish_all(&mut self) -> Vec<Pending> {
+        let tags = self.pending.keys().copied().collect::<Vec<_>>();
+        let mut all = tags
+            .into_iter()
+            .filter_map(|tag| self.finish(tag))
+            .collect::<Vec<_>>();
+        all.extend(self.waiting.drain(..));
+        all
+    }
+
+    /// Make a request, whose tag is set later.
+    fn make(
         &mut self,
         request: &Request<'_>,
         fids: Fids,
         is_of_connection: bool,
         done: Done,
-    ) -> std::result::Result<u16, Done> {
-        let tag = match self.free.pop() {
-            Some(tag) => tag,
-            None if self.next_tag == NO_TAG => return Err(done),
-            None => {
-                self.next_tag += 1;
-                self.next_tag - 1
-            }
-        };
+    ) -> Pending {
         let mut frame = Buffer::new();
-        request.write(tag, &mut frame);
-        if self.pending.is_empty() {
-            (self.last_arrival, self.is_asked) = (Instant::now(), false);
-        }
+        request.write(NO_TAG, &mut frame);
         let serial = self.next_serial;
         self.next_serial += 1;
-        let pending = Pending {
+        Pending {
             serial,
             frame: Arc::new(frame),
             code: request.code(),
@@ -159,9 +206,28 @@ impl State {
             is_sent: false,
             was_sent_before: false,
             is_of_connection,
+        }
+    }
+
+    /// Let a request be in flight. Return its tag; `None` if all are in use.
+    fn begin(&mut self, mut pending: Pending) -> Option<u16> {
+        let tag = match self.free.pop() {
+            Some(tag) => tag,
+            None if self.next_tag == NO_TAG => return None,
+            None => {
+                self.next_tag += 1;
+                self.next_tag - 1
+            }
         };
+        if let Some(frame) = Arc::get_mut(&mut pending.frame) {
+            set_tag(frame, tag);
+        }
+        if self.pending.is_empty() {
+            (self.last_arrival, self.is_asked) = (Instant::now(), false);
+        }
+        self.slow += usize::from(SLOW.contains(&pending.code));
         self.pending.insert(tag, pending);
-        Ok(tag)
+        Some(tag)
     }
 
     /// Send queued requests until the socket takes no more.
@@ -191,12 +257,12 @@ impl State {
         self.out.clear();
         self.sent = 0;
         self.gone.get_or_insert_with(Instant::now);
-        let free = &mut self.free;
-        self.pending.retain(|tag, each| {
-            if each.is_of_connection {
-                free.push(*tag);
-            }
-            !each.is_of_connection
-        });
+        let own = self
+            .pending
+            .iter()
+            .filter(|(_, each)| each.is_of_connection);
+        for tag in own.map(|(tag, _)| *tag).collect::<Vec<_>>() {
+            self.finish(tag);
+        }
     }
 }

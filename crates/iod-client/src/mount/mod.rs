@@ -7,12 +7,10 @@ mod nodes;
 mod operations;
 mod shared;
 
-use crate::connection::{Connection, ROOT};
 use crate::error::{Error, Result};
-use crate::link::{Link, Memory, Target};
+use crate::link::{Link, Target};
 use files::MountedFiles;
 use fuser::{Config, MountOption, Session, SessionUnmounter};
-use isthmus_forward::message::{Attributes, Reply, Request};
 use nodes::Nodes;
 use shared::Shared;
 use std::fmt;
@@ -74,14 +72,12 @@ impl Mount {
         let refused = |why: String| Error::Mount(directory.display().to_string(), why);
         end_broken_mount(directory);
         check_directory(directory).map_err(refused)?;
-        let root = root(&config.target)?;
-        let shared = Arc::new(Shared {
-            nodes: Mutex::new(Nodes::new(&root)),
+        let report = Box::new(report);
+        let (link, shared) = Link::open(config.target.clone(), |root| Shared {
+            nodes: Mutex::new(Nodes::new(root)),
             lost: Mutex::default(),
-            report: Box::new(report),
-        });
-        let memory = Arc::clone(&shared) as Arc<dyn Memory>;
-        let link = Link::open(config.target.clone(), memory)?;
+            report,
+        })?;
         let files = MountedFiles::new(shared, Arc::clone(&link), config.fresh);
         let mut options = Config::default();
         options.mount_options = vec![
@@ -216,20 +212,4 @@ fn detach(directory: &Path) {
     command.process_group(0);
     // The directory stays as it is where the program is missing.
     let _ = command.status();
-}
-
-/// Ask the daemon for the attributes of the root, so that a mount of what cannot be read is refused.
-fn root(target: &Target) -> Result<Attributes> {
-    let token = target.token.as_deref();
-    let mut daemon = Connection::open(&target.remote, token, &target.export, target.timeout)?;
-    let request = Request::GetAttributes {
-        fid: ROOT,
-        mask: Attributes::BASIC,
-    };
-    let remote = target.remote.to_string();
-    daemon.call(&request, (), |reply| match reply {
-        Ok(Reply::GetAttributes { attributes }) => Ok(attributes),
-        Ok(_) => Err(Error::Protocol(remote, "the reply has another type".into())),
-        Err(errno) => Err(Error::Refused(remote, errno)),
-    })?
 }

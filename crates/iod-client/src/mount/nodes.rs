@@ -24,8 +24,9 @@ pub(super) struct Node {
     name: Option<FileName>,
     /// Its other fids, each with the name by which it was found: another thread may be about to use one.
     others: Vec<(Option<FileName>, u32)>,
-    /// The number of the file at the daemon.
+    /// The number of the file at the daemon, and the time of its creation.
     number: u64,
+    created: (u64, u32),
     /// How often the kernel was given the file without forgetting it.
     lookups: u64,
     /// Time of the last write and size, when the kernel last cached data of it.
@@ -73,6 +74,7 @@ impl Nodes {
             name: None,
             others: Vec::new(),
             number: root.qid.path,
+            created: root.created(),
             lookups: 1,
             cached: None,
         };
@@ -151,10 +153,13 @@ impl Nodes {
             name: None,
             others: Vec::new(),
             number: attributes.qid.path,
+            created: (0, 0),
             lookups: 0,
             cached: None,
         });
         node.lookups += 1;
+        // The number may be that of another file now.
+        node.created = attributes.created();
         if node.name.as_ref() == Some(&entry) || number == ROOT_NUMBER {
             return (number, Some(fid));
         }
@@ -331,9 +336,11 @@ impl Nodes {
             Some(handle) => handle.node,
             None => *self.by_fid.get(&fid)?,
         };
+        let node = self.nodes.get(&number)?;
         Some(Recalled {
             path: self.path(number)?,
-            number: self.nodes.get(&number)?.number,
+            number: node.number,
+            created: node.created,
             flags: handle.and_then(|handle| handle.flags),
         })
     }

@@ -176,6 +176,7 @@ impl Cache {
         let count = bytes.len().min(left);
         if count > 0 {
             read_all(&*file.data(&self.data)?, &mut bytes[..count], offset)?;
+            self.hits.fetch_add(count as u64, Ordering::Relaxed);
         }
         Ok(Some(count))
     }
@@ -221,6 +222,16 @@ impl Cache {
         let _ = self.carry_out_fetches(file, &ahead);
     }
 
+    /// Read those of these bytes that are missing from the store.
+    pub fn fill(&self, file: &File, range: Range<u64>) -> Result<()> {
+        let missing = self.state().machine.fetch(file.id, &range);
+        self.carry_out_fetches(file, &missing)?;
+        self.wait(self.state(), |state| {
+            let is_fetching = state.machine.is_fetching(file.id, &range);
+            (!is_fetching).then_some(Ok(()))
+        })
+    }
+
     /// Read bytes from the store into the cache; after an error, no further ones.
     fn carry_out_fetches(&self, file: &File, fetches: &[Fetch]) -> Result<()> {
         let mut result = Ok(());
@@ -244,11 +255,18 @@ impl Cache {
             let mut buffer = vec![0; usize::try_from(bytes).map_err(|_| Errno::NOMEM)?];
             // Bytes after the end in the store are zero: a client has written after them.
             read_all(&*file.reader()?, &mut buffer, fetch.range.start)?;
+            self.misses.fetch_add(bytes, Ordering::Relaxed);
             Ok((buffer, file.data(&self.data)?))
         };
         let result = read().and_then(|(buffer, data)| {
             let _alone = file.alone();
-            let ranges = self.state().machine.fetched(file.id, fetch);
+            let mut state = self.state();
+            if state.is_closed {
+                // Another daemon may have the folder.
+                return Err(Errno::IO);
+            }
+            let ranges = state.machine.fetched(file.id, fetch);
+            drop(state);
             for range in ranges {
                 let from = (range.start - fetch.range.start) as usize;
                 let to = (range.end - fetch.range.start) as usize;
@@ -359,6 +377,7 @@ impl Cache {
             return Err(Errno::IO);
         }
         write_all(&*file.data(&self.data)?, data, offset).map_err(errno)?;
+        file.mark_changed();
         let mut state = self.state();
         let (id, start) = (file.id, offset);
         let record = Record::Wrote {
@@ -484,6 +503,7 @@ impl Cache {
     /// End a file at a size, in the cache and in the store.
     pub fn cut(&self, file: &File, size: u64) -> Result<()> {
         let (id, handle, data) = (file.id, file.writer()?, file.data(&self.data)?);
+        file.mark_changed();
         let mut state = self.state();
         state.machine.pause(id);
         let idle = self.wait(state, |state| state.machine.is_idle(id).then_some(Ok(())));

@@ -157,6 +157,8 @@ impl Cache {
         let mut state = self.state();
         let stored = state.machine.finish(now, work.ticket, result);
         Self::record_stored(&mut state, id, &stored);
+        let bytes = stored.iter().map(|range| range.end - range.start);
+        state.stored.add(bytes.sum());
         let is_stored = state.machine.unstored_of(id) == 0;
         let mut late = None;
         if is_stored {

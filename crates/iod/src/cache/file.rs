@@ -7,7 +7,7 @@ use isthmus_forward::{Errno, Result};
 use rustix::fs::{AtFlags, Mode, OFlags, Statx, chmod, openat, statx};
 use rustix::io::{pread, pwrite};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// When an inode of the store was created, in s and ns since 1970: a later one with the same number has another
@@ -66,6 +66,8 @@ pub(crate) struct File {
     /// Locked while the data is synced in the cache.
     cache_sync: Mutex<()>,
     handles: Mutex<Handles>,
+    /// How often clients have changed its data or attributes.
+    changes: AtomicU64,
 }
 
 impl File {
@@ -82,7 +84,18 @@ impl File {
             access: RwLock::default(),
             cache_sync: Mutex::default(),
             handles: Mutex::default(),
+            changes: AtomicU64::new(0),
         }
+    }
+
+    /// Return how often clients have changed its data or attributes.
+    pub fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Relaxed)
+    }
+
+    /// Record that a client changes its data or attributes.
+    pub fn mark_changed(&self) {
+        self.changes.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Record a name by which a client has opened the file.
@@ -202,7 +215,7 @@ impl File {
     /// read-only afterwards.
     pub fn drain(&self) -> Result<Arc<OwnedFd>> {
         self.writer_by(|| match self.open(OFlags::WRONLY) {
-            Err(Errno::ACCES) => self.open_read_only(),
+            Err(Errno::ACCES) => self.open_despite_mode(),
             other => other,
         })
     }
@@ -250,8 +263,8 @@ impl File {
         }
     }
 
-    /// Open a file without write permission for writing.
-    fn open_read_only(&self) -> Result<OwnedFd> {
+    /// Open a file for writing although its mode does not permit this: change the mode meanwhile.
+    fn open_despite_mode(&self) -> Result<OwnedFd> {
         let place = self.open(OFlags::PATH)?;
         let mode = Mode::from_raw_mode(state(&place)?.stx_mode.into());
         let path = format!("/proc/self/fd/{}", place.as_raw_fd());

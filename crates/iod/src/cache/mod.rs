@@ -10,6 +10,8 @@ mod drain;
 mod file;
 mod log;
 mod names;
+mod operators;
+mod paths;
 mod recover;
 mod state;
 

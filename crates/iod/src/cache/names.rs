@@ -166,6 +166,7 @@ impl Cache {
             self.store(&file)?;
         }
         let handle = file.handle().or_else(|_| file.path_handle());
+        let was_nameless = file.is_nameless();
         let operation = match is_last {
             true => self.begin(Operation::Remove { file: file.id })?,
             false => self.begin_loss(&file, directory, name)?,
@@ -180,7 +181,7 @@ impl Cache {
         // Another program may have made a name meanwhile.
         let links = handle.and_then(|handle| Ok(state_of(&*handle)?.stx_nlink));
         if result.is_err() {
-            file.set_nameless(false);
+            file.set_nameless(was_nameless);
         }
         let is_gone = result.is_ok() && links.map_or(is_last, |links| links == 0);
         let mut state = self.state();

@@ -2,6 +2,7 @@
 
 use super::file::{self, File, born, key, state as state_of};
 use super::log::{LOG, Log};
+use super::operators::Stored;
 use super::state::{Cache, Entry, State, add_record, number_of, path_of, without};
 use crate::config::CacheConfig;
 use crate::export::Export;
@@ -17,6 +18,7 @@ use rustix::fs::{
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::os::fd::OwnedFd;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
@@ -142,6 +144,7 @@ impl Cache {
             operations: BTreeMap::new(),
             is_log_incomplete: false,
             has_synced,
+            stored: Stored::default(),
             threads: 0,
             is_ending: false,
             is_closed: false,
@@ -155,6 +158,9 @@ impl Cache {
             data,
             lock,
             state: Mutex::new(state),
+            paths: Mutex::default(),
+            hits: AtomicU64::new(0),
+            misses: AtomicU64::new(0),
             changed: Condvar::new(),
             work: Condvar::new(),
             origin: Instant::now(),

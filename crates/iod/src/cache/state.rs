@@ -3,6 +3,8 @@
 use super::file::{self, File, Version};
 use super::log::{self, Log};
 use super::names::Operation;
+use super::operators::Stored;
+use super::paths::Paths;
 use crate::config::CacheConfig;
 use crate::export::Export;
 use crate::status::errno;
@@ -15,6 +17,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -88,6 +91,7 @@ pub(super) struct State {
     /// Whether some data was synced in the cache: then a failure of the host leaves data that is stored
     /// later, and what was done to it since must be in the synced part of the log before it is acknowledged.
     pub(super) has_synced: bool,
+    pub(super) stored: Stored,
     /// The number of threads that carry out tasks.
     pub(super) threads: usize,
     /// Whether no task begins any more, and whether no record is written any more.
@@ -111,6 +115,10 @@ pub(crate) struct Cache {
     /// The lock of the folder.
     pub(super) lock: OwnedFd,
     pub(super) state: Mutex<State>,
+    pub(super) paths: Mutex<Paths>,
+    /// The number of bytes that clients have read from the cache, and that were read from the store.
+    pub(super) hits: AtomicU64,
+    pub(super) misses: AtomicU64,
     /// Wakes those who wait for the store.
     pub(super) changed: Condvar,
     /// Wakes the threads that carry out tasks.
@@ -133,6 +141,14 @@ pub struct CacheStatus {
     pub failed_files: usize,
     /// For how long the oldest of these bytes has waited.
     pub oldest: Duration,
+    /// The number of bytes that were stored so far.
+    pub stored: u64,
+    /// The number of bytes that are stored each second now.
+    pub rate: u64,
+    /// The number of bytes that clients have read from the cache.
+    pub hits: u64,
+    /// The number of bytes that were read from the store.
+    pub misses: u64,
 }
 
 impl State {
@@ -266,6 +282,10 @@ impl Cache {
             files: state.machine.files(),
             bytes: state.machine.bytes(),
             unstored: state.machine.unstored(),
+            stored: state.stored.bytes,
+            rate: state.stored.rate() as u64,
+            hits: self.hits.load(Ordering::Relaxed),
+            misses: self.misses.load(Ordering::Relaxed),
             ..CacheStatus::default()
         };
         for each in all {

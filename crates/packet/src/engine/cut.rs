@@ -158,7 +158,7 @@ impl Buffers {
     pub(super) fn collect(&mut self, links: &mut Links, run: Run, now: Cycles) {
         for link in run.iter() {
             let record = links.get_mut(link);
-            if record.credits() > now {
+            if record.next_credit_return() > now {
                 continue;
             }
             let (mut next, mut returning_channels) = (NEVER, record.returning_channels());
@@ -184,7 +184,7 @@ impl Buffers {
         (self.lanes[lane].returning).push(time, bytes, &mut self.overflow);
         let record = links.get_mut(self.numbers.link(lane));
         let returning_channels = record.returning_channels() | 1 << self.numbers.channel(lane);
-        record.set_returning_credits(time.min(record.credits()), returning_channels);
+        record.set_returning_credits(time.min(record.next_credit_return()), returning_channels);
     }
 
     /// Return the lane (virtual channel) of a link and class with the most free buffer space, the
@@ -429,7 +429,7 @@ impl SwitchingMethod for Buffers {
         let buffers = &core.holding;
         let lanes = buffers.numbers.of_link(link);
         let spent = u64::from(buffers.buffer) * lanes.len() as u64 - buffers.credits(link);
-        if core.links.get(link).credits() > core.now {
+        if core.links.get(link).next_credit_return() > core.now {
             return spent;
         }
         let lanes = buffers.lanes.values()[lanes].iter();

@@ -41,13 +41,13 @@ impl Link {
         }
     }
 
-    /// Return the time of the next returning credits; `NEVER` if there are none. For cut-through.
+    /// Return the time at which credits return next; `NEVER` if there are none on their way. Cut-through only.
     #[inline]
-    pub fn credits(&self) -> Cycles {
+    pub fn next_credit_return(&self) -> Cycles {
         self.free[0]
     }
 
-    /// Return the bitmap of the channels to which credits are on their way. For cut-through.
+    /// Return the bitmap of the channels to which credits are on their way. Cut-through only.
     #[inline]
     pub fn returning_channels(&self) -> u64 {
         self.free[1]
@@ -66,7 +66,7 @@ impl Link {
     fn next_change(&self, now: Cycles) -> Cycles {
         match self.transmitter > now {
             true => self.transmitter,
-            false => self.credits(),
+            false => self.next_credit_return(),
         }
     }
 }

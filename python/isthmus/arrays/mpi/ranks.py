@@ -221,7 +221,7 @@ class Ranks(ClosedTogether):
         try:
             seconds = self._seconds(self.rates, share, candidates)
         except IsthmusError as error:
-            # All ranks have the same rates, so all raise this error.
+            # All ranks estimate with the same measured rates, so all raise this error.
             raise AgreedError(str(error)) from error
         fastest = min(candidates, key=lambda form: seconds[form])
         if seconds.get(general, math.inf) < ADVANTAGE_MIN * seconds[fastest]:

@@ -1,0 +1,125 @@
+//! Reads of whole files by their paths, which may take as long as the store takes.
+
+use crate::export::Place;
+use crate::open::{Cached, Open, status_of};
+use crate::shared::Shared;
+use crate::status::{attributes, errno, open_flags};
+use isthmus_forward::message::{Attributes, Qid};
+use isthmus_forward::{Errno, Opened, Result};
+use rustix::io::pread;
+use std::sync::Arc;
+
+/// Open an ordinary file at a path from a directory for reading, and return its path from the root of the export.
+fn open(shared: &Arc<Shared>, directory: &Place, path: &[u8]) -> Result<(Open, Vec<u8>, Place)> {
+    let (place, _) = directory.walk(if path.is_empty() { b"." } else { path })?;
+    let whole = place.path()?;
+    let Opened { open, qid } = Open::at(shared, &place, open_flags(0))?;
+    match qid.kind {
+        Qid::DIRECTORY => Err(Errno::ISDIR),
+        _ => Ok((open, whole, place)),
+    }
+}
+
+/// Return the attributes of an open file as its clients see them.
+fn attributes_of(open: &Open, place: &Place) -> Result<Attributes> {
+    let mut status = status_of(&*open.file)?;
+    if let Some(cached) = &open.cached
+        && !cached.cache.correct(&cached.file, &mut status)
+    {
+        // It may have been stored since.
+        status = status_of(&*open.file)?;
+        cached.cache.correct(&cached.file, &mut status);
+    }
+    Ok(attributes(&status, place.export.device))
+}
+
+impl Shared {
+    /// Open a file at a path from a directory and return the result of `read`, which gets the size, with its attributes.
+    fn with_file<T>(
+        self: &Arc<Self>,
+        directory: &Place,
+        path: &[u8],
+        read: impl FnOnce(&Open, u64) -> Result<T>,
+    ) -> Result<(Attributes, T)> {
+        let cache = self.cache.as_ref();
+        let generation = cache.map(|cache| cache.path_generation());
+        let (open, whole, place) = open(self, directory, path)?;
+        let changes = open.cached.as_ref().map(|cached| cached.file.changes());
+        // Before the data: a client that keeps it must not take it for a later version.
+        let attributes = attributes_of(&open, &place)?;
+        let result = read(&open, attributes.size)?;
+        if let (Some(cached), Some(changes), Some(generation)) = (&open.cached, changes, generation)
+        {
+            let Cached { cache, file, .. } = cached;
+            cache.record_path(
+                &place.export,
+                whole,
+                (file, changes),
+                generation,
+                attributes,
+            );
+        }
+        Ok((attributes, result))
+    }
+
+    /// Read a file at a path from a directory from its start, without a cache.
+    pub fn read_stored(
+        self: &Arc<Self>,
+        directory: &Place,
+        path: &[u8],
+        bytes: &mut [u8],
+    ) -> Result<(Attributes, usize)> {
+        self.with_file(directory, path, |open, _| {
+            let count = pread(&*open.file, bytes, 0).map_err(errno)?;
+            open.count_read(count);
+            Ok(count)
+        })
+    }
+
+    /// Read a file at a path from a directory from its start, at most `count` bytes.
+    pub fn fetch(
+        self: &Arc<Self>,
+        directory: &Place,
+        path: &[u8],
+        count: usize,
+    ) -> Result<(Attributes, Vec<u8>)> {
+        self.with_file(directory, path, |open, size| {
+            let Cached { cache, file, .. } = open.cached.as_ref().ok_or(Errno::INVAL)?;
+            let count = count.min(usize::try_from(size).unwrap_or(usize::MAX));
+            let mut bytes = Err(Errno::IO);
+            cache.fetch(file, 0, count, |read| bytes = read);
+            bytes.inspect(|bytes| open.count_read(bytes.len()))
+        })
+    }
+
+    /// Read a file at a path from a directory into the cache, at most `most` bytes.
+    pub fn prefetch(self: &Arc<Self>, directory: &Place, path: &[u8], most: u64) -> Result<()> {
+        if let (Some(cache), Ok(whole)) = (&self.cache, directory.path_of(path))
+            && cache.has_path(&directory.export, &whole)
+        {
+            return Ok(());
+        }
+        let prefetched = self.with_file(directory, path, |open, size| {
+            let Cached { cache, file, .. } = open.cached.as_ref().ok_or(Errno::OPNOTSUPP)?;
+            cache.fill(file, 0..size.min(most))
+        });
+        prefetched.map(|_| ())
+    }
+
+    /// Store all files.
+    pub fn drain(&self) -> Result<()> {
+        self.cache
+            .as_ref()
+            .map_or(Ok(()), |cache| cache.drain_all())
+    }
+
+    /// Drop the bytes of a file that are not stored, for a client. Return how many.
+    pub fn abandon(&self, session: u32, number: u64) -> Result<u64> {
+        let cache = self.cache.as_ref().ok_or(Errno::NOENT)?;
+        let (bytes, path) = cache.abandon(number)?;
+        let what = format!("abandon {:?}", String::from_utf8_lossy(&path));
+        let done = format!("{bytes} bytes that were not stored are dropped");
+        self.gate.log().record(&format!("#{session}"), &what, &done);
+        Ok(bytes)
+    }
+}
