@@ -13,7 +13,7 @@ import random
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from iod_model import File, Journal, Model, content
+from iod_model import NOT_DONE, File, Journal, Model, content
 
 MOUNT_ENDED = {errno.ENOTCONN, errno.ECONNABORTED}
 """Errors after the process of the mount was killed."""
@@ -94,7 +94,7 @@ class Client:
             raise WrongError(f"{name} {words}: {errno.errorcode.get(error, error)}")
         # Whether a name was changed is open; a client that went on could not say what is right.
         is_name = name not in ("write", "append", "map", "ftruncate", "fsync", "close", "read")
-        return not is_name or error != errno.EIO
+        return not is_name or error in NOT_DONE
 
     def has_name(self, file: File) -> bool:
         """Return whether a file was not removed."""
@@ -232,9 +232,14 @@ class Client:
 
     def do_read(self, handle: int, at: int, size: int, data: bytes) -> None:
         del data
-        found, file = os.pread(self.open[handle], size, at), self.model.handles[handle]
-        if found != file.data[at : at + size]:
-            raise WrongError(f"read {handle} at {at}: {len(found)} of {size} bytes, or others")
+        found = os.pread(self.open[handle], size, at)
+        expected = self.model.handles[handle].data[at : at + size]
+        if expected.startswith(found) and len(found) < len(expected):
+            # A kill of the mount cuts a read short, and the next one fails.
+            os.pread(self.open[handle], 1, at + len(found))
+        if found != expected:
+            text = f"{len(found)} bytes, of {len(expected)}"
+            raise WrongError(f"read {handle} at {at}: {text}, or others")
 
     def do_fsync(self, handle: int, data: bytes) -> None:
         del data

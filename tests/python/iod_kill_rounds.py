@@ -47,6 +47,10 @@ from iod_rig import Rig, no_fuse
 TARGETS = ("daemon", "mount", "client")
 GONE = ("full", "read-only", "missing")
 """What happens to a store that is gone."""
+ERRORS_OF_STORE = {errno.ENOSPC, errno.EROFS, errno.EIO, errno.ESTALE}
+"""Errors that clients may get while the store is gone. In a read-only store, open files cannot be
+opened again for writing, and fail with `ESTALE`.
+"""
 GONE_EVERY = 10
 CLIENTS, FOLDERS = 3, 12
 """Clients at a time, and the largest number of them in a round."""
@@ -147,6 +151,8 @@ class Round:
         self.stop = self.rig.folder / "stop"
         self.clients: dict[int, int] = {}
         """Clients by their processes."""
+        self.killed: set[int] = set()
+        """Clients that were killed."""
         self.started = 0
         self.wrong: list[str] = []
 
@@ -180,7 +186,7 @@ class Round:
 
     def start_clients(self) -> None:
         """Start as many clients as there should be."""
-        while len(self.clients) < CLIENTS and self.started < FOLDERS:
+        while len(self.clients.keys() - self.killed) < CLIENTS and self.started < FOLDERS:
             client, self.started = self.started, self.started + 1
             process = os.fork()
             if not process:
@@ -194,7 +200,7 @@ class Round:
     def client(self, client: int) -> Client:
         """Return a client, for a process of its own."""
         levels = {"fsync": self.fsync, "close": self.close}
-        errors = {errno.ENOSPC, errno.EROFS, errno.EIO} if self.gone else set()
+        errors = ERRORS_OF_STORE if self.gone else set()
         return Client(
             self.rig.mount / self.name(client),
             self.store.files / self.name(client),
@@ -228,6 +234,8 @@ class Round:
         if self.gone or self.target == "mount":
             # A mapped page could not be read.
             may_end.add(-signal.SIGBUS)
+        if process in self.killed:
+            may_end.add(-signal.SIGKILL)
         if client is not None and code not in may_end:
             self.wrong.append(f"client {client} ends with status {code}")
 
@@ -246,10 +254,11 @@ class Round:
             self.wait_for_clients()
             self.start_mount()
         elif self.target == "client" and self.clients:
-            for process in self.chance.sample(sorted(self.clients), self.chance.randint(1, 2)):
+            left = sorted(self.clients.keys() - self.killed)
+            for process in left[: self.chance.randint(1, 2)]:
+                # It ends once its request is answered.
                 os.kill(process, signal.SIGKILL)
-                os.waitpid(process, 0)
-                del self.clients[process]
+                self.killed.add(process)
                 self.tally.clients_killed += 1
             self.start_clients()
 
@@ -331,11 +340,7 @@ class Round:
                 kind, *words = json.loads(line)
                 self.tally.operations += kind == "begin"
                 self.tally.compared_at_once += words[0] if kind == "checked" else 0
-                self.tally.errors_of_store += kind == "end" and words[1] in (
-                    errno.ENOSPC,
-                    errno.EROFS,
-                    errno.EIO,
-                )
+                self.tally.errors_of_store += kind == "end" and words[1] in ERRORS_OF_STORE
                 if kind == "wrong":
                     self.wrong.append(f"client {client}: {words[0]}")
             model = replay(path, self.seed_of(client))
@@ -375,12 +380,16 @@ def rounds(first: int, count: int, seed: int, where: Path, say: Callable[[str], 
 
 def keep(rig: Rig, place: Store, where: Path) -> None:
     """Copy journals, logs and files of a round, and remove its files."""
+    rig.kill_mount()
+    rig.kill_daemon()
     where.mkdir()
     shutil.copytree(place.files, where / "files", symlinks=True)
     for path in (*rig.folder.glob("*.journal"), *rig.folder.glob("*.err")):
         shutil.copy(path, where)
     for path in (*place.files.iterdir(), *rig.folder.glob("*.journal")):
         shutil.rmtree(path) if path.is_dir() else path.unlink()
+    # The next round has a cache without what could not be stored.
+    shutil.rmtree(rig.cache)
 
 
 def in_name_space() -> None:

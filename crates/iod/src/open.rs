@@ -157,11 +157,15 @@ impl Open {
                 let offset = cached.offset(offset);
                 let written = cache.write_later(file, offset, &data, is_flushed);
                 let written = written.inspect(|count| self.count_written(*count));
-                match cached.stores_each_write() {
-                    true => written.and_then(|count| cache.sync(file).map(|()| count)),
-                    false => written,
-                }
-                .map(Done::Written)
+                let stored = written.and_then(|count| {
+                    if file.is_nameless() {
+                        cache.store(file)?;
+                    } else if cached.stores_each_write() {
+                        cache.sync(file)?;
+                    }
+                    Ok(count)
+                });
+                stored.map(Done::Written)
             }
             (Some(Cached { cache, file, .. }), Job::Sync(level)) => match level {
                 SyncLevel::Data | SyncLevel::All => cache.sync(file),

@@ -150,18 +150,41 @@ fn data_of_a_file_is_stored_by_its_other_name() {
     }
 }
 
-/// Checks that data is stored although the name that is left was made by another program.
+/// Checks that data is stored although the name that is left was made by another program, and although the
+/// daemon is killed.
 #[test]
 fn data_of_a_file_without_a_known_name_is_stored() {
-    let rig = Rig::cached(|_| {});
-    let mut client = rig.client();
-    client.create(1, "", "file").unwrap();
-    fs::hard_link(rig.path("file"), rig.path("other")).unwrap();
-    client.unlink("file").unwrap();
-    client.write(1, 0, b"data").unwrap();
-    client.clunk(1);
-    wait_until_stored(&rig);
-    assert_eq!(fs::read(rig.path("other")).unwrap(), b"data");
+    for is_killed in [false, true] {
+        let mut rig = Rig::cached(|_| {});
+        let mut client = rig.client();
+        client.create(1, "", "file").unwrap();
+        client.write(1, 0, b"first").unwrap();
+        fs::hard_link(rig.path("file"), rig.path("other")).unwrap();
+        client.unlink("file").unwrap();
+        client.write(1, 0, b"again").unwrap();
+        assert_eq!(client.read(1, 0, 10).unwrap(), b"again");
+        if is_killed {
+            rig = rig.restart(|_| {});
+        } else {
+            client.clunk(1);
+            let mut other = rig.client();
+            other.open(1, "other", RDWR).unwrap();
+            other.write(1, 0, b"A").unwrap();
+            assert_eq!(unstored(&rig), 1);
+            other.write(1, 0, b"a").unwrap();
+            other.clunk(1);
+            // Of a file in the cache, names are removed that the cache does not know.
+            wait_until_stored(&rig);
+            for name in ["third", "fourth"] {
+                fs::hard_link(rig.path("other"), rig.path(name)).unwrap();
+            }
+            client.unlink("third").unwrap();
+            client.unlink("other").unwrap();
+            client.rename("fourth", "other").unwrap();
+        }
+        wait_until_stored(&rig);
+        assert_eq!(fs::read(rig.path("other")).unwrap(), b"again");
+    }
 }
 
 /// Checks that a file that is closed is stored soon, and one that is open after its age.
@@ -589,7 +612,12 @@ fn open_files_outlive_their_names() {
     client.write(2, 0, b"two").unwrap();
     client.fsync(2).unwrap();
     assert_eq!(fs::read(rig.path("two")).unwrap(), b"two");
+    // The daemon does not know the other name: it stores each write at once.
     client.write(2, 0, b"TWO").unwrap();
+    assert_eq!(fs::read(rig.path("two")).unwrap(), b"TWO");
+    client.create(3, "", "three").unwrap();
+    client.write(3, 0, b"3rd").unwrap();
+    fs::remove_file(rig.path("three")).unwrap();
     let rig = rig.restart(|_| {});
     // A daemon that finds no name keeps the data.
     assert_eq!(unstored(&rig), 3);

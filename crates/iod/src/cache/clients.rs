@@ -80,7 +80,7 @@ impl Cache {
             .is_some_and(|status| !status.is_open)
         {
             // Many files may wait to be stored. A drain opens the file again, if it has a name that is known.
-            if file.has_name() {
+            if !file.is_nameless() {
                 file.close();
             }
         }
@@ -292,7 +292,7 @@ impl Cache {
     pub fn write(&self, file: &File, offset: Option<u64>, data: &[u8]) -> Result<Option<usize>> {
         let is_admitted = self.state().machine.admit(data.len() as u64);
         if is_admitted {
-            match self.write_admitted(file, offset, data) {
+            match self.write_admitted(file, offset, data, false) {
                 Err(Errno::NOSPC) => {}
                 other => return other.map(Some),
             }
@@ -317,7 +317,7 @@ impl Cache {
                 state.machine.admit(data.len() as u64).then_some(Ok(()))
             })?;
             let progress = self.state().machine.progress();
-            match self.write_admitted(file, offset, data) {
+            match self.write_admitted(file, offset, data, true) {
                 Err(Errno::NOSPC) => {}
                 other => return other,
             }
@@ -336,18 +336,28 @@ impl Cache {
         }
     }
 
-    /// Write data that there is room for.
-    fn write_admitted(&self, file: &File, offset: Option<u64>, data: &[u8]) -> Result<usize> {
+    /// Write data that there is room for. Fails with `ENOSPC` if the caller has to wait, which it may.
+    fn write_admitted(
+        &self,
+        file: &File,
+        offset: Option<u64>,
+        data: &[u8],
+        may_wait: bool,
+    ) -> Result<usize> {
         self.make_room(data.len() as u64);
+        let write = |offset| match file.is_nameless() && !may_wait {
+            true => Err(Errno::NOSPC),
+            false => self.write_at(file, offset, data),
+        };
         let result = match offset {
             Some(offset) => {
                 let _shared = file.share();
-                self.write_at(file, offset, data)
+                write(offset)
             }
             None => {
                 let _alone = file.alone();
                 let end = self.state().machine.size(file.id);
-                self.write_at(file, end, data)
+                write(end)
             }
         };
         self.state().machine.release(data.len() as u64);

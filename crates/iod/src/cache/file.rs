@@ -7,7 +7,7 @@ use isthmus_forward::{Errno, Result};
 use rustix::fs::{AtFlags, Mode, OFlags, Statx, chmod, openat, statx};
 use rustix::io::{pread, pwrite};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// When an inode of the store was created, in s and ns since 1970: a later one with the same number has another
@@ -58,6 +58,8 @@ pub(crate) struct File {
     pub born: Born,
     /// The names by which clients have opened it, those that were removed too, with their last paths.
     places: Mutex<Vec<(Place, Vec<u8>)>>,
+    /// Whether all of these names were removed, and the file has others in the store.
+    is_nameless: AtomicBool,
     /// Shared by those who read and write the data; alone has it who fills it from the store, cuts it or
     /// drops parts of it.
     access: RwLock<()>,
@@ -78,6 +80,7 @@ impl File {
             inode,
             born,
             places: Mutex::new(vec![(place, path)]),
+            is_nameless: AtomicBool::new(false),
             access: RwLock::default(),
             cache_sync: Mutex::default(),
             handles: Mutex::default(),
@@ -102,6 +105,7 @@ impl File {
             places.retain(|(known, _)| known.path().is_ok());
             places.push((place.clone(), place.path().unwrap_or_default()));
         }
+        self.set_nameless(false);
     }
 
     /// Return a name of the file, with its path; the last one that it had if all were removed.
@@ -124,10 +128,15 @@ impl File {
         paths.find(|path| path != removed)
     }
 
-    /// Return whether a name is known by which the file can be opened again.
-    pub fn has_name(&self) -> bool {
-        let places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        places.iter().any(|(place, _)| place.path().is_ok())
+    /// Return whether no name is known by which the file can be opened again: each write is stored at once, and
+    /// the log does not have the file.
+    pub fn is_nameless(&self) -> bool {
+        self.is_nameless.load(Ordering::Acquire)
+    }
+
+    /// Record whether a name is known by which the file can be opened again.
+    pub fn set_nameless(&self, is_nameless: bool) {
+        self.is_nameless.store(is_nameless, Ordering::Release);
     }
 
     /// Read or write the data beside others.

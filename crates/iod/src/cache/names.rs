@@ -11,6 +11,9 @@ use isthmus_forward::cache::log::Record;
 use isthmus_forward::{Errno, Result};
 use rustix::fs::Statx;
 
+/// Maximum number of times that a file is stored while clients write to it.
+const STORES: u32 = 100;
+
 /// An operation on the store that is under way.
 #[derive(Debug)]
 pub(super) enum Operation {
@@ -115,8 +118,29 @@ impl Cache {
                 from,
                 to,
             }),
-            None => Ok(None),
+            None => {
+                self.make_nameless(file)?;
+                Ok(None)
+            }
         }
+    }
+
+    /// Store a file that is about to lose its last name that is known, and each write from now on: a daemon that
+    /// starts again could not find it.
+    fn make_nameless(&self, file: &File) -> Result<()> {
+        for _ in 0..STORES {
+            {
+                let _alone = file.alone();
+                let mut state = self.state();
+                if state.machine.unstored_of(file.id) == 0 {
+                    state.unrecord(file.id);
+                    file.set_nameless(true);
+                    break;
+                }
+            }
+            self.store(file)?;
+        }
+        Ok(())
     }
 
     /// Record that a file, whose state in the store is `status`, has this name as well.
@@ -142,6 +166,7 @@ impl Cache {
             self.store(&file)?;
         }
         let handle = file.handle().or_else(|_| file.path_handle());
+        let was_nameless = file.is_nameless();
         let operation = match is_last {
             true => self.begin(Operation::Remove { file: file.id })?,
             false => self.begin_loss(&file, directory, name)?,
@@ -155,6 +180,9 @@ impl Cache {
         let result = remove();
         // Another program may have made a name meanwhile.
         let links = handle.and_then(|handle| Ok(state_of(&*handle)?.stx_nlink));
+        if result.is_err() {
+            file.set_nameless(was_nameless);
+        }
         let is_gone = result.is_ok() && links.map_or(is_last, |links| links == 0);
         let mut state = self.state();
         let is_done = match is_last {

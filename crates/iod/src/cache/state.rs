@@ -164,7 +164,7 @@ impl State {
         }
         cache.keep_log_short(self)?;
         let entry = self.entries.get_mut(&id).ok_or(Errno::STALE)?;
-        if entry.is_removed {
+        if entry.is_removed || entry.file.is_nameless() {
             return Ok(());
         }
         if entry.is_logged {
