@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import urllib.request
 import pytest
 
 from command_line import call
+from conftest import REPOSITORY
 from nic_daemon import PATIENCE, daemon
 from terminal import Terminal
 
@@ -88,6 +90,17 @@ def test_status_says_what_is_not_stored_and_drain_stores_it(job):
         metrics = urllib.request.urlopen(url).read()
         assert b"isthmus_iod_stored_bytes_total 800" in metrics
         assert b"isthmus_iod_empty_seconds 0" in metrics
+
+
+def test_the_page_has_all_metrics(job):
+    page = (REPOSITORY / "docs/io-daemon-operators.md").read_text("utf-8")
+    rows = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `isthmus_iod")]
+    named = {name for row in rows for name in re.findall(r"isthmus_iod_(\w+)", row)}
+    with job.serve("--metrics", "127.0.0.1:0") as (_, where):
+        url = f"http://{where['metrics']}/metrics"
+        text = urllib.request.urlopen(url).read().decode()
+    served = set(re.findall(r"^# TYPE isthmus_iod_(\w+)", text, re.MULTILINE))
+    assert served == named
 
 
 def test_wait_returns_once_a_file_is_stored(job):

@@ -246,11 +246,12 @@ def test_a_socket_may_be_the_groups(tmp_path):
         assert (tmp_path / "nic.sock").stat().st_mode & 0o777 == 0o660
 
 
-def test_the_unit_file_is_one_of_systemd(tmp_path):
+@pytest.mark.parametrize("name", ["isthmus-nic", "isthmus-iod"])
+def test_the_unit_file_is_one_of_systemd(name):
     verify = shutil.which("systemd-analyze")
     if verify is None:
         pytest.skip("needs systemd-analyze")
-    unit = Path(__file__).parents[2] / "packaging" / "isthmus-nic.service"
+    unit = Path(__file__).parents[2] / "packaging" / f"{name}.service"
     ran = subprocess.run(
         [verify, "verify", "--man=no", str(unit)],
         capture_output=True,
@@ -259,7 +260,7 @@ def test_the_unit_file_is_one_of_systemd(tmp_path):
         check=False,
     )
     # What it says of other units is not ours.
-    said = [line for line in ran.stderr.splitlines() if "isthmus-nic" in line]
+    said = [line for line in ran.stderr.splitlines() if name in line]
     assert not said
 
 

@@ -118,6 +118,12 @@ class Cluster:
         lines = self.ask("sinfo", "--noheader", "--Node", "--format=%N %T").splitlines()
         return dict(line.split() for line in lines)
 
+    def configure(self, **settings: object) -> None:
+        """Add settings to the configuration."""
+        with (self.folder / "slurm.conf").open("a") as conf:
+            conf.writelines(f"{name}={value}\n" for name, value in settings.items())
+        self.ask("scontrol", "reconfigure")
+
     def kill_node(self, name: str) -> None:
         """A node is gone: its daemon and all that runs on it, at the same moment."""
         # Whoever watches over a task tells the controller of its end: that none of them may, each
