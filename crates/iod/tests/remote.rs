@@ -267,8 +267,8 @@ fn prefetched_files_are_read_from_the_cache() {
         files.prefetch(path.as_bytes(), answer);
         receiver
     };
-    let begun = (0..FILES).map(|number| prefetch(&format!("small/{number}")));
-    for receiver in begun
+    let started = (0..FILES).map(|number| prefetch(&format!("small/{number}")));
+    for receiver in started
         .collect::<Vec<_>>()
         .into_iter()
         .chain([prefetch("large")])
