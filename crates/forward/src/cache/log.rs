@@ -301,7 +301,13 @@ impl Replay {
                 operation,
                 file,
                 size,
-            } => self.begin(operation, Operation::Cut { file, size })?,
+            } => {
+                // As for `truncate`.
+                if i64::try_from(size).is_err() {
+                    return Err(Damage::Order);
+                }
+                self.begin(operation, Operation::Cut { file, size })?;
+            }
             Record::Rename {
                 operation,
                 export,
