@@ -1,6 +1,7 @@
 //! Opens the folder of the cache, with what a former daemon has left in it.
 
 use super::file::{self, File, born, key, state as state_of};
+use super::foreground::Foreground;
 use super::log::{LOG, Log};
 use super::state::{Cache, Entry, State, add_record, number_of, path_of, without};
 use crate::config::CacheConfig;
@@ -158,6 +159,7 @@ impl Cache {
             paths: Mutex::default(),
             changed: Condvar::new(),
             work: Condvar::new(),
+            foreground: Foreground::default(),
             origin: Instant::now(),
         })
     }
