@@ -1,4 +1,4 @@
-"""How soon does a job go on after a checkpoint, and when is the checkpoint stored?
+"""Checkpoints of a job: the time until it goes on, and until the checkpoint is stored.
 
 The writers are threads that write a file each through a mount and close it, as a job does. The
 store is the mount of a second I/O daemon, behind a link that ``tbf`` shapes to 100 Mbit/s.
@@ -149,9 +149,7 @@ def _clear(folder: Path | None) -> None:
 
 
 @contextmanager
-def _cached(
-    folder: Path, store: Path, *words: str
-) -> Iterator[tuple[Program, Path]]:
+def _cached(folder: Path, store: Path, *words: str) -> Iterator[tuple[Program, Path]]:
     """Run a daemon with a cache before a store. Yield it, and the folder where it is mounted."""
     address, mounted = f"unix:{folder}/cached.sock", folder / "cached"
     options = ("--cache", f"{folder}/cache", *(words or CACHE))

@@ -1,18 +1,20 @@
-"""What does a mount cost beside a client without one, and beside a file in memory?
+"""The cost of a mount beside clients without one, and beside a file in memory.
 
-A daemon without a cache serves a folder in memory over a Unix socket. A program reads a file through
-``isthmus iod mount``: the first time, when the kernel has none of it, and again, when the kernel has
-kept it.
+A daemon without a cache serves a folder in memory over a Unix socket. A program reads a file
+through ``isthmus iod mount``, 1 MiB at a time: the first time, when the kernel has none of it, and
+again, when the kernel has kept it.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import daemons
 from daemons import MIB, Program, beside
@@ -37,68 +39,102 @@ def iod_fuse(engine: Engine, quick: bool) -> Iterator[Line]:
         export, mounted = folder / "files", folder / "mount"
         export.mkdir()
         address = f"unix:{folder}/socket"
+        fresh = folder / "fresh"
         with (
             daemons.serve(export, listen=address) as daemon,
             daemons.mount(mounted, address) as client,
+            daemons.mount(fresh, address, "--fresh", "1 s"),
         ):
             yield from _first(engine, export, mounted, (daemon, client), quick)
-            yield _again(export, mounted, quick)
+            yield from _again(export, mounted, fresh, quick)
 
 
 def _first(
     engine: Engine, export: Path, mounted: Path, programs: tuple[Program, Program], quick: bool
 ) -> Iterator[Line]:
-    """Measure the first read of a file through the mount and by the Rust client, in turns."""
+    """Measure the first read of a file through the mount and by clients without one, in turns."""
     size, passes = (16 if quick else FILE_MIB) * MIB, 1 if quick else 4
     make(export / "file", size)
-    load = {"clients": 1, "bytes": 65_512, "window": WINDOW, "file": size}
-    walls: tuple[list[float], list[float]] = ([], [])
-    cpus: tuple[list[float], list[float]] = ([], [])
     daemon, _ = programs
+    load = {"clients": 1, "bytes": 65_512, "window": WINDOW, "file": size, "pid": daemon.pid}
+    mounts, rust, python = Rates([], []), Rates([], []), Rates([], [])
     for _ in range(1 if quick else RUNS):
-        wall_s, cpu_s = _read_new(mounted / "file", passes, programs)
-        walls[0].append(passes * size / wall_s / 1e6)
-        cpus[0].append(passes * size / cpu_s / 1e6)
-        words = {"server": daemon.address, "operation": "read", "pid": daemon.pid}
-        found = report(engine.words("iod", seconds=0.1 if quick else 1, **words, **load))
-        walls[1].append(found["bytes"] / found["seconds"] / 1e6)
-        cpus[1].append(found["bytes"] / max(found["cpu_seconds"], 1 / daemons.TICKS) / 1e6)
-    name = f"first read of a file of {size // MIB} MiB through a mount, 1 MiB at a time"
-    peer = f"the Rust client, {WINDOW} reads of 64 KiB in flight"
-    yield beside("iod.fuse/wall", name, "MB/s", *walls, peer=peer)
-    unit = "MB per CPU second of all processes"
-    yield beside("iod.fuse", name, unit, *cpus, peer=peer)
+        mounts.add(passes * size, *_read_new(mounted / "file", passes, programs))
+        words = {"server": daemon.address, "operation": "read", **load}
+        found = report(engine.words("iod", seconds=0.1 if quick else 1, **words))
+        rust.add(found["bytes"], found["seconds"], found["cpu_seconds"])
+        if importlib.util.find_spec("fsspec"):
+            python.add(size, *_fetch(daemon, size))
+    name = f"first read of a file of {size // MIB} MiB through a mount"
+    peer = f"the Rust client, {WINDOW} reads of 64 KiB in flight, which drops the data"
+    cpu = "MB per CPU second of all processes"
+    yield beside("iod.fuse", name, cpu, mounts.cpu, rust.cpu, peer=peer)
+    yield beside("iod.fuse/wall", name, "MB/s", mounts.wall, rust.wall, peer=peer)
+    if python.wall:
+        name, peer = f"{name}, beside iod://", "cat_file of iod://, which returns the data"
+        yield beside("iod.fuse.python", name, cpu, mounts.cpu, python.cpu, peer=peer)
+        yield beside("iod.fuse.python/wall", name, "MB/s", mounts.wall, python.wall, peer=peer)
+
+
+class Rates(NamedTuple):
+    """Rates of runs."""
+
+    wall: list[float]
+    """In MB/s."""
+    cpu: list[float]
+    """In MB per CPU second of all processes."""
+
+    def add(self, size: int, wall_s: float, cpu_s: float) -> None:
+        """Add a run."""
+        self.wall.append(size / wall_s / 1e6)
+        # A short run may take less than a tick of the system's clock.
+        self.cpu.append(size / max(cpu_s, 1 / daemons.TICKS) / 1e6)
 
 
 def _read_new(path: Path, passes: int, programs: tuple[Program, ...]) -> tuple[float, float]:
     """Read a file that the kernel has not, several times. Return wall-clock and CPU seconds of all
     processes.
     """
-    cpu_s = [-sum(each.cpu_s() for each in programs) - time.process_time()]
+    cpu_s = -sum(each.cpu_s() for each in programs)
     wall_s = 0.0
     for _ in range(passes):
         with path.open("rb", buffering=0) as file:
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-            begin = time.perf_counter()
+            begin, cpu_begin = time.perf_counter(), time.process_time()
             read(file.fileno())
             wall_s += time.perf_counter() - begin
-    cpu_s.append(sum(each.cpu_s() for each in programs) + time.process_time())
-    return wall_s, max(sum(cpu_s), 1 / daemons.TICKS)
+            cpu_s += time.process_time() - cpu_begin
+    return wall_s, cpu_s + sum(each.cpu_s() for each in programs)
 
 
-def _again(export: Path, mounted: Path, quick: bool) -> Line:
-    """Measure the second open and read of an unchanged file, beside the same of the exported file."""
+def _fetch(daemon: Program, size: int) -> tuple[float, float]:
+    """Read a file by fsspec. Return wall-clock and CPU seconds of both processes."""
+    import fsspec
+
+    files = fsspec.filesystem("iod", address=daemon.address)
+    begin, cpu_s = time.perf_counter(), daemon.cpu_s() + time.process_time()
+    if len(files.cat_file("file")) != size:
+        raise SystemExit("a file was not read to its end")
+    wall_s = time.perf_counter() - begin
+    return wall_s, daemon.cpu_s() + time.process_time() - cpu_s
+
+
+def _again(export: Path, mounted: Path, fresh: Path, quick: bool) -> Iterator[Line]:
+    """Measure the second open and read of a file, beside the same of the exported file."""
     size, times = (16 if quick else AGAIN_MIB) * MIB, 3 if quick else 20
     make(export / "again", size)
-    paths = (mounted / "again", export / "again")
-    rates: tuple[list[float], list[float]] = ([], [])
+    paths = (mounted / "again", fresh / "again", export / "again")
+    rates: tuple[list[float], ...] = ([], [], [])
     for path in paths:
         _read_again(path, 1)
     for _ in range(1 if quick else RUNS):
         for path, rate in zip(paths, rates, strict=True):
             rate.append(times * size / _read_again(path, times) / 1e6)
     name = f"second open and read of a file of {size // MIB} MiB through a mount"
-    return beside("iod.fuse.open", name, "MB/s", *rates, peer="the file in memory itself")
+    peer = "the file in memory itself"
+    yield beside("iod.fuse.open", name, "MB/s", rates[0], rates[2], peer=peer)
+    name = f"{name} with --fresh 1s"
+    yield beside("iod.fuse.open/fresh", name, "MB/s", rates[1], rates[2], peer=peer)
 
 
 def _read_again(path: Path, times: int) -> float:

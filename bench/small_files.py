@@ -1,8 +1,7 @@
-"""How fast are many small files that are far away, and what do idle clients cost?
+"""Many small files that are far away, and many idle clients.
 
-A daemon with a cache serves 20,000 files of 20 kB. Its store is the mount of a second daemon, to
-which a relay takes 1 ms there and back. A program reads all files by ``iod://`` of fsspec, in random
-order.
+A daemon with a cache serves 20,000 files of 20 kB. Its store is the mount of a second daemon; a
+relay takes 1 ms there and back. A program reads all files by ``iod://`` of fsspec, in random order.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import daemons
 from daemons import MIB, beside
@@ -29,6 +29,8 @@ DIRECTORIES = 20
 AT_ONCE = 32
 RUNS = 3
 ROUND_TRIP_MS = 1
+SOME = 1_000
+"""Number of files that are read one by one."""
 
 
 def iod_small(engine: Engine, quick: bool) -> Iterator[Line]:
@@ -43,29 +45,53 @@ def iod_small(engine: Engine, quick: bool) -> Iterator[Line]:
         return
     count = 400 if quick else FILES
     names = [f"{number % DIRECTORIES}/{number}" for number in range(count)]
-    alone, many, announced, again = list[float](), list[float](), list[float](), list[float]()
+    rates = Rates([], [], [], [])
     with tempfile.TemporaryDirectory(dir=daemons.MEMORY, prefix="isthmus-bench-") as name:
         folder = Path(name)
         _make(folder / "far", names)
         for turn in range(1 if quick else RUNS):
             random.Random(turn).shuffle(names)
+            some = names[: 100 if quick else SOME]
             with _far(engine, folder) as address:
-                alone.append(_epoch(address, names, 1))
-                again.append(_epoch(address, names, AT_ONCE))
+                rates.alone.append(len(some) / _epoch(address, some, 1))
             with _far(engine, folder) as address:
-                many.append(_epoch(address, names, AT_ONCE))
+                rates.many.append(count / _epoch(address, names, AT_ONCE))
             with _far(engine, folder) as address:
-                announced.append(_announced(folder, address, names))
-    what = f"{count:,} files of 20 kB in random order by fsspec, store {ROUND_TRIP_MS} ms away"
-    peer = "the same files one by one, not announced, from an empty cache"
-    for row, name, times in (
-        ("iod.small", f"{what}: announced by `isthmus iod prefetch`, then {AT_ONCE} at a time", announced),
-        ("iod.small/second", f"{what}: second epoch with --fresh 60s, {AT_ONCE} at a time", again),
-    ):
-        yield beside(row, name, "s", times, alone, less=True, peer=peer)
-        peer_many = f"the same files {AT_ONCE} at a time, not announced, from an empty cache"
-        words = (f"{row}/{AT_ONCE}", f"{name}; peer {AT_ONCE} at a time as well", "s", times, many)
-        yield beside(*words, less=True, peer=peer_many)
+                rates.announced.append(count / _announced(folder, address, names))
+                rates.again.append(count / _epoch(address, names, AT_ONCE))
+    yield from _lines(f"{count:,} files of 20 kB in random order by fsspec", rates)
+
+
+class Rates(NamedTuple):
+    """Files per second, of runs."""
+
+    alone: list[float]
+    """One by one."""
+    many: list[float]
+    """Many at a time."""
+    announced: list[float]
+    """Many at a time, after all have been announced, with the time for this."""
+    again: list[float]
+    """Many at a time, a second time."""
+
+
+def _lines(what: str, rates: Rates) -> Iterator[Line]:
+    """Return the rows."""
+    what = f"{what}, store {ROUND_TRIP_MS} ms away"
+    rows = (
+        ("iod.small", "announced by `isthmus iod prefetch`, then read", rates.announced),
+        ("iod.small.second", "second epoch with --fresh 60s", rates.again),
+    )
+    for row, how, found in rows:
+        for at_once, peer in ((1, rates.alone), (AT_ONCE, rates.many)):
+            yield beside(
+                row if at_once == 1 else f"{row}/{at_once}",
+                f"{what}: {how} {AT_ONCE} at a time; peer {at_once} at a time",
+                "files per second",
+                found,
+                peer,
+                peer="the same files from an empty cache, not announced",
+            )
 
 
 def _make(folder: Path, names: list[str]) -> None:
