@@ -57,11 +57,13 @@ def iod_checkpoint(_engine: Engine, quick: bool) -> Iterator[Line]:
                 taken.plain.append(_write(plain, size))
                 if peer is not None:
                     taken.rclone.append(_write(peer, size))
+                    # Before it begins to store them, after 5 s.
+                    _clear(peer)
                 begin = time.perf_counter()
                 taken.closed.append(_write(cached, size))
                 daemons.wait_until_stored(daemon)
                 taken.stored.append(time.perf_counter() - begin)
-                for each in (plain, peer, cached):
+                for each in (plain, cached):
                     _clear(each)
     yield from _lines(taken, size)
 
@@ -142,9 +144,9 @@ def _write(folder: Path, size: int, files: int = FILES) -> float:
     return time.perf_counter() - begin
 
 
-def _clear(folder: Path | None) -> None:
+def _clear(folder: Path) -> None:
     """Remove the files of a checkpoint."""
-    for each in folder.glob("checkpoint-*") if folder else ():
+    for each in folder.glob("checkpoint-*"):
         each.unlink()
 
 
