@@ -20,18 +20,22 @@ import booksim
 import caminos
 import plot
 from array_files import array
+from checkpoints import iod_checkpoint, iod_memory
 from crosscheck import crosscheck
 from exchanges import crossover, prediction
 from flows import flow
 from forwarding import iod
 from interval import interval
 from measure import ROOT, Engine, Line, machine_kind, rounded, run, spread
+from mounts import iod_fuse
 from peers import fat_tree_peer, peer
 from redistribution import plan, redistribute
 from rings import ring
+from small_files import iod_idle, iod_small
 from streams import stream
 from striping import striping
 from sweeps import sweep
+from units import iod_units
 
 RESULTS = ROOT / "bench" / "results"
 QUICK = ROOT / "out" / "bench-quick.json"
@@ -291,6 +295,12 @@ PARTS: dict[str, Callable[[Engine, bool], Iterator[Line]]] = {
         crossover,
         flow,
         iod,
+        iod_fuse,
+        iod_units,
+        iod_checkpoint,
+        iod_small,
+        iod_memory,
+        iod_idle,
         sweep,
         crosscheck,
     )
@@ -301,7 +311,8 @@ CAMINOS_ALONE = {"peer", "fat_tree_peer"}
 PEERS = {"interval", "crosscheck", *CAMINOS_ALONE}
 """Benchmarks that compare with other simulators, which must be built first."""
 
-# The benchmarks of rows whose ids do not begin with the name of their benchmark.
+# The benchmarks of rows whose ids do not begin with the name of their benchmark. An id such as
+# `iod.fuse/wall` is of the benchmark `iod_fuse`.
 ROWS_OF = {"stream.flow": "flow", "stream.striping.4": "striping"}
 
 
@@ -333,7 +344,9 @@ def merged(
 def _part(row: dict[str, Any]) -> str:
     """Return the benchmark to which a row belongs."""
     name = str(row.get("id", ""))
-    return ROWS_OF.get(name) or re.split(r"[/.]", name)[0]
+    words = re.split(r"[/.]", name)
+    both = "_".join(words[:2])
+    return ROWS_OF.get(name) or (both if both in PARTS else words[0])
 
 
 def keep(lines: list[Line], parts: list[str], *, quick: bool) -> None:

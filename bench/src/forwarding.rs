@@ -18,8 +18,12 @@ values! {
     Load {
         /// `read`, `write` or `metadata`; or `tcp`: bytes of a server without a protocol.
         operation: String = "read".to_owned(),
-        /// The address of the server.
+        /// The address of the server; of several, with commas between them, clients take one in turn.
         server: String = String::new(),
+        /// The file with the token that the server requires, if it does.
+        token_file: String = String::new(),
+        /// The file with the certificates to trust, of a server over TLS.
+        tls_ca: String = String::new(),
         /// The exported folder.
         export: String = String::new(),
         /// How many clients.
@@ -182,12 +186,21 @@ fn one(load: &Load, number: usize, barrier: &Barrier) -> Outcome<Report> {
         report.seconds = begin.elapsed().as_secs_f64();
         return Ok(report);
     }
-    let remote = Remote::parse(&load.server)?;
+    let servers: Vec<_> = load.server.split(',').collect();
+    let mut remote = Remote::parse(servers[number % servers.len()])?;
+    if !load.tls_ca.is_empty() {
+        remote = remote.trusting(load.tls_ca.as_ref())?;
+    }
+    let token = match load.token_file.as_str() {
+        "" => None,
+        path => Some(std::fs::read_to_string(path)?),
+    };
+    let token = token.as_deref().map(str::trim);
     let time = Duration::from_secs(60);
     let export = load.export.as_bytes();
     let name = format!("client-{number}");
     let prepared = || {
-        let mut client = Connection::<(u32, u8)>::open(&remote, None, export, time)?;
+        let mut client = Connection::<(u32, u8)>::open(&remote, token, export, time)?;
         if load.operation != "metadata" {
             prepare(&mut client, load, name.as_bytes())?;
         }

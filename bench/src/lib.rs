@@ -21,12 +21,14 @@ macro_rules! values {
 
 mod clock;
 mod corridor;
+mod delay;
 mod dragonfly;
 mod fattree;
 mod fingerprint;
 mod flow;
 mod forwarding;
 mod growth;
+mod idle;
 mod meter;
 mod redistribute;
 mod reference;
@@ -62,6 +64,8 @@ const USAGE: &str = "usage: isthmus-bench WHAT [name=value ...]
   stream        way=tcp message=1048576 packet=1048576 rank_sums=0 capacity=1048576 messages=2000
   striping      links=4 message=1048576 messages=500 ranks=NAMESPACE
   iod           server=ADDRESS export=FOLDER operation=read clients=4 bytes=65512 window=16 seconds=2
+  iod_idle      server=ADDRESS pid=PID clients=1000
+  delay         socket=PATH round_trip_ms=1
   fingerprint";
 
 /// The values given as `name=value`.
@@ -126,6 +130,8 @@ fn measure(what: &str, mut values: Values) -> Outcome<String> {
         "iod_server" => {
             json(&forwarding::serve(&values.all()?).map_err(|error| error.to_string())?)
         }
+        "iod_idle" => json(&idle::run(&values.all()?).map_err(|error| error.to_string())?),
+        "delay" => json(&delay::relay(&values.all()?).map_err(|error| error.to_string())?),
         "dragonfly" => json(&dragonfly::run(values.all()?)),
         "flow" => json(&flow::run(values.all()?)),
         "corridor" => json(&corridor::run(values.all()?)),

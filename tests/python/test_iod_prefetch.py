@@ -36,7 +36,8 @@ def serve(store, tmp_path, *words):
 def test_listed_files_and_folders_are_in_the_cache_afterwards(store, tmp_path):
     folder, address = store
     listed = tmp_path / "list"
-    with serve(store, tmp_path, "--cache", tmp_path / "cache", "--fresh", "1 h"):
+    cached = ("--cache", tmp_path / "cache", "--fresh", "1 h")
+    with serve(store, tmp_path, *cached) as (process, _):
         listed.write_text("train/1\n/train/2/2\n\nlatest\ntrain/none\n")
         done = call("iod", "prefetch", listed, "--address", address, "--json")
         found = json.loads(done.stdout)
@@ -53,6 +54,7 @@ def test_listed_files_and_folders_are_in_the_cache_afterwards(store, tmp_path):
         fs = fsspec.filesystem("iod", address=address)
         for number in range(200):
             assert fs.cat(f"train/{number % 7}/{number}") == str(number).encode()
+        assert len(os.listdir(f"/proc/{process.pid}/fd")) < 100, "files stay open"
 
 
 def test_what_cannot_be_prefetched_is_one_line(store, tmp_path):

@@ -4,7 +4,7 @@ use crate::client::Client;
 use crate::sessions::{Membership, Sessions, Waker};
 use crate::shared::Shared;
 use isthmus_daemon::Slot;
-use isthmus_forward::message::Reply;
+use isthmus_forward::message::{Reply, Request};
 use isthmus_forward::{Buffer, Deferred, Done, Errno, Frames, Job, Result, Session, Ticket, Work};
 use isthmus_wire::{Moved, Transport, timespec};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -227,7 +227,10 @@ impl Connection {
                 break;
             };
             let start = self.out.len();
+            let cache = self.shared.cache.as_ref().filter(|_| asks_store(message));
+            let foreground = cache.map(|cache| cache.foreground.begin());
             let deferred = self.session.handle(message, &self.client, &mut self.out);
+            drop(foreground);
             requests += 1;
             failed += u64::from(is_error(&self.out.bytes()[start..]));
             if let Some(deferred) = deferred {
@@ -421,6 +424,11 @@ impl Connection {
         let count = if flags.is_empty() { 1 } else { 2 };
         poll(&mut fds[..count], time.map(timespec).as_ref()) != Ok(0)
     }
+}
+
+/// Return whether the store takes part in a request: with a cache, all but data of open files.
+fn asks_store(request: &[u8]) -> bool {
+    !matches!(request.get(4), Some(&Request::READ | &Request::WRITE))
 }
 
 /// Return whether a reply says that the request has failed.

@@ -271,6 +271,13 @@ messages! {
     }
 }
 
+impl Request<'_> {
+    /// The type of a request to read from an open file.
+    pub const READ: u8 = 116;
+    /// The type of a request to write to an open file.
+    pub const WRITE: u8 = 118;
+}
+
 impl Reply<'_> {
     /// The type of an error.
     pub const ERROR: u8 = 7;

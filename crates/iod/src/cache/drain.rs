@@ -1,6 +1,7 @@
 //! The threads that write unstored data to the store.
 
 use super::file::{self, File, Version, read_all, state as state_of, write_all};
+use super::foreground::PIECE;
 use super::log::Log;
 use super::recover::{boot, describe};
 use super::state::{Cache, LOOK, State, path_of};
@@ -18,9 +19,6 @@ use std::time::{Duration, Instant};
 
 /// Time that threads have to end.
 const LEAVE: Duration = Duration::from_secs(2);
-
-/// Size in bytes of the buffer of a drain.
-const BUFFER: u64 = 1 << 20;
 
 impl Cache {
     /// Start the threads that carry out tasks.
@@ -88,12 +86,23 @@ impl Cache {
     fn drain(&self, file: &File, range: &Range<u64>) -> Result<()> {
         let (data, store) = (file.data(&self.data)?, file.drain()?);
         self.check_version(file, &store)?;
-        let mut buffer = vec![0; (range.end - range.start).min(BUFFER) as usize];
-        let mut at = range.start;
+        let mut buffer = vec![0; (range.end - range.start).min(PIECE) as usize];
+        let (mut at, mut took) = (range.start, Duration::ZERO);
         while at < range.end {
-            let count = (range.end - at).min(BUFFER) as usize;
+            let is_pressed = self.state().machine.is_pressed();
+            if !is_pressed {
+                self.foreground.give_way(took);
+            }
+            let piece = if is_pressed {
+                PIECE
+            } else {
+                self.foreground.piece()
+            };
+            let count = (range.end - at).min(piece) as usize;
+            let begin = Instant::now();
             read_all(&data, &mut buffer[..count], at)?;
             write_all(&store, &buffer[..count], at).map_err(errno)?;
+            took = begin.elapsed();
             at += count as u64;
         }
         self.note_version(file, &store)

@@ -197,6 +197,11 @@ impl File {
         *self.handles() = Handles::default();
     }
 
+    /// Close the data. It is opened again when it is needed.
+    pub fn close_data(&self) {
+        self.handles().data = None;
+    }
+
     /// Return a handle in the store for reading.
     pub fn reader(&self) -> Result<Arc<OwnedFd>> {
         if let Some(open) = &self.handles().reader {

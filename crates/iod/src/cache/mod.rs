@@ -8,6 +8,7 @@
 mod clients;
 mod drain;
 mod file;
+mod foreground;
 mod log;
 mod names;
 mod operators;

@@ -122,7 +122,18 @@ impl Cache {
         let size = usize::try_from(attributes.size).unwrap_or(usize::MAX);
         let wanted = bytes.len().min(size);
         let read = self.read(&file, 0, &mut bytes[..wanted]).transpose()?;
+        self.close_data(&file);
         Some(read.map(|count| (attributes, count)))
+    }
+
+    /// Close the data of a file that was read although no client has it open: there may be many such files.
+    fn close_data(&self, file: &File) {
+        // While the state is locked, no client opens it.
+        let state = self.state();
+        let status = state.machine.status(file.id);
+        if status.is_none_or(|status| !status.is_open) {
+            file.close_data();
+        }
     }
 
     /// Forget all paths, since a client has renamed or removed something.

@@ -1,6 +1,7 @@
 //! Opens the folder of the cache, with what a former daemon has left in it.
 
 use super::file::{self, File, born, key, state as state_of};
+use super::foreground::Foreground;
 use super::log::{LOG, Log};
 use super::operators::Stored;
 use super::state::{Cache, Entry, State, add_record, number_of, path_of, without};
@@ -166,6 +167,7 @@ impl Cache {
             misses: AtomicU64::new(0),
             changed: Condvar::new(),
             work: Condvar::new(),
+            foreground: Foreground::default(),
             origin: Instant::now(),
         })
     }

@@ -1,6 +1,7 @@
 //! The state of the cache: its files, its log, and what waits.
 
 use super::file::{self, File, Version};
+use super::foreground::Foreground;
 use super::log::{self, Log};
 use super::names::Operation;
 use super::operators::Stored;
@@ -123,6 +124,8 @@ pub(crate) struct Cache {
     pub(super) changed: Condvar,
     /// Wakes the threads that carry out tasks.
     pub(super) work: Condvar,
+    /// The requests of clients that the store answers.
+    pub(crate) foreground: Foreground,
     pub(super) origin: Instant,
 }
 
