@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -54,7 +55,8 @@ def test_listed_files_and_folders_are_in_the_cache_afterwards(store, tmp_path):
         fs = fsspec.filesystem("iod", address=address)
         for number in range(200):
             assert fs.cat(f"train/{number % 7}/{number}") == str(number).encode()
-        assert len(os.listdir(f"/proc/{process.pid}/fd")) < 100, "files stay open"
+        descriptors = list(Path(f"/proc/{process.pid}/fd").iterdir())
+        assert len(descriptors) < 100, "files stay open"
 
 
 def test_what_cannot_be_prefetched_is_one_line(store, tmp_path):
