@@ -224,7 +224,7 @@ class IodFiles:
     def drain(self, number: int) -> None:
         """Have the daemon store all files."""
 
-    def abandon(self, number: int, file: int) -> None:
+    def abandon(self, number: int, file: int, path: bytes) -> None:
         """Drop the bytes of a file that are not stored; the value is their number."""
 
     def read_link(self, number: int, path: bytes) -> None:

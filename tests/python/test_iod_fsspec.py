@@ -98,6 +98,8 @@ def test_files_are_those_of_the_export(files):
     assert fs.find("") == ["a/b/large", "a/small", "empty"]
     assert fs.glob("**/*l*") == ["a/b/large", "a/small"]
     assert fs.du("") == (9 << 20) + 5
+    with pytest.raises(OSError, match="one file"):
+        fs.cp_file("a/small", "a//small")
     fs.mv("a/small", "a/b")
     assert fs.ls("a/b", detail=False) == ["a/b/large", "a/b/small"]
     with pytest.raises(IsADirectoryError, match="recursive"):

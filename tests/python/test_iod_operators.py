@@ -6,10 +6,13 @@ import json
 import os
 import re
 import signal
+import struct
 import subprocess
 import sys
 import urllib.request
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from command_line import call
@@ -31,6 +34,16 @@ sys.stdin.read()
 os._exit(0)
 """
 """A program that has files open whose data is written, and waits."""
+
+
+def with_another_boot(log, boot):
+    """Return a log as of another start of the host: the first record has another identifier."""
+    from isthmus import _core
+
+    (size,) = struct.unpack_from("<I", log, 4)
+    record = log[4 : 4 + size].replace(boot, bytes(reversed(boot)))
+    checksum = _core.crc32c(np.frombuffer(record, np.uint8))
+    return struct.pack("<I", checksum) + record + log[4 + size :]
 
 
 class Job:
@@ -189,3 +202,62 @@ def test_bad_calls_are_one_line(tmp_path, words, text):
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert text in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_who_waits_for_a_file_that_is_abandoned_gets_an_error_once(job):
+    fsspec = pytest.importorskip("fsspec")
+    with job.serve():
+        files = fsspec.filesystem("iod", address=job.address)
+        with pytest.raises(OSError, match="Input/output error"), files.open("file", "wb") as file:
+            file.blocksize = 10
+            file.write(b"data" * 100)
+            file.flush()
+            assert job.call("abandon", "--all").returncode == 0
+        files.pipe_file("file", b"after")
+        files.commit("file")
+        assert (job.files / "file").read_bytes() == b"after"
+
+
+def test_of_several_files_with_one_path_a_number_says_which(job):
+    with job.serve():
+        job.write("file")
+        (job.files / "file").unlink()
+        job.write("file")
+        path = os.fspath(job.files / "file")
+        numbers = [each["number"] for each in job.status()["unstored"] if each["path"] == path]
+        assert len(numbers) == 2
+        done = job.call("abandon", path)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+        assert f"--number {numbers[0]} or {numbers[1]}" in done.stderr
+        lost = next(each for each in job.status()["unstored"] if each["number"] == min(numbers))
+        assert job.call("drain").returncode == 1
+        assert job.call("abandon", "--number", lost["number"]).returncode == 0
+        assert job.call("drain").returncode == 0
+        assert (job.files / "file").read_bytes() == b"data" * 100
+
+
+def test_data_that_a_failure_of_the_host_has_lost_is_named(job):
+    with job.serve() as (server, _):
+        job.write("file")
+        server.send_signal(signal.SIGKILL)
+        server.wait(PATIENCE)
+        job.programs.pop().kill()
+    # The log has the number that the host had since it was started.
+    boot = Path("/proc/sys/kernel/random/boot_id").read_bytes().strip()
+    log = (job.cache / "log").read_bytes()
+    assert boot in log
+    (job.cache / "log").write_bytes(with_another_boot(log, boot))
+    done = call("iod", "drain", "--cache", job.cache)
+    path = os.fspath(job.files / "file")
+    assert done.returncode == 1
+    assert done.stderr == f"isthmus: {path}: 400 bytes are not stored: Input/output error\n"
+
+
+def test_without_a_cache_drain_has_the_system_store_what_it_has(job):
+    words = ("--export", job.files, "--listen", job.address)
+    with daemon(*words, command=("iod", "serve")):
+        job.write("folder/a")
+        assert job.call("drain").returncode == 0
+        done = job.call("wait", "folder")
+        assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+        assert "isthmus iod drain" in done.stderr

@@ -202,12 +202,12 @@ pub trait Files {
     /// That of the first file that could not be stored.
     fn drain(&self) -> Poll<Result<()>>;
 
-    /// Drop the bytes of the file with this number that are not stored. Return how many. It waits for what is being
-    /// stored of the file.
+    /// Drop the bytes of the file with this number and absolute path in the store that are not stored. Return how
+    /// many. It waits for what is being stored of the file.
     ///
     /// # Errors
     /// [`Errno::NOENT`] if there is no such file with such bytes; [`Errno::ROFS`] if clients may only read.
-    fn abandon(&self, number: u64) -> Poll<Result<u64>>;
+    fn abandon(&self, number: u64, path: &[u8]) -> Poll<Result<u64>>;
 
     /// Call `each` with the entries of an open directory from `offset` until it returns `false`.
     fn read_directory(

@@ -144,7 +144,7 @@ proptest! {
             Request::Fetch { fid, count, path },
             Request::Prefetch { fid, path },
             Request::ListUnstored { from: number, count },
-            Request::Abandon { number },
+            Request::Abandon { number, path },
         ];
         for request in requests {
             let written = bytes(tag, &request);

@@ -346,15 +346,26 @@ fn operators_ask_for_the_state_and_drain() {
         numbers.extend(some.iter().map(|file| file.number));
     }
     assert_eq!(numbers, (0..files).collect::<Vec<_>>());
+    let (from, count) = (0, 9);
+    let none_fits = rig.call(Request::ListUnstored { from, count });
+    assert_eq!(none_fits, Err(Errno::MSGSIZE));
     let reply = rig.call(Request::Drain {}).unwrap();
     assert_eq!(read_reply(&reply), Ok((1, Reply::Drain {})));
-    let reply = rig.call(Request::Abandon { number: 7 }).unwrap();
+    let reply = rig
+        .call(Request::Abandon {
+            number: 7,
+            path: b"/file",
+        })
+        .unwrap();
     assert_eq!(read_reply(&reply), Ok((1, Reply::Abandon { bytes: 7 })));
     rig.files.is_slow.set(true);
     for (request, done, expected) in [
         (Request::Drain {}, Done::Drained, Reply::Drain {}),
         (
-            Request::Abandon { number: 7 },
+            Request::Abandon {
+                number: 7,
+                path: b"/file",
+            },
             Done::Abandoned(9),
             Reply::Abandon { bytes: 9 },
         ),
@@ -372,7 +383,10 @@ fn operators_ask_for_the_state_and_drain() {
         Request::Status {},
         Request::ListUnstored { from: 0, count: 9 },
         Request::Drain {},
-        Request::Abandon { number: 7 },
+        Request::Abandon {
+            number: 7,
+            path: b"/file",
+        },
     ] {
         assert_eq!(rig.call(request), Err(Errno::PROTO));
     }

@@ -267,7 +267,7 @@ impl Files for Memory {
         }
     }
 
-    fn abandon(&self, number: u64) -> Poll<Result<u64>> {
+    fn abandon(&self, number: u64, _: &[u8]) -> Poll<Result<u64>> {
         match self.is_slow.get() {
             true => Poll::Pending,
             false => Poll::Ready(Ok(number)),

@@ -4,17 +4,18 @@ use crate::cache::Cache;
 use crate::export::Export;
 use crate::open::Open;
 use crate::shared::Shared;
-use crate::status::open_flags;
+use crate::status::{errno, open_flags};
 use isthmus_forward::Result;
 use isthmus_forward::cache::{Ahead, Directories};
 use rustix::fs::{FileType, RawDir};
 use std::collections::VecDeque;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Maximum number of files that are read ahead at a time.
+/// Maximum number of files that are read ahead, and directories that are listed, at a time.
 const THREADS: usize = 16;
 
-/// Maximum number of files that wait to be read ahead.
+/// Maximum number of those that wait.
 const WAITING: usize = 1024;
 
 /// Maximum number of bytes of a file that are read ahead.
@@ -23,7 +24,7 @@ const FILE_BYTES: u64 = 1 << 20;
 /// Size in bytes of the buffer for entries of a directory.
 const ENTRIES_BYTES: usize = 32 << 10;
 
-/// The directories that clients read, and the files that wait to be read ahead.
+/// The directories that clients read, and what is to be read ahead.
 #[derive(Debug, Default)]
 pub(crate) struct ReadAhead {
     directories: Mutex<Directories>,
@@ -32,8 +33,21 @@ pub(crate) struct ReadAhead {
 
 #[derive(Debug, Default)]
 struct Waiting {
-    files: VecDeque<(Arc<Export>, Vec<u8>)>,
+    tasks: VecDeque<Task>,
     threads: usize,
+}
+
+/// What is done on another thread.
+#[derive(Debug)]
+enum Task {
+    /// List a directory, which has this key.
+    List {
+        export: Arc<Export>,
+        path: Vec<u8>,
+        key: Vec<u8>,
+    },
+    /// Read a file into the cache.
+    Read { export: Arc<Export>, path: Vec<u8> },
 }
 
 impl Shared {
@@ -48,32 +62,24 @@ impl Shared {
         let ahead = directories
             .unwrap_or_else(PoisonError::into_inner)
             .read(&key, name);
+        let export = || Arc::clone(export);
         match ahead {
             Ahead::Nothing => {}
             Ahead::List => {
-                let (shared, export, parent) =
-                    (Arc::clone(self), Arc::clone(export), parent.to_vec());
-                let thread = std::thread::Builder::new().name("ahead".into());
-                // Without a thread, or the names, nothing is read ahead.
-                let _ = thread.spawn(move || {
-                    if let Ok(names) = shared.files_of(&export, &parent) {
-                        let directories = shared.ahead.directories.lock();
-                        let mut directories = directories.unwrap_or_else(PoisonError::into_inner);
-                        directories.list(&key, names);
-                    }
-                });
+                let (export, path) = (export(), parent.to_vec());
+                self.add(std::iter::once(Task::List { export, path, key }));
             }
-            Ahead::Read(names) => {
-                let paths = names.into_iter().map(|name| match parent {
+            Ahead::Read(names) => self.add(names.into_iter().map(|name| Task::Read {
+                export: export(),
+                path: match parent {
                     b"" => name,
                     parent => [parent, &name].join(&b'/'),
-                });
-                self.add(paths.map(|path| (Arc::clone(export), path)));
-            }
+                },
+            })),
         }
     }
 
-    /// Return the names of the ordinary files of a directory, in the order of the store.
+    /// Return the names of the ordinary files of a directory, in the order of the store, as far as they are observed.
     fn files_of(self: &Arc<Self>, export: &Arc<Export>, path: &[u8]) -> Result<Vec<Vec<u8>>> {
         let place = Export::place(export, path);
         let open = Open::at(self, &place, open_flags(0))?.open;
@@ -81,22 +87,25 @@ impl Shared {
         let mut entries = RawDir::new(&*open.file, buffer.spare_capacity_mut());
         let mut names = Vec::new();
         while let Some(entry) = entries.next() {
-            let entry = entry.map_err(crate::status::errno)?;
+            let entry = entry.map_err(errno)?;
             if entry.file_type() == FileType::RegularFile {
                 names.push(entry.file_name().to_bytes().to_vec());
+            }
+            if names.len() > Directories::FILES {
+                break;
             }
         }
         Ok(names)
     }
 
-    /// Add files to read ahead.
-    fn add(self: &Arc<Self>, files: impl Iterator<Item = (Arc<Export>, Vec<u8>)>) {
+    /// Add tasks.
+    fn add(self: &Arc<Self>, tasks: impl Iterator<Item = Task>) {
         let waiting = self.ahead.waiting.lock();
         let mut waiting = waiting.unwrap_or_else(PoisonError::into_inner);
-        waiting.files.extend(files);
-        let excess = waiting.files.len().saturating_sub(WAITING);
-        waiting.files.drain(..excess);
-        while waiting.threads < THREADS.min(waiting.files.len()) {
+        waiting.tasks.extend(tasks);
+        let excess = waiting.tasks.len().saturating_sub(WAITING);
+        waiting.tasks.drain(..excess);
+        while waiting.threads < THREADS.min(waiting.tasks.len()) {
             let shared = Arc::clone(self);
             let thread = std::thread::Builder::new().name("ahead".into());
             if thread.spawn(move || shared.read_ahead()).is_err() {
@@ -106,21 +115,32 @@ impl Shared {
         }
     }
 
-    /// Read files until none waits.
+    /// Carry out tasks until none waits.
     fn read_ahead(self: &Arc<Self>) {
         loop {
             let next = {
                 let waiting = self.ahead.waiting.lock();
                 let mut waiting = waiting.unwrap_or_else(PoisonError::into_inner);
-                let next = waiting.files.pop_front();
+                let next = waiting.tasks.pop_front();
                 waiting.threads -= usize::from(next.is_none());
                 next
             };
-            let Some((export, path)) = next else {
-                return;
-            };
-            // A client that reads the file gets the error.
-            let _ = self.prefetch(&Export::root(&export), &path, FILE_BYTES);
+            match next {
+                None => return,
+                Some(Task::List { export, path, key }) => {
+                    // Without the names, nothing is read ahead.
+                    if let Ok(names) = self.files_of(&export, &path) {
+                        let directories = self.ahead.directories.lock();
+                        let mut directories = directories.unwrap_or_else(PoisonError::into_inner);
+                        directories.list(&key, names);
+                    }
+                }
+                Some(Task::Read { export, path }) => {
+                    let (root, is_flushed) = (Export::root(&export), AtomicBool::new(false));
+                    // A client that reads the file gets the error.
+                    let _ = self.prefetch(&root, &path, FILE_BYTES, &is_flushed);
+                }
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::status::{WANTED, errno, qid};
 use isthmus_daemon::open_beneath;
 use isthmus_forward::message::Qid;
 use isthmus_forward::{Errno, Name, Names, Result};
-use rustix::fs::{AtFlags, Mode, OFlags, Statx, statx};
+use rustix::fs::{AtFlags, Mode, OFlags, Statx, openat, statx, syncfs};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -143,6 +143,13 @@ impl Export {
         if !entries.is_empty() {
             drop(self.state_without(&entries));
         }
+    }
+
+    /// Have the system store what it has of the export's file system.
+    pub fn sync(&self) -> Result<()> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let root = openat(&self.root, ".", flags, Mode::empty()).map_err(errno)?;
+        syncfs(root).map_err(errno)
     }
 
     /// Return the number of names that clients refer to, without the root.

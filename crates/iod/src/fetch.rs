@@ -1,6 +1,6 @@
 //! Reads of whole files by their paths, which may take as long as the store takes.
 
-use crate::export::Place;
+use crate::export::{Export, Place};
 use crate::open::{Cached, Open, status_of};
 use crate::shared::Shared;
 use crate::status::{attributes, errno, open_flags};
@@ -8,10 +8,17 @@ use isthmus_forward::message::{Attributes, Qid};
 use isthmus_forward::{Errno, Opened, Result};
 use rustix::io::pread;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The number of bytes that are read into the cache at a time.
+const WINDOW_BYTES: usize = 16 << 20;
 
 /// Open an ordinary file at a path from a directory for reading, and return its path from the root of the export.
 fn open(shared: &Arc<Shared>, directory: &Place, path: &[u8]) -> Result<(Open, Vec<u8>, Place)> {
-    let (place, _) = directory.walk(if path.is_empty() { b"." } else { path })?;
+    let place = match path {
+        b"" => directory.clone(),
+        path => Export::place(&directory.export, &directory.path_of(path)?),
+    };
     let whole = place.path()?;
     let Opened { open, qid } = Open::at(shared, &place, open_flags(0))?;
     match qid.kind {
@@ -92,8 +99,15 @@ impl Shared {
         })
     }
 
-    /// Read a file at a path from a directory into the cache, at most `most` bytes.
-    pub fn prefetch(self: &Arc<Self>, directory: &Place, path: &[u8], most: u64) -> Result<()> {
+    /// Read a file at a path from a directory into the cache, at most `most` bytes of it and a quarter of the cache, until
+    /// `is_flushed`.
+    pub fn prefetch(
+        self: &Arc<Self>,
+        directory: &Place,
+        path: &[u8],
+        most: u64,
+        is_flushed: &AtomicBool,
+    ) -> Result<()> {
         if let (Some(cache), Ok(whole)) = (&self.cache, directory.path_of(path))
             && cache.has_path(&directory.export, &whole)
         {
@@ -101,23 +115,36 @@ impl Shared {
         }
         let prefetched = self.with_file(directory, path, |open, size| {
             let Cached { cache, file, .. } = open.cached.as_ref().ok_or(Errno::OPNOTSUPP)?;
-            cache.fill(file, 0..size.min(most))
+            let end = size.min(most).min(cache.settings().bytes / 4);
+            for start in (0..end).step_by(WINDOW_BYTES) {
+                if is_flushed.load(Ordering::Relaxed) {
+                    return Err(Errno::INTR);
+                }
+                cache.fill(file, start..end.min(start + WINDOW_BYTES as u64))?;
+            }
+            Ok(())
         });
         prefetched.map(|_| ())
     }
 
-    /// Store all files.
-    pub fn drain(&self) -> Result<()> {
-        self.cache
-            .as_ref()
-            .map_or(Ok(()), |cache| cache.drain_all())
+    /// Store all files, until `is_flushed`. Without a cache, have the system store what it has.
+    pub fn drain(&self, is_flushed: &AtomicBool) -> Result<()> {
+        match &self.cache {
+            Some(cache) => cache.drain_all(is_flushed),
+            None => self.exports.iter().try_for_each(|export| export.sync()),
+        }
     }
 
     /// Drop the bytes of a file that are not stored, for a client. Return how many.
-    pub fn abandon(&self, session: u32, number: u64) -> Result<u64> {
+    pub fn abandon(
+        &self,
+        session: u32,
+        (number, path): (u64, &[u8]),
+        is_flushed: &AtomicBool,
+    ) -> Result<u64> {
         let cache = self.cache.as_ref().ok_or(Errno::NOENT)?;
-        let (bytes, path) = cache.abandon(number)?;
-        let what = format!("abandon {:?}", String::from_utf8_lossy(&path));
+        let bytes = cache.abandon(number, path, is_flushed)?;
+        let what = format!("abandon {:?}", String::from_utf8_lossy(path));
         let done = format!("{bytes} bytes that were not stored are dropped");
         self.gate.log().record(&format!("#{session}"), &what, &done);
         Ok(bytes)

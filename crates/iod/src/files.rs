@@ -197,9 +197,11 @@ impl Files for Client {
             Ok(whole) => whole,
             Err(error) => return Poll::Ready(Err(error)),
         };
-        self.shared.reads(cache, &directory.export, &whole);
         match cache.read_path(&directory.export, &whole, bytes) {
-            Some(read) => Poll::Ready(read),
+            Some(read) => {
+                self.shared.reads(cache, &directory.export, &whole);
+                Poll::Ready(read)
+            }
             None => Poll::Pending,
         }
     }
@@ -215,13 +217,10 @@ impl Files for Client {
     }
 
     fn drain(&self) -> Poll<Result<()>> {
-        match self.shared.cache {
-            Some(_) => Poll::Pending,
-            None => Poll::Ready(Ok(())),
-        }
+        Poll::Pending
     }
 
-    fn abandon(&self, _: u64) -> Poll<Result<u64>> {
+    fn abandon(&self, _: u64, _: &[u8]) -> Poll<Result<u64>> {
         let is_possible = self.check_writable().and(match self.shared.cache {
             Some(_) => Ok(()),
             None => Err(Errno::NOENT),
@@ -265,7 +264,10 @@ impl Files for Client {
             Some(cached) if cached.is_for_writing() => {
                 match cached.cache.waits_at_close(&cached.file) {
                     true => Poll::Pending,
-                    false => Poll::Ready(cached.cache.error(&cached.file)),
+                    false => {
+                        let error = cached.cache.error(&cached.file);
+                        Poll::Ready(cached.check_abandoned().and(error))
+                    }
                 }
             }
             _ => Poll::Ready(Ok(())),

@@ -8,7 +8,7 @@ use isthmus_forward::{Done, Errno, Job, Opened, Result, SyncLevel};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Statx, fdatasync, fsync, open, statx};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// The cached data of an open file.
 pub(crate) struct Cached {
@@ -16,6 +16,8 @@ pub(crate) struct Cached {
     pub file: Arc<File>,
     /// The flags with which the client has opened it.
     pub flags: OFlags,
+    /// How often data of the file was given up, as far as the client knows.
+    pub abandons: AtomicU64,
 }
 
 impl Cached {
@@ -27,6 +29,15 @@ impl Cached {
     /// Return whether each write is stored before the client gets the reply.
     pub fn stores_each_write(&self) -> bool {
         self.flags.intersects(OFlags::SYNC | OFlags::DSYNC)
+    }
+
+    /// Fail once if data of the file was given up that was not stored: it may be what this client has written.
+    pub fn check_abandoned(&self) -> Result<()> {
+        let now = self.file.abandons();
+        match self.abandons.swap(now, Ordering::AcqRel) == now {
+            true => Ok(()),
+            false => Err(Errno::IO),
+        }
     }
 
     /// Return whether the client may write.
@@ -89,7 +100,13 @@ impl Open {
             let handle = Arc::clone(&open.file);
             let file = cache.open(place, handle, status, flags)?;
             let cache = Arc::clone(cache);
-            let cached = open.cached.insert(Cached { cache, file, flags });
+            let abandons = AtomicU64::new(file.abandons());
+            let cached = open.cached.insert(Cached {
+                cache,
+                file,
+                flags,
+                abandons,
+            });
             if flags.contains(OFlags::TRUNC) {
                 cached.cache.cut(&cached.file, 0)?;
             }
@@ -167,14 +184,18 @@ impl Open {
                 });
                 stored.map(Done::Written)
             }
-            (Some(Cached { cache, file, .. }), Job::Sync(level)) => match level {
-                SyncLevel::Data | SyncLevel::All => cache.sync(file),
-                SyncLevel::Cached => cache.sync_in_cache(file),
-                SyncLevel::Stored => cache.store(file),
+            (Some(cached), Job::Sync(level)) => {
+                let Cached { cache, file, .. } = cached;
+                let synced = match level {
+                    SyncLevel::Data | SyncLevel::All => cache.sync(file),
+                    SyncLevel::Cached => cache.sync_in_cache(file),
+                    SyncLevel::Stored => cache.store(file),
+                };
+                cached.check_abandoned().and(synced).map(|()| Done::Synced)
             }
-            .map(|()| Done::Synced),
-            (Some(Cached { cache, file, .. }), Job::Close) => {
-                cache.store(file).map(|()| Done::Closed)
+            (Some(cached), Job::Close) => {
+                let stored = cached.cache.store(&cached.file);
+                cached.check_abandoned().and(stored).map(|()| Done::Closed)
             }
             (None, Job::Sync(SyncLevel::Data)) => {
                 fdatasync(&*self.file).map_err(errno).map(|()| Done::Synced)

@@ -42,9 +42,6 @@ const DEFERRED_ALL: usize = 1024;
 const DEFERRED_BYTES: usize = 4 << 20;
 const DEFERRED_BYTES_ALL: usize = 64 << 20;
 
-/// The number of bytes that a file counts for that is read by its path: most are small.
-const FETCH_BYTES: usize = 64 << 10;
-
 /// The result of a request that was carried out on another thread.
 #[derive(Debug)]
 struct Finish {
@@ -256,18 +253,18 @@ impl Connection {
             ticket,
             is_flushed,
         } = deferred;
-        let (bytes, is_write) = match &work {
+        let (bytes, is_change) = match &work {
             Work::Data { job, .. } => match job {
                 Job::Read { count, .. } => (*count, false),
                 Job::Write { data, .. } => (data.len(), true),
                 Job::Sync(_) | Job::Close => (0, false),
             },
-            Work::Fetch { count, .. } => ((*count).min(FETCH_BYTES), false),
-            Work::Prefetch { .. } => (FETCH_BYTES, false),
-            Work::Drain | Work::Abandon { .. } => (0, false),
+            Work::Fetch { count, .. } => (*count, false),
+            Work::Prefetch { .. } | Work::Drain => (0, false),
+            Work::Abandon { .. } => (0, true),
         };
-        // Until a write has ended, no other connection takes up the session.
-        let membership = is_write.then(|| Arc::clone(&self.membership));
+        // Until a change has ended, no other connection takes up the session.
+        let membership = is_change.then(|| Arc::clone(&self.membership));
         let shared = Arc::clone(&self.shared);
         let is_full = shared.deferred.fetch_add(1, Ordering::Relaxed) >= DEFERRED_ALL;
         if is_full || self.deferred >= DEFERRED {
@@ -298,15 +295,20 @@ impl Connection {
                     count,
                 } => {
                     let fetched = shared.fetch(&directory, &path, count);
+                    if let (Ok(_), Some(cache), Ok(whole)) =
+                        (&fetched, &shared.cache, directory.path_of(&path))
+                    {
+                        shared.reads(cache, &directory.export, &whole);
+                    }
                     answer(fetched.map(|(attributes, data)| Done::Fetched(attributes, data)));
                 }
-                Work::Drain => answer(shared.drain().map(|()| Done::Drained)),
-                Work::Abandon { number } => {
-                    let result = shared.abandon(session, number);
+                Work::Drain => answer(shared.drain(&is_flushed).map(|()| Done::Drained)),
+                Work::Abandon { number, path } => {
+                    let result = shared.abandon(session, (number, &path), &is_flushed);
                     answer(result.map(Done::Abandoned));
                 }
                 Work::Prefetch { directory, path } => {
-                    let prefetched = shared.prefetch(&directory, &path, u64::MAX);
+                    let prefetched = shared.prefetch(&directory, &path, u64::MAX, &is_flushed);
                     answer(prefetched.map(|()| Done::Prefetched));
                 }
             }
@@ -426,9 +428,16 @@ impl Connection {
     }
 }
 
-/// Return whether the store takes part in a request: with a cache, all but data of open files.
+/// Return whether the store takes part in a request: with a cache, all but data of open files and the
+/// state of the daemon.
 fn asks_store(request: &[u8]) -> bool {
-    !matches!(request.get(4), Some(&Request::READ | &Request::WRITE))
+    let others = [
+        Request::READ,
+        Request::WRITE,
+        Request::STATUS,
+        Request::LIST_UNSTORED,
+    ];
+    request.get(4).is_none_or(|code| !others.contains(code))
 }
 
 /// Return whether a reply says that the request has failed.

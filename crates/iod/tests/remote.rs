@@ -336,3 +336,77 @@ fn files_of_a_directory_that_are_read_one_after_another_are_read_ahead() {
         );
     }
 }
+
+/// A client that has connected again, with requests that wait because there are many that take long: each is carried
+/// out on the file that it names.
+#[test]
+fn a_fid_is_used_again_only_once_the_daemon_has_forgotten_it() {
+    let mut rig = Rig::cached(|_| {});
+    for name in ["one", "two"] {
+        fs::create_dir(rig.path(name)).unwrap();
+        fs::write(rig.path(name).join("file"), name).unwrap();
+    }
+    let sparse = |number: usize| format!("sparse-{number}");
+    for number in 0..70 {
+        let file = fs::File::create(rig.path(sparse(number))).unwrap();
+        file.set_len(8 << 20).unwrap();
+    }
+    let files = connect(&rig);
+    rig = rig.restart(|_| {});
+    wait(|answer| files.attributes(b"one", answer)).unwrap();
+    let mut slow = Vec::new();
+    for number in 0..70 {
+        let (answer, receiver) = result();
+        files.prefetch(sparse(number).as_bytes(), answer);
+        slow.push(receiver);
+    }
+    // These wait.
+    let (answer, attributes) = result();
+    files.attributes(b"one", answer);
+    let (answer, removed) = result();
+    files.remove(b"two/file", false, answer);
+    let fid = files.open_file(b"two/new", CREATE, 0o644);
+    let (answer, written) = result();
+    files.write(fid, 0, b"data", answer);
+    files.close(fid);
+    assert!(attributes.recv().unwrap().is_ok());
+    assert_eq!(removed.recv().unwrap(), Ok(()));
+    assert_eq!(written.recv().unwrap(), Ok(()));
+    for receiver in slow {
+        assert_eq!(receiver.recv().unwrap(), Ok(()));
+    }
+    assert_eq!(fs::read(rig.path("one/file")).unwrap(), b"one");
+    assert!(!rig.path("two/file").exists() && rig.path("two/new").exists());
+}
+
+#[test]
+fn an_open_file_is_not_brought_back_as_another_one() {
+    let mut rig = Rig::start();
+    let files = connect(&rig);
+    let fid = files.open_file(b"file", CREATE, 0o644);
+    assert_eq!(wait(|answer| files.write(fid, 0, b"data", answer)), Ok(()));
+    let before = fs::metadata(rig.path("file")).unwrap().created();
+    if before.is_err() {
+        eprintln!("skipped: the file system has no times of creation");
+        return;
+    }
+    drop(rig.daemon);
+    // Its number may be used again.
+    fs::remove_file(rig.folder.0.join("files/file")).unwrap();
+    fs::write(rig.folder.0.join("files/file"), b"other").unwrap();
+    let config = Rig::config(&rig.folder);
+    rig.daemon = isthmus_iod::Daemon::start(config).unwrap();
+    let written = wait(|answer| files.write(fid, 0, b"OLD", answer));
+    assert_eq!(written, Err(Errno::STALE));
+    assert_eq!(fs::read(rig.path("file")).unwrap(), b"other");
+}
+
+#[test]
+fn prefetching_a_sparse_file_leaves_room_for_others() {
+    let rig = Rig::cached(|config| config.cache.as_mut().unwrap().settings.bytes = 64 << 20);
+    let file = fs::File::create(rig.path("sparse")).unwrap();
+    file.set_len(1 << 42).unwrap();
+    let files = connect(&rig);
+    assert_eq!(wait(|answer| files.prefetch(b"sparse", answer)), Ok(()));
+    assert!(rig.daemon.cache().unwrap().bytes <= 32 << 20);
+}

@@ -153,9 +153,9 @@ impl PyIodFiles {
     }
 
     /// Drop the bytes of a file that are not stored.
-    fn abandon(&self, number: u64, file: u64) {
+    fn abandon(&self, number: u64, file: u64, path: &[u8]) {
         let answer = self.answer(number, Value::Number);
-        self.files.abandon(file, answer);
+        self.files.abandon(file, path, answer);
     }
 
     /// Ask for the attributes of the file at a path.

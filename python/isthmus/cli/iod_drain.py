@@ -56,21 +56,23 @@ def command(cache: Path | None, store_timeout: str | None, as_json: bool, **give
     if cache is None:
         if store_timeout is not None:
             raise IsthmusError("--store-timeout: the daemon has its own; leave it out")
-        left = _drain(daemon)
+        left, error = _drain(daemon)
     else:
         with _left_by_a_daemon(cache, store_timeout or "30 s") as address:
-            left = _drain({**daemon, "address": address}) if address else []
+            left, error = _drain({**daemon, "address": address}) if address else ([], None)
     if as_json:
         document(json.dumps({"unstored": [file.as_json() for file in left]}, ensure_ascii=False))
-    elif not left:
+    elif not left and not error:
         document("everything is stored\n")
     name_files(left)
-    if left:
+    if error and not left:
+        voice().note(f"a file was given up, or could not be stored for some time: {error}")
+    if left or error:
         sys.exit(1)
 
 
-def _drain(daemon: dict[str, Any]) -> list[Unstored]:
-    """Drain a daemon, with a progress bar. Return the files that are not stored."""
+def _drain(daemon: dict[str, Any]) -> tuple[list[Unstored], str | None]:
+    """Drain a daemon, with a progress bar. Return the files that are not stored, and its error."""
     from isthmus.iod.operators import drain
     from isthmus.progress import Progress
 

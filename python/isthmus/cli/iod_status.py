@@ -102,11 +102,12 @@ def table(files: list[Unstored]) -> Table:
     from isthmus.cli.console import new_table
 
     shown = new_table()
+    shown.add_column("number", justify="right")
     shown.add_column("not stored")
     shown.add_column("bytes", justify="right")
     shown.add_column("age", justify="right")
     shown.add_column("error")
     for file in files:
         age = quantity(file.age_s * 1e9, "ns")
-        shown.add_row(file.path, str(file.bytes), age, file.error or "")
+        shown.add_row(str(file.number), file.path, str(file.bytes), age, file.error or "")
     return shown

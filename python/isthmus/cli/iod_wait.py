@@ -43,12 +43,16 @@ def command(paths: tuple[str, ...], **given: Any) -> None:
 async def _wait(client: Client, paths: tuple[str, ...]) -> dict[str, str]:
     """Wait for files. Return those that are not stored, and why."""
     import asyncio
+    import errno
     import os
 
     async def wait(path: str) -> None:
         resolved = await client.resolved("/".join(name for name in path.split("/") if name))
         file = client.open(resolved, os.O_RDONLY)
         try:
+            if (await file.attributes()).is_directory:
+                text = "a directory; name its files, or use isthmus iod drain"
+                raise IsADirectoryError(errno.EISDIR, text, path)
             await file.commit(2)
         finally:
             file.close()

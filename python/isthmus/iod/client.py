@@ -183,9 +183,12 @@ class Client:
         """Have the daemon store all files, and wait until everything written before is stored."""
         await self._begin(self._core.drain, "drain")
 
-    async def abandon(self, number: int) -> int:
-        """Drop the bytes of a file that are not stored. Return how many."""
-        dropped: int = await self._begin(self._core.abandon, "abandon", number)
+    async def abandon(self, number: int, path: str) -> int:
+        """Drop the bytes of a file that are not stored, given by its number and path as in the
+        list. Return how many.
+        """
+        dropped: int
+        dropped = await self._begin(self._core.abandon, path, number, os.fsencode(path))
         return dropped
 
     async def make_directory(self, path: str) -> None:
@@ -211,7 +214,8 @@ class Client:
 
     def end(self) -> None:
         """End the connection. Operations in flight fail."""
-        self._loop.remove_reader(self._core.descriptor())
+        if not self._loop.is_closed():
+            self._loop.remove_reader(self._core.descriptor())
         self._core.end()
 
 

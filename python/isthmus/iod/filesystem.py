@@ -26,8 +26,10 @@ from isthmus.iod.client import LOG, Attributes, Client, Handle
 T = TypeVar("T")
 Pieces = Callable[[], AsyncIterator[bytes]]
 
-SMALL = 1 << 20
-"""Largest file in bytes that is read in one request."""
+SMALL = 64 << 10
+"""Largest file in bytes that is read in one request: a daemon with a cache carries out requests for
+4 MiB of a client at a time.
+"""
 
 PIECE = 4 << 20
 """Size in bytes of the pieces in which large files are copied."""
@@ -96,9 +98,7 @@ class IodFileSystem(AsyncFileSystem):  # type: ignore[misc] # fsspec has no type
             "timeout_ns": round(arguments.seconds("timeout", timeout, 0.1, "60 s") * 1e9),
         }
         self.auto_mkdir = auto_mkdir
-        self._clients: weakref.WeakKeyDictionary[
-            asyncio.AbstractEventLoop, asyncio.Future[Client]
-        ] = weakref.WeakKeyDictionary()
+        self._clients: dict[asyncio.AbstractEventLoop, asyncio.Future[Client]] = {}
 
     @classmethod
     def _strip_protocol(cls, path: Any) -> Any:
@@ -116,6 +116,10 @@ class IodFileSystem(AsyncFileSystem):  # type: ignore[misc] # fsspec has no type
 
         """
         loop = asyncio.get_running_loop()
+        for other in [other for other in self._clients if other.is_closed()]:
+            ended = self._clients.pop(other)
+            if ended.done() and not ended.cancelled() and ended.exception() is None:
+                ended.result().end()
         connecting = self._clients.get(loop)
         if connecting is None:
             connecting = asyncio.ensure_future(Client.connect(self._options))
@@ -301,10 +305,22 @@ class IodFileSystem(AsyncFileSystem):  # type: ignore[misc] # fsspec has no type
         async def read(path: str) -> None:
             client = await self._client()
             async with _opened(client, path, os.O_RDONLY) as file:
-                await file.attributes()
+                source = await file.attributes()
+                if await self._number(path2) == source.number:
+                    raise OSError(
+                        errno.EINVAL, "source and target are one file", path1, None, path2
+                    )
                 await self._create(path2, os.O_TRUNC, lambda: _pieces(file))
 
         await self._follow(path1, read)
+
+    async def _number(self, path: str) -> int | None:
+        """Return the number of a file at the daemon; None if there is none."""
+        try:
+            found, _ = await self._follow(path, self._attributes)
+        except FileNotFoundError:
+            return None
+        return found.number
 
     async def _mkdir(self, path: str, create_parents: bool = True, **kwargs: Any) -> None:
         async def make(path: str) -> None:
@@ -399,6 +415,8 @@ class IodFileSystem(AsyncFileSystem):  # type: ignore[misc] # fsspec has no type
         async def commit(path: str) -> None:
             client = await self._client()
             async with _opened(client, path, os.O_RDONLY) as file:
+                if (await file.attributes()).is_directory:
+                    raise IsADirectoryError(errno.EISDIR, "a directory; commit its files", path)
                 await file.commit(LEVELS[level])
 
         await self._follow(path, commit)
@@ -461,7 +479,7 @@ def _close_all() -> None:
     for file in list(_open_files.values()):
         try:
             file.close()
-        except OSError:
+        except (OSError, RuntimeError):
             LOG.exception("%s: it is not complete", file.path)
 
 
@@ -536,9 +554,10 @@ async def _write(file: Handle, pieces: AsyncIterator[bytes]) -> None:
                 await on_the_way.popleft()
             on_the_way.append(file.write(offset, piece))
             offset += len(piece)
-        on_the_way.append(file.commit(0))
         while on_the_way:
             await on_the_way.popleft()
+        # Only what is written by then is committed.
+        await file.commit(0)
     finally:
         # After an error, those of the others have the same reason.
         await asyncio.gather(*on_the_way, return_exceptions=True)

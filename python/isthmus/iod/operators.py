@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -55,7 +54,9 @@ async def unstored(client: Client) -> list[Unstored]:
     return found
 
 
-async def drain(client: Client, watch: Callable[[dict[str, int]], None]) -> list[Unstored]:
+async def drain(
+    client: Client, watch: Callable[[dict[str, int]], None]
+) -> tuple[list[Unstored], str | None]:
     """Have everything stored.
 
     Args:
@@ -63,19 +64,21 @@ async def drain(client: Client, watch: Callable[[dict[str, int]], None]) -> list
         watch: gets the state of the daemon meanwhile.
 
     Returns:
-        The files that could not be stored, or that clients have written meanwhile again and again.
+        The files that are not stored, and the error of the daemon if it has another reason. They
+        could not be stored, or clients have written them meanwhile again and again.
 
     """
-    left = list[Unstored]()
+    left, error = list[Unstored](), None
     for _ in range(ROUNDS):
         draining = asyncio.ensure_future(client.drain())
         while not draining.done():
             watch(await client.status())
             await asyncio.wait([draining], timeout=LOOK_S)
-        # The list of files has the errors.
-        with suppress(OSError):
-            draining.result()
+        failed = draining.exception()
+        if failed is not None and not isinstance(failed, OSError):
+            raise failed
         left = await unstored(client)
-        if not left or any(file.error for file in left):
+        error = failed.strerror if failed is not None else None
+        if error or not left or any(file.error for file in left):
             break
-    return left
+    return left, error

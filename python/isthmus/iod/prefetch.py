@@ -63,22 +63,30 @@ async def _read(client: Client, path: str, done: Prefetched) -> list[str]:
     """Have a file read. For a directory, return the paths of files and directories in it."""
     try:
         try:
-            await client.prefetch(path)
+            return await _read_one(client, path, done)
         except OSError as error:
             if error.errno != errno.ELOOP:
                 raise
-            path = await client.resolved(path)
-            await client.prefetch(path)
-    except IsADirectoryError:
-        entries = await client.list(path)
-        kinds = (stat.S_IFREG, stat.S_IFDIR)
-        wanted = (name for name, found in entries.items() if stat.S_IFMT(found.mode) in kinds)
-        return [posixpath.join(path, name) for name in wanted]
+        return await _read_one(client, await client.resolved(path), done)
     except OSError as error:
         if error.errno == errno.EOPNOTSUPP:
             text = "the daemon has no cache: start it with --cache DIR"
             raise OSError(error.errno, text) from None
         done.failed[path] = error.strerror or os.strerror(error.errno or errno.EIO)
         return []
-    done.files += 1
-    return []
+
+
+async def _read_one(client: Client, path: str, done: Prefetched) -> list[str]:
+    """Have a file read; for a directory, return the paths in it."""
+    is_directory = False
+    try:
+        await client.prefetch(path)
+        done.files += 1
+    except IsADirectoryError:
+        is_directory = True
+    if not is_directory:
+        return []
+    entries = await client.list(path)
+    kinds = (stat.S_IFREG, stat.S_IFDIR)
+    wanted = (name for name, found in entries.items() if stat.S_IFMT(found.mode) in kinds)
+    return [posixpath.join(path, name) for name in wanted]

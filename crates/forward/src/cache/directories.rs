@@ -6,9 +6,6 @@ use std::ops::Range;
 /// Maximum number of directories that are observed at a time.
 const DIRECTORIES: usize = 16;
 
-/// Maximum number of files of a directory that is observed.
-const FILES: usize = 100_000;
-
 /// Number of files that clients read in a directory until it is listed.
 const FIRST_READS: u32 = 3;
 
@@ -91,6 +88,9 @@ pub struct Directories {
 }
 
 impl Directories {
+    /// Maximum number of files of a directory that is observed.
+    pub const FILES: usize = 100_000;
+
     /// Return a directory, which is used now.
     fn get(&mut self, path: &[u8]) -> &mut Directory {
         let found = self.known.iter().position(|(known, _)| known == path);
@@ -138,7 +138,7 @@ impl Directories {
 
     /// Record the files of a directory, in the order of the store. One with too many is not observed.
     pub fn list(&mut self, path: &[u8], names: Vec<Vec<u8>>) {
-        if names.len() > FILES {
+        if names.len() > Self::FILES {
             return;
         }
         let mut sorted = names.clone();

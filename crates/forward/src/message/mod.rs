@@ -183,8 +183,8 @@ messages! {
         212 ListUnstored { from: u64, count: u32 },
         /// Store all files, and wait until everything that was written before is stored.
         214 Drain {},
-        /// Drop the bytes of the file with this number that are not stored.
-        216 Abandon { number: u64 },
+        /// Drop the bytes of the file with this number and path that are not stored.
+        216 Abandon { number: u64, path: &'a [u8] },
     }
 }
 
@@ -276,6 +276,10 @@ impl Request<'_> {
     pub const READ: u8 = 116;
     /// The type of a request to write to an open file.
     pub const WRITE: u8 = 118;
+    /// The type of a request for the state of the daemon.
+    pub const STATUS: u8 = 210;
+    /// The type of a request for the files that are not stored.
+    pub const LIST_UNSTORED: u8 = 212;
 }
 
 impl Reply<'_> {

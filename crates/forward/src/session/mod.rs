@@ -90,6 +90,8 @@ pub enum Work<F: Files> {
     Abandon {
         /// The number of the file.
         number: u64,
+        /// Its absolute path in the store.
+        path: Vec<u8>,
     },
 }
 

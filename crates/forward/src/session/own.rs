@@ -62,17 +62,18 @@ impl<F: Files> Session<F> {
                 Ok(Outcome::Reply(Reply::Status { status }))
             }
             Request::ListUnstored { from, count } => {
-                self.list_unstored(tag, (from, count as usize), files, out);
+                self.list_unstored(tag, (from, count as usize), files, out)?;
                 Ok(Outcome::Written)
             }
             Request::Drain {} => match files.drain() {
                 Poll::Ready(result) => result.map(|()| Outcome::Reply(Reply::Drain {})),
                 Poll::Pending => Ok(Outcome::Later(Work::Drain, Reply::Drain {})),
             },
-            Request::Abandon { number } => match files.abandon(number) {
+            Request::Abandon { number, path } => match files.abandon(number, path) {
                 Poll::Ready(result) => result.map(|bytes| Outcome::Reply(Reply::Abandon { bytes })),
                 Poll::Pending => {
-                    let (work, bytes) = (Work::Abandon { number }, 0);
+                    let path = path.to_vec();
+                    let (work, bytes) = (Work::Abandon { number, path }, 0);
                     Ok(Outcome::Later(work, Reply::Abandon { bytes }))
                 }
             },
@@ -190,22 +191,35 @@ impl<F: Files> Session<F> {
     }
 
     /// Append the reply with the files that have bytes that are not stored.
-    fn list_unstored(&self, tag: u16, (from, count): (u64, usize), files: &F, out: &mut Buffer) {
+    fn list_unstored(
+        &self,
+        tag: u16,
+        (from, count): (u64, usize),
+        files: &F,
+        out: &mut Buffer,
+    ) -> Result<()> {
         let start = out.len();
         let none = Data(&[]);
         Reply::ListUnstored { files: none }.write(tag, out);
         let data = out.len();
         let mut left = count.min(self.message_bytes() as usize - READ_HEADER);
+        let mut has_more = false;
         files.list_unstored(from, &mut |file| {
             let bytes = file.bytes_in_reply();
-            let fits = bytes <= left;
-            if fits {
+            has_more = bytes > left;
+            if !has_more {
                 file.write(out);
                 left -= bytes;
             }
-            fits
+            !has_more
         });
+        if has_more && out.len() == data {
+            // An empty reply is the end of the list.
+            out.truncate(start);
+            return Err(Errno::MSGSIZE);
+        }
         complete(start, data, out);
+        Ok(())
     }
 
     /// Return the directory of a fid, from which a path starts: names with `/` between them, or nothing for

@@ -31,6 +31,9 @@ const CONNECT: Duration = Duration::from_secs(5);
 const RENAME_AT: u8 = 74;
 const UNLINK_AT: u8 = 76;
 
+/// The type of a request that is not sent again: another daemon may have another file with the number.
+const ABANDON: u8 = 216;
+
 /// Gets the reply to a request, or the error with which it failed.
 pub type Done = Box<dyn for<'a> FnOnce(std::result::Result<Reply<'a>, Errno>) + Send>;
 
@@ -183,9 +186,10 @@ impl Link {
         }
         let fids = Fids::of(request);
         if let (Some(known), Some(fid), Some(_)) = (&state.known, fids.forgotten, &state.transport)
+            && state.waiting.is_empty()
             && !known.contains(&fid)
         {
-            // The daemon does not know it any more.
+            // The daemon does not know it any more, and no request that makes it waits.
             drop(state);
             return done(Ok(Reply::Clunk {}));
         }
@@ -491,7 +495,9 @@ impl Link {
         state.waiting = waiting;
         let mut lost = Vec::from(lost_ones);
         for (_, tag) in tags {
-            if state.pending.get(&tag).is_some_and(is_lost) {
+            let is_once = |each: &Pending| each.is_sent && each.code == ABANDON;
+            let pending = state.pending.get(&tag);
+            if pending.is_some_and(|each| is_lost(each) || is_once(each)) {
                 lost.extend(state.finish(tag));
             } else {
                 self.queue(state, tag);

@@ -103,6 +103,15 @@ impl Fids {
         }
     }
 
+    /// Record when the file of a fid was created.
+    pub fn set_created(&self, fid: u32, created: (u64, u32)) {
+        let mut table = self.table();
+        let held = table.held.get_mut(&fid);
+        if let Some(recalled) = held.and_then(|held| held.recalled.as_mut()) {
+            recalled.created = created;
+        }
+    }
+
     /// Record that the daemon has forgotten a fid.
     pub fn remove(&self, fid: u32) {
         let mut table = self.table();

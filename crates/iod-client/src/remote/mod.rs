@@ -190,10 +190,11 @@ impl RemoteFiles {
         self.link.send(&Request::Drain {}, done);
     }
 
-    /// Drop the bytes of a file that are not stored. The answer is their number.
-    pub fn abandon(&self, number: u64, answer: Answer<u64>) {
+    /// Drop the bytes of a file that are not stored, given by its number and path as in the list. The answer is how
+    /// many they were.
+    pub fn abandon(&self, number: u64, path: &[u8], answer: Answer<u64>) {
         self.link.send(
-            &Request::Abandon { number },
+            &Request::Abandon { number, path },
             Box::new(|reply| {
                 answer(match reply {
                     Ok(Reply::Abandon { bytes }) => Ok(bytes),
@@ -307,6 +308,14 @@ impl RemoteFiles {
             }
             other => fids.fail(fid, error(other)),
         });
+        // By its time of creation as well, the daemon sees after a restart that the file is the same.
+        let fids = Arc::clone(&self.fids);
+        let created: Answer<Attributes> = Box::new(move |found| {
+            if let Ok(attributes) = found {
+                fids.set_created(fid, attributes.created());
+            }
+        });
+        self.attributes_of(fid, created);
         fid
     }
 

@@ -101,6 +101,7 @@ impl Cache {
             return Ok(());
         }
         let dropped = state.machine.renew(file.id, status.stx_size);
+        file.mark_changed();
         drop(state);
         self.free_space(file, &dropped);
         Ok(())
@@ -377,7 +378,6 @@ impl Cache {
             return Err(Errno::IO);
         }
         write_all(&*file.data(&self.data)?, data, offset).map_err(errno)?;
-        file.mark_changed();
         let mut state = self.state();
         let (id, start) = (file.id, offset);
         let record = Record::Wrote {
@@ -388,6 +388,7 @@ impl Cache {
         state.record(self, id, record)?;
         let now = self.now();
         state.machine.wrote(now, id, start..end);
+        file.mark_changed();
         if let Some(entry) = state.entries.get_mut(&id) {
             (entry.modified, entry.is_modified_set) = (Some(clock()), false);
         }
@@ -410,11 +411,15 @@ impl Cache {
 
     /// Have all that was written to a file so far synced in the store.
     pub fn store(&self, file: &File) -> Result<()> {
+        let abandons = file.abandons();
         let now = self.now();
         let mut state = self.state();
         let goal = state.machine.want(now, file.id);
         self.work.notify_all();
         self.wait(state, |state| state.machine.reached(file.id, goal))?;
+        if file.abandons() != abandons {
+            return Err(Errno::IO);
+        }
         let is_newer = {
             let state = self.state();
             state.has_synced && state.machine.unstored_of(file.id) > 0
@@ -503,7 +508,6 @@ impl Cache {
     /// End a file at a size, in the cache and in the store.
     pub fn cut(&self, file: &File, size: u64) -> Result<()> {
         let (id, handle, data) = (file.id, file.writer()?, file.data(&self.data)?);
-        file.mark_changed();
         let mut state = self.state();
         state.machine.pause(id);
         let idle = self.wait(state, |state| state.machine.is_idle(id).then_some(Ok(())));
@@ -514,6 +518,7 @@ impl Cache {
             let mut state = self.state();
             if result.is_ok() {
                 state.machine.cut(id, size);
+                file.mark_changed();
                 if let Some(entry) = state.entries.get_mut(&id) {
                     entry.version = state_of(&*handle).ok().map(|status| Version::of(&status));
                     entry.forget_synced(&(size..u64::MAX));

@@ -68,6 +68,8 @@ pub(crate) struct File {
     handles: Mutex<Handles>,
     /// How often clients have changed its data or attributes.
     changes: AtomicU64,
+    /// How often data of it that was not stored was given up.
+    abandons: AtomicU64,
 }
 
 impl File {
@@ -85,12 +87,23 @@ impl File {
             cache_sync: Mutex::default(),
             handles: Mutex::default(),
             changes: AtomicU64::new(0),
+            abandons: AtomicU64::new(0),
         }
     }
 
     /// Return how often clients have changed its data or attributes.
     pub fn changes(&self) -> u64 {
         self.changes.load(Ordering::Relaxed)
+    }
+
+    /// Return how often data of it that was not stored was given up.
+    pub fn abandons(&self) -> u64 {
+        self.abandons.load(Ordering::Acquire)
+    }
+
+    /// Record that data of it that was not stored is given up.
+    pub fn mark_abandoned(&self) {
+        self.abandons.fetch_add(1, Ordering::Release);
     }
 
     /// Record that a client changes its data or attributes.

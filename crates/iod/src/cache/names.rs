@@ -128,19 +128,24 @@ impl Cache {
     /// Store a file that is about to lose its last name that is known, and each write from now on: a daemon that
     /// starts again could not find it.
     fn make_nameless(&self, file: &File) -> Result<()> {
+        // From now on, clients wait until what they write is stored.
+        file.set_nameless(true);
         for _ in 0..STORES {
             {
                 let _alone = file.alone();
                 let mut state = self.state();
                 if state.machine.unstored_of(file.id) == 0 {
                     state.unrecord(file.id);
-                    file.set_nameless(true);
-                    break;
+                    return Ok(());
                 }
             }
-            self.store(file)?;
+            if let Err(error) = self.store(file) {
+                file.set_nameless(false);
+                return Err(error);
+            }
         }
-        Ok(())
+        file.set_nameless(false);
+        Err(Errno::BUSY)
     }
 
     /// Record that a file, whose state in the store is `status`, has this name as well.

@@ -2,11 +2,13 @@
 
 use super::file::{File, state as state_of};
 use super::state::Cache;
+use crate::status::errno;
 use isthmus_forward::cache::{FileId, Settings};
 use isthmus_forward::message::UnstoredFile;
 use isthmus_forward::{Errno, Result};
 use std::os::unix::ffi::OsStrExt;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The time over which the rate of storing is measured.
@@ -78,7 +80,7 @@ impl Cache {
                 })
             };
             let Some((id, file, status)) = found else {
-                return;
+                return self.list_lost(from, each);
             };
             let age = status
                 .since
@@ -98,11 +100,28 @@ impl Cache {
         }
     }
 
-    /// Store all files, and wait until everything that was written before is stored.
+    /// Call `each` with the files of which data was lost when the host failed, until it returns `false`.
+    fn list_lost(&self, from: u64, each: &mut dyn FnMut(UnstoredFile<'_>) -> bool) {
+        let lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        for lost in lost.iter().filter(|lost| lost.number >= from) {
+            let file = UnstoredFile {
+                number: lost.number,
+                bytes: lost.bytes,
+                age_ms: 0,
+                errno: Errno::IO.0,
+                path: &lost.path,
+            };
+            if !each(file) {
+                return;
+            }
+        }
+    }
+
+    /// Store all files, and wait until everything that was written before is stored, or until `is_flushed`.
     ///
     /// # Errors
-    /// That of the first file that could not be stored.
-    pub fn drain_all(&self) -> Result<()> {
+    /// That of a file that could not be stored; data of one was given up meanwhile.
+    pub fn drain_all(&self, is_flushed: &AtomicBool) -> Result<()> {
         let files: Vec<_> = {
             let mut state = self.state();
             let now = self.now();
@@ -121,56 +140,105 @@ impl Cache {
         self.work.notify_all();
         let mut result = Ok(());
         for file in files {
-            result = result.and(self.store(&file));
+            if is_flushed.load(Ordering::Relaxed) {
+                return Err(Errno::INTR);
+            }
+            result = self.store(&file).and(result);
         }
         result
     }
 
-    /// Drop the bytes of a file that are not stored. Return how many, and its path in the store.
+    /// Drop the bytes of the file with this number and path in the store that are not stored. Return how many.
     ///
     /// # Errors
-    /// [`Errno::NOENT`] if there is no such file with such bytes; what is being stored of it does not end.
-    pub fn abandon(&self, number: u64) -> Result<(u64, Vec<u8>)> {
+    /// [`Errno::NOENT`] if there is no such file with such bytes; [`Errno::INTR`] if `is_flushed` before they are
+    /// dropped; what is being stored of it does not end; the log cannot be written. Then nothing is dropped.
+    pub fn abandon(&self, number: u64, path: &[u8], is_flushed: &AtomicBool) -> Result<u64> {
+        if let Some(bytes) = self.acknowledge_loss(number, path) {
+            return Ok(bytes);
+        }
         let id = FileId(number);
         let file = {
-            let mut state = self.state();
-            let entry = state.entries.get(&id);
-            let file = entry.map(|entry| Arc::clone(&entry.file));
-            let file = file
-                .filter(|_| state.machine.unstored_of(id) > 0)
-                .ok_or(Errno::NOENT)?;
-            state.machine.pause(id);
-            file
+            let state = self.state();
+            let entry = state.entries.get(&id).ok_or(Errno::NOENT)?;
+            Arc::clone(&entry.file)
         };
+        if Self::path_in_store(&file) != path {
+            return Err(Errno::NOENT);
+        }
+        self.state().machine.pause(id);
         let idle = self.wait(self.state(), |state| {
+            if is_flushed.load(Ordering::Relaxed) {
+                return Some(Err(Errno::INTR));
+            }
             state.machine.is_idle(id).then_some(Ok(()))
         });
-        let abandoned = idle.map(|()| {
-            let _alone = file.alone();
-            // A file that is gone has no size.
-            let size = file
-                .path_handle()
-                .and_then(state_of)
-                .map_or(0, |status| status.stx_size);
-            let mut state = self.state();
-            let bytes = state.machine.unstored_of(id);
-            state.machine.abandon(id, size);
-            state.unrecord(id);
-            if let Some(entry) = state.entries.get_mut(&id) {
-                (entry.modified, entry.version) = (None, None);
-            }
-            file.mark_changed();
-            bytes
-        });
+        let abandoned = idle.and_then(|()| self.abandon_idle(&file, is_flushed));
         let mut state = self.state();
         state.machine.resume(id);
         self.tidy(&mut state, id);
         drop(state);
         self.changed.notify_all();
         self.work.notify_all();
-        let synced = self.sync_log();
-        let bytes = abandoned?;
-        synced?;
-        Ok((bytes, Self::path_in_store(&file)))
+        abandoned
+    }
+
+    /// Drop the bytes of a file that are not stored, while no task is under way.
+    fn abandon_idle(&self, file: &File, is_flushed: &AtomicBool) -> Result<u64> {
+        let _alone = file.alone();
+        let size = file.handle().and_then(|handle| state_of(&*handle));
+        let mut state = self.state();
+        let id = file.id;
+        let status = state
+            .machine
+            .status(id)
+            .filter(|status| status.unstored > 0);
+        let status = status.ok_or(Errno::NOENT)?;
+        if is_flushed.load(Ordering::Relaxed) {
+            return Err(Errno::INTR);
+        }
+        let size = match size {
+            Ok(status) => status.stx_size,
+            // A client that has it open would go on at a wrong size.
+            Err(error) if status.is_open => return Err(error),
+            Err(_) => 0,
+        };
+        state.unrecord(id);
+        let entry = state.entries.get_mut(&id).ok_or(Errno::NOENT)?;
+        if entry.is_logged {
+            // The next daemon would store them.
+            return Err(Errno::NOSPC);
+        }
+        (entry.modified, entry.version) = (None, None);
+        state.machine.abandon(id, size);
+        file.mark_abandoned();
+        file.mark_changed();
+        let log = state.log_to_sync();
+        drop(state);
+        // After a failure of the host they may be stored; without this, they would be.
+        log.map_or(Ok(()), |log| super::log::sync(&log).map_err(errno))?;
+        Ok(status.unstored)
+    }
+
+    /// Remove a file from those of which data was lost when the host failed. Return how many bytes.
+    fn acknowledge_loss(&self, number: u64, path: &[u8]) -> Option<u64> {
+        let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = lost
+            .iter()
+            .position(|lost| lost.number == number && lost.path == path)?;
+        Some(lost.remove(at).bytes)
     }
 }
+
+/// Data that was lost when the host failed: it was not synced in the cache.
+#[derive(Debug)]
+pub(super) struct Lost {
+    /// A number that no file of the cache has.
+    pub number: u64,
+    pub bytes: u64,
+    /// The absolute path in the store.
+    pub path: Vec<u8>,
+}
+
+/// The number of the first file of which data was lost.
+pub(super) const FIRST_LOST: u64 = 1 << 63;

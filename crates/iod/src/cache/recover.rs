@@ -3,7 +3,7 @@
 use super::file::{self, File, born, key, state as state_of};
 use super::foreground::Foreground;
 use super::log::{LOG, Log};
-use super::operators::Stored;
+use super::operators::{FIRST_LOST, Lost, Stored};
 use super::state::{Cache, Entry, State, add_record, number_of, path_of, without};
 use crate::config::CacheConfig;
 use crate::export::Export;
@@ -110,6 +110,7 @@ impl Cache {
         let is_same_boot = replay.boot == boot();
         let mut machine = Machine::new(config.settings);
         let (mut entries, mut by_key) = (BTreeMap::new(), HashMap::new());
+        let mut lost = Vec::new();
         for (id, left) in &replay.files {
             let id = FileId(*id);
             let found = find(
@@ -119,6 +120,7 @@ impl Cache {
                 &data,
                 (id, left, is_same_boot),
                 &gate,
+                &mut lost,
             )?;
             let Some(found) = found else {
                 continue;
@@ -163,6 +165,7 @@ impl Cache {
             lock,
             state: Mutex::new(state),
             paths: Mutex::default(),
+            lost: Mutex::new(lost),
             hits: AtomicU64::new(0),
             misses: AtomicU64::new(0),
             changed: Condvar::new(),
@@ -289,6 +292,7 @@ fn find(
     data: &OwnedFd,
     (id, left, is_same_boot): (FileId, &Left, bool),
     gate: &Gate,
+    all_lost: &mut Vec<Lost>,
 ) -> Result<Option<Found>> {
     let shown = String::from_utf8_lossy(&left.paths[0]).into_owned();
     let wanted = &replay.exports[&left.export];
@@ -311,6 +315,7 @@ fn find(
         );
         gate.log()
             .record("cache", &format!("recover {shown:?}"), &lost);
+        lose(all_lost, all - kept, wanted, &left.paths[0]);
     }
     // In the store the file has one of these names, unless somebody else has removed it.
     let places = left.paths.iter().map(|path| Export::place(export, path));
@@ -346,6 +351,7 @@ fn find(
         let lost = format!("{kept} bytes were lost when the host failed");
         gate.log()
             .record("cache", &format!("recover {shown:?}"), &lost);
+        lose(all_lost, kept, wanted, &left.paths[0]);
         return Ok(None);
     }
     if !has_all {
@@ -378,6 +384,17 @@ fn find(
         size,
         unstored,
     }))
+}
+
+/// Add a file of an export to those of which data was lost.
+fn lose(lost: &mut Vec<Lost>, bytes: u64, export: &[u8], path: &[u8]) {
+    let number = FIRST_LOST + lost.len() as u64;
+    let path = [export, path].join(&b'/');
+    lost.push(Lost {
+        number,
+        bytes,
+        path,
+    });
 }
 
 /// Remove the data of files that are not in the cache.

@@ -4,7 +4,7 @@ use super::file::{self, File, Version};
 use super::foreground::Foreground;
 use super::log::{self, Log};
 use super::names::Operation;
-use super::operators::Stored;
+use super::operators::{Lost, Stored};
 use super::paths::Paths;
 use crate::config::CacheConfig;
 use crate::export::Export;
@@ -117,6 +117,8 @@ pub(crate) struct Cache {
     pub(super) lock: OwnedFd,
     pub(super) state: Mutex<State>,
     pub(super) paths: Mutex<Paths>,
+    /// Data that was lost when the host failed, until an operator acknowledges it.
+    pub(super) lost: Mutex<Vec<Lost>>,
     /// The number of bytes that clients have read from the cache, and that were read from the store.
     pub(super) hits: AtomicU64,
     pub(super) misses: AtomicU64,
@@ -256,6 +258,8 @@ impl Cache {
                 return;
             }
             if let Some(entry) = state.entries.remove(&id) {
+                // Others may still refer to it.
+                entry.file.close();
                 let key = entry.file.key;
                 // Another inode may have the number now.
                 let key = key.filter(|key| state.by_key.get(key) == Some(&id));
