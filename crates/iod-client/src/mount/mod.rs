@@ -63,7 +63,7 @@ impl Mount {
     /// is there again.
     ///
     /// # Errors
-    /// As [`Connection::open`]; the directory cannot be mounted at.
+    /// As [`Link::open`]; the directory cannot be mounted at.
     pub fn start(
         directory: &Path,
         config: &MountConfig,
