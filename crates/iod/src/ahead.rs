@@ -1,6 +1,7 @@
 //! Reads files of a directory ahead, when clients read its files one after another.
 
 use crate::cache::Cache;
+use crate::directories::Task;
 use crate::export::Export;
 use crate::open::Open;
 use crate::shared::Shared;
@@ -8,9 +9,8 @@ use crate::status::{errno, open_flags};
 use isthmus_forward::Result;
 use isthmus_forward::cache::{Ahead, Directories};
 use rustix::fs::{FileType, RawDir};
-use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 /// Maximum number of files that are read ahead, and directories that are listed, at a time.
 const THREADS: usize = 16;
@@ -23,32 +23,6 @@ const FILE_BYTES: u64 = 1 << 20;
 
 /// Size in bytes of the buffer for entries of a directory.
 const ENTRIES_BYTES: usize = 32 << 10;
-
-/// The directories that clients read, and what is to be read ahead.
-#[derive(Debug, Default)]
-pub(crate) struct ReadAhead {
-    directories: Mutex<Directories>,
-    waiting: Mutex<Waiting>,
-}
-
-#[derive(Debug, Default)]
-struct Waiting {
-    tasks: VecDeque<Task>,
-    threads: usize,
-}
-
-/// What is done on another thread.
-#[derive(Debug)]
-enum Task {
-    /// List a directory, which has this key.
-    List {
-        export: Arc<Export>,
-        path: Vec<u8>,
-        key: Vec<u8>,
-    },
-    /// Read a file into the cache.
-    Read { export: Arc<Export>, path: Vec<u8> },
-}
 
 impl Shared {
     /// Record that a client reads the file at a path of an export, and begin to read ahead.

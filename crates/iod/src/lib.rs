@@ -29,6 +29,7 @@ mod cache;
 mod client;
 mod config;
 mod daemon;
+mod directories;
 mod export;
 mod fetch;
 mod files;

@@ -1,8 +1,8 @@
 //! The state that all sessions of the daemon share.
 
-use crate::ahead::ReadAhead;
 use crate::cache::{Cache, File};
 use crate::config::{CacheConfig, Config};
+use crate::directories::ReadAhead;
 use crate::export::Export;
 use crate::open::Open;
 use crate::sessions::Sessions;

@@ -31,11 +31,11 @@ _LAZY_COMMANDS = {
   isthmus iod mount /tmp/job --address unix:/tmp/iod.sock
                                    its files in a folder of this host
   isthmus iod prefetch LIST --address unix:/tmp/iod.sock
-                                   files into its cache, before they are needed
+                                   files into its cache, ahead of time
   isthmus iod status --address unix:/tmp/iod.sock
                                    what is not stored yet; top shows it live
   isthmus iod drain --address unix:/tmp/iod.sock
-                                   stores everything, or names what is not stored
+                                   stores everything, or names the rest
 """,
 )
 def command() -> None:

@@ -4,7 +4,7 @@ use super::fids::{Fid, NewValue};
 use super::{Job, Outcome, Session, Work, written};
 use crate::buffer::Buffer;
 use crate::files::{Errno, Files, Result, Subject};
-use crate::message::{Data, Entry, Reply, finish};
+use crate::message::{Attributes, Data, Entry, Reply, finish};
 use std::sync::Arc;
 use std::task::Poll;
 
@@ -219,4 +219,15 @@ pub(super) fn complete(start: usize, data: usize, out: &mut Buffer) {
     let count = u32::try_from(out.len() - data).unwrap_or(u32::MAX);
     out[data - 4..data].copy_from_slice(&count.to_le_bytes());
     finish(start, out);
+}
+
+/// Return the reply to a request for the data of a small file.
+pub(super) fn fetched<'a>(attributes: &Attributes, data: Data<'a>) -> Reply<'a> {
+    Reply::Fetch {
+        qid: attributes.qid,
+        size: attributes.size,
+        mtime_s: attributes.modified_s,
+        mtime_ns: u32::try_from(attributes.modified_ns).unwrap_or(0),
+        data,
+    }
 }

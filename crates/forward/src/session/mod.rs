@@ -11,9 +11,8 @@ use crate::message::{
     Attributes, Change, Data, NO_FID, NO_TAG, OWN_VERSION, Path, Qid, READ_HEADER, Reply, Request,
     Trailing, VERSION, read_request, tag,
 };
-use data::complete;
+use data::{complete, fetched};
 use fids::{Fid, Fids};
-use own::fetched;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;

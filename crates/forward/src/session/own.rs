@@ -1,6 +1,6 @@
 //! Requests of isthmus's own clients, which 9P2000.L does not have.
 
-use super::data::{close, complete};
+use super::data::{close, complete, fetched};
 use super::fids::Fid;
 use super::{Outcome, Session, Work, checked, sync};
 use crate::buffer::Buffer;
@@ -236,16 +236,5 @@ impl<F: Files> Session<F> {
     fn find(&self, (fid, path): (u32, &[u8]), files: &F) -> Result<Node<F::Node>> {
         let directory = self.directory(fid, path)?;
         files.walk(directory, if path.is_empty() { b"." } else { path })
-    }
-}
-
-/// Return the reply to a request for the data of a small file.
-pub(super) fn fetched<'a>(attributes: &Attributes, data: Data<'a>) -> Reply<'a> {
-    Reply::Fetch {
-        qid: attributes.qid,
-        size: attributes.size,
-        mtime_s: attributes.modified_s,
-        mtime_ns: u32::try_from(attributes.modified_ns).unwrap_or(0),
-        data,
     }
 }

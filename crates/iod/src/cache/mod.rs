@@ -9,10 +9,12 @@ mod clients;
 mod drain;
 mod file;
 mod foreground;
+mod found;
 mod log;
 mod names;
 mod operators;
 mod paths;
+mod progress;
 mod recover;
 mod state;
 

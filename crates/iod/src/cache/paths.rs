@@ -2,36 +2,16 @@
 //! cache without asking the store.
 
 use super::file::File;
+use super::found::{Found, Paths};
 use super::state::{self, Cache};
 use crate::export::Export;
 use isthmus_forward::Result;
 use isthmus_forward::message::Attributes;
-use std::collections::HashMap;
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// The number of paths above which those of files that are not in the cache any more are removed.
 const PRUNED_ABOVE: usize = 1024;
-
-/// A file that was looked up, and its attributes at that time.
-#[derive(Debug)]
-struct Found {
-    at: Instant,
-    file: Arc<File>,
-    /// The number of changes of the file by clients of this daemon until then.
-    changes: u64,
-    attributes: Attributes,
-}
-
-/// The files by number of the export and path.
-#[derive(Debug, Default)]
-pub(super) struct Paths {
-    found: HashMap<(u32, Vec<u8>), Found>,
-    /// The number of paths at which they are pruned next.
-    pruned_at: usize,
-    /// How often a client has renamed or removed something.
-    generation: u64,
-}
 
 impl Cache {
     /// Return the paths, locked.

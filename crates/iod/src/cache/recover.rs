@@ -3,7 +3,7 @@
 use super::file::{self, File, born, key, state as state_of};
 use super::foreground::Foreground;
 use super::log::{LOG, Log};
-use super::operators::{FIRST_LOST, Lost, Stored};
+use super::progress::{FIRST_LOST, Lost, Stored};
 use super::state::{Cache, Entry, State, add_record, number_of, path_of, without};
 use crate::config::CacheConfig;
 use crate::export::Export;

@@ -2,10 +2,10 @@
 
 use super::file::{self, File, Version};
 use super::foreground::Foreground;
+use super::found::Paths;
 use super::log::{self, Log};
 use super::names::Operation;
-use super::operators::{Lost, Stored};
-use super::paths::Paths;
+use super::progress::{Lost, Stored};
 use crate::config::CacheConfig;
 use crate::export::Export;
 use crate::status::errno;
