@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.command(
     name="abandon",
     cls=Voiced,
-    help="""Drop data that is not stored, for good.
+    help="""Drop data that is not stored. It cannot be brought back.
 
 \b
   isthmus iod status --address unix:/tmp/iod.sock      which files there are

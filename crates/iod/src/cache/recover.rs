@@ -186,6 +186,12 @@ pub fn cached_exports(folder: &Path) -> Result<Vec<PathBuf>> {
     if !folder.is_dir() {
         return Err(refuse(&config, "there is no such folder"));
     }
+    if !folder.join(LOG).is_file() {
+        return Err(refuse(
+            &config,
+            "no daemon has used this folder as its cache",
+        ));
+    }
     let (opened, _data, _lock) = open(&config, &[])?;
     let replay = read(&config, &opened)?;
     let ids = replay.files.values().map(|left| left.export);
