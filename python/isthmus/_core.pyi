@@ -9,7 +9,6 @@ once, as `Experiment` does while it is made. An error of the core itself, a pani
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, final
 
 import numpy as np
@@ -144,10 +143,10 @@ def serve_files(options_json: str) -> Daemon:
 
     """
 
-def cached_exports(folder: str) -> list[Path]:
-    """Folders whose files an I/O daemon has left in the folder of its cache. Linux only.
+def cached_exports(folder: str) -> list[str]:
+    """Return the exports with unstored data in the folder of a cache: paths, or URLs of buckets.
 
-    None if it has left nothing that is not stored.
+    The list is empty if everything is stored. Linux only.
 
     Raises:
         ValueError: the folder is none of a cache, or is in use.

@@ -15,11 +15,11 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 import fsspec
-import numpy as np
 import pytest
 from fsspec.tests import abstract
 
 from conftest import REPOSITORY
+from iod_libraries import round_trips
 from isthmus.errors import IsthmusError
 from nic_daemon import PATIENCE, daemon, until
 
@@ -264,33 +264,9 @@ def test_event_loops_and_processes_have_connections_of_their_own(files):
 
 
 def test_pandas_zarr_and_xarray_write_and_read(files):
-    pandas = pytest.importorskip("pandas")
-    zarr = pytest.importorskip("zarr")
-    xarray = pytest.importorskip("xarray")
     folder, fs = files
-    options = fs.storage_options
-    frame = pandas.DataFrame({"x": np.arange(1000), "y": np.linspace(0, 1, 1000)})
-    frame.to_csv("iod://table.csv", index=False, storage_options=options)
-    frame.to_parquet("iod://table.parquet", storage_options=options)
-    pandas.testing.assert_frame_equal(
-        pandas.read_csv("iod://table.csv", storage_options=options), frame
-    )
-    read = pandas.read_parquet("iod://table.parquet", storage_options=options)
-    pandas.testing.assert_frame_equal(read, frame)
-
-    values = np.random.default_rng(1).random((64, 64))
-    array = zarr.create_array(
-        "iod://array.zarr", shape=(64, 64), chunks=(16, 16), dtype="f8", storage_options=options
-    )
-    array[:] = values
-    again = zarr.open_array("iod://array.zarr", mode="r", storage_options=options)
-    np.testing.assert_array_equal(again[:], values)
+    round_trips(fs.storage_options)
     assert (folder / "array.zarr/zarr.json").exists()
-
-    data = xarray.Dataset({"t": (("y", "x"), values)}, attrs={"source": "test"})
-    data.to_zarr("iod://data.zarr", storage_options=options)
-    read = xarray.open_zarr("iod://data.zarr", storage_options=options)
-    xarray.testing.assert_identical(read.load(), data)
 
 
 def test_the_example_of_the_page_runs(served):

@@ -48,6 +48,10 @@ impl Errno {
     pub const MFILE: Self = Self(24);
     /// The file is special: a device, a socket or a pipe.
     pub const NXIO: Self = Self(6);
+    /// The file exists.
+    pub const EXIST: Self = Self(17);
+    /// The name is not valid UTF-8.
+    pub const ILSEQ: Self = Self(84);
     /// The files are of different exports.
     pub const XDEV: Self = Self(18);
     /// Clients may only read.

@@ -116,6 +116,10 @@ enum Step {
         which: usize,
         is_ok: bool,
     },
+    /// A task is not carried out.
+    Postpone {
+        which: usize,
+    },
     Wait {
         ms: u64,
     },
@@ -152,6 +156,7 @@ fn steps() -> impl Strategy<Value = Step> {
         6 => Just(Step::Begin),
         6 => (any::<usize>(), prop::bool::weighted(0.8))
             .prop_map(|(which, is_ok)| Step::End { which, is_ok }),
+        1 => any::<usize>().prop_map(|which| Step::Postpone { which }),
         2 => (1..7000u64).prop_map(|ms| Step::Wait { ms }),
         1 => (1..100u64).prop_map(|bytes| Step::Drop { bytes }),
         2 => (0..3usize).prop_map(|file| Step::SyncInCache { file }),
@@ -196,6 +201,9 @@ impl Rig {
         for at in 0..3u8 {
             let stored: Vec<u8> = (0..20 * at).collect();
             let id = rig.cache.add(stored.len() as u64);
+            if at == 2 {
+                rig.cache.store_whole(id);
+            }
             let bytes = Bytes {
                 written: stored.clone(),
                 in_store: stored.clone(),
@@ -293,6 +301,12 @@ impl Rig {
             Step::End { which, is_ok } => {
                 if !self.running.is_empty() {
                     self.end(which % self.running.len(), is_ok);
+                }
+            }
+            Step::Postpone { which } => {
+                if !self.running.is_empty() {
+                    let (work, _) = self.running.remove(which % self.running.len());
+                    self.cache.postpone(work.ticket);
                 }
             }
             Step::Wait { ms } => self.now += Duration::from_millis(ms),

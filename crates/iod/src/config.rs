@@ -51,7 +51,8 @@ impl CacheConfig {
 pub struct Config {
     /// Settings of the server: addresses at which it listens, admission of clients, and logs.
     pub server: isthmus_daemon::Config,
-    /// The exported directories. A client names one by its path; without a name it gets the first.
+    /// The exported directories and buckets (`s3://BUCKET/PREFIX`). A client names one by its path or URL; without a
+    /// name it gets the first.
     pub exports: Vec<PathBuf>,
     /// Whether clients may only read.
     pub read_only: bool,

@@ -1,8 +1,9 @@
 //! An exported directory: the names that clients refer to, and the files beneath it.
 
-use crate::status::{WANTED, errno, qid};
+use crate::objects::Objects;
+use crate::status::{WANTED, attributes, errno, qid};
 use isthmus_daemon::open_beneath;
-use isthmus_forward::message::Qid;
+use isthmus_forward::message::{Attributes, Qid};
 use isthmus_forward::{Errno, Name, Names, Result};
 use rustix::fs::{AtFlags, Mode, OFlags, Statx, openat, statx, syncfs};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -12,15 +13,21 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 /// The flags that open a directory or a file only as a place.
 const PLACE: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
+/// Size in bytes of the blocks in which the system counts the space of a file.
+const BLOCK: u64 = 512;
+
 /// Maximum number of times that an operation is done again because names have changed meanwhile.
 const TRIES: u32 = 1000;
 
 /// An exported directory.
 #[derive(Debug)]
 pub(crate) struct Export {
-    /// Its paths, by which clients name it: as the user gave it, and without symbolic links.
+    /// Its paths, by which clients name it: as the user gave it, and without symbolic links. Both are the URL for a
+    /// bucket.
     pub paths: [PathBuf; 2],
     root: OwnedFd,
+    /// The objects that it shows, if its store is a bucket.
+    pub objects: Option<Arc<Objects>>,
     /// The device of its file system. Files of another device beneath it have other numbers.
     pub device: (u32, u32),
     state: Mutex<State>,
@@ -97,15 +104,20 @@ impl AsFd for Directory<'_> {
 }
 
 impl Export {
-    /// Open a directory for export.
+    /// Open a directory for export; for `objects`, the root of the tree that shows them.
     ///
     /// # Errors
     /// The directory cannot be opened, or its state cannot be read.
-    pub fn open(paths: [PathBuf; 2], root: OwnedFd) -> rustix::io::Result<Self> {
+    pub fn open(
+        paths: [PathBuf; 2],
+        root: OwnedFd,
+        objects: Option<Objects>,
+    ) -> rustix::io::Result<Self> {
         let status = statx(&root, c"", AtFlags::EMPTY_PATH, WANTED)?;
         Ok(Self {
             paths,
             root,
+            objects: objects.map(Arc::new),
             device: (status.stx_dev_major, status.stx_dev_minor),
             state: Mutex::default(),
             changed: Condvar::new(),
@@ -150,6 +162,34 @@ impl Export {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = openat(&self.root, ".", flags, Mode::empty()).map_err(errno)?;
         syncfs(root).map_err(errno)
+    }
+
+    /// Open a path beneath the root.
+    pub fn open_path(&self, path: &[u8], flags: OFlags, mode: Mode) -> Result<OwnedFd> {
+        open_beneath(&self.root, as_path(path), flags, mode).map_err(errno)
+    }
+
+    /// Return the state of the file at a path from the root.
+    pub fn status_at(&self, path: &[u8]) -> Result<Statx> {
+        let is_entry = !path.contains(&b'/');
+        let status = match path {
+            b"" => statx(&self.root, c"", AtFlags::EMPTY_PATH, WANTED),
+            // A single name cannot lead anywhere else.
+            name if is_entry => statx(&self.root, name, AtFlags::SYMLINK_NOFOLLOW, WANTED),
+            path => {
+                let place = self.open_path(path, PLACE, Mode::empty())?;
+                statx(&place, c"", AtFlags::EMPTY_PATH, WANTED)
+            }
+        };
+        status.map_err(errno)
+    }
+
+    /// Return the attributes of a file with this state. The tree of a bucket has no data, but its objects have.
+    pub fn attributes(&self, mut status: Statx) -> Attributes {
+        if self.objects.is_some() {
+            status.stx_blocks = status.stx_size.div_ceil(BLOCK);
+        }
+        attributes(&status, self.device)
     }
 
     /// Return the number of names that clients refer to, without the root.
@@ -214,13 +254,8 @@ impl Place {
             } else {
                 &path
             };
-            self.open_path(path, flags, Mode::empty())
+            self.export.open_path(path, flags, Mode::empty())
         })
-    }
-
-    /// Open a path beneath the root of the export.
-    fn open_path(&self, path: &[u8], flags: OFlags, mode: Mode) -> Result<OwnedFd> {
-        open_beneath(&self.export.root, as_path(path), flags, mode).map_err(errno)
     }
 
     /// Open the file as a place, without access to its data.
@@ -240,28 +275,13 @@ impl Place {
     pub fn create(&self, name: &[u8], flags: OFlags, mode: Mode) -> Result<OwnedFd> {
         self.with_path(|mut path| {
             join(&mut path, name);
-            self.open_path(&path, flags | OFlags::CREATE, mode)
+            self.export.open_path(&path, flags | OFlags::CREATE, mode)
         })
     }
 
     /// Return the state of the file.
     pub fn status(&self) -> Result<Statx> {
-        self.with_path(|path| self.status_at(&path))
-    }
-
-    /// Return the state of the file at a path from the root of the export.
-    fn status_at(&self, path: &[u8]) -> Result<Statx> {
-        let (root, is_entry) = (&self.export.root, !path.contains(&b'/'));
-        let status = match path {
-            b"" => statx(root, c"", AtFlags::EMPTY_PATH, WANTED),
-            // A single name cannot lead anywhere else.
-            name if is_entry => statx(root, name, AtFlags::SYMLINK_NOFOLLOW, WANTED),
-            path => {
-                let place = self.open_path(path, PLACE, Mode::empty())?;
-                statx(&place, c"", AtFlags::EMPTY_PATH, WANTED)
-            }
-        };
-        status.map_err(errno)
+        self.with_path(|path| self.export.status_at(&path))
     }
 
     /// Return the file at a path from this directory, and its type, version and number. The path consists of
@@ -280,7 +300,7 @@ impl Place {
         }
         let status = self.with_path(|mut whole| {
             join(&mut whole, path);
-            self.status_at(&whole)
+            self.export.status_at(&whole)
         })?;
         let mut names = path.split(|byte| *byte == b'/');
         let first = self.child(names.next().unwrap_or_default());

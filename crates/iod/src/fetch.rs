@@ -1,9 +1,9 @@
 //! Reads of whole files by their paths, which may take as long as the store takes.
 
 use crate::export::{Export, Place};
-use crate::open::{Cached, Open, status_of};
+use crate::open::{Cached, Open};
 use crate::shared::Shared;
-use crate::status::{attributes, errno, open_flags};
+use crate::status::{errno, open_flags, status_of};
 use isthmus_forward::message::{Attributes, Qid};
 use isthmus_forward::{Errno, Opened, Result};
 use rustix::io::pread;
@@ -37,7 +37,7 @@ fn attributes_of(open: &Open, place: &Place) -> Result<Attributes> {
         status = status_of(&*open.file)?;
         cached.cache.correct(&cached.file, &mut status);
     }
-    Ok(attributes(&status, place.export.device))
+    Ok(place.export.attributes(status))
 }
 
 impl Shared {

@@ -2,9 +2,11 @@
 
 use crate::client::Client;
 use crate::export::{Export, Place};
-use crate::open::{Open, open_in_store, path_of, status_of};
+use crate::objects::Age;
+use crate::open::{Open, open_in_store};
 use crate::status::{
-    WANTED, attributes, errno, file_system, is_for_writing, open_flags, permissions, qid, times,
+    WANTED, errno, file_system, is_for_writing, open_flags, path_of, permissions, qid, status_at,
+    status_of, times,
 };
 use isthmus_forward::message::{
     Attributes, Change, DaemonStatus, Entry, FileSystem, Key, Qid, UnstoredFile,
@@ -38,18 +40,66 @@ impl Client {
         }
     }
 
+    /// Refresh the file of a request that has no open file.
+    fn refresh(&self, of: &Subject<'_, Self>, age: Age) -> Result<()> {
+        match (of.open, &of.node.export.objects) {
+            (None, Some(_)) => self.shared.refresh(&of.node.export, &of.node.path()?, age),
+            _ => Ok(()),
+        }
+    }
+
     /// End a file at a size.
     fn cut(&self, of: &Subject<'_, Self>, size: u64) -> Result<()> {
+        self.refresh(of, Age::Now)?;
         if self.shared.cache.is_some()
             && let Some((cache, file)) = self.shared.cached(of.open, &status(of)?)
         {
             return cache.cut(&file, size);
+        }
+        if of.node.export.objects.is_some() {
+            let flags = open_flags(0) | OFlags::WRONLY;
+            let opened = Open::at(&self.shared, of.node, flags)?;
+            let cached = opened.open.cached.as_ref().ok_or(Errno::INVAL)?;
+            return cached.cache.cut(&cached.file, size);
         }
         let cut = of.open.map(|open| ftruncate(&*open.file, size));
         // A file that is open for reading only is opened again.
         if !matches!(cut, Some(Ok(()))) {
             let (file, _) = open_in_store(of.node, open_flags(0) | OFlags::WRONLY)?;
             ftruncate(&file, size).map_err(errno)?;
+        }
+        Ok(())
+    }
+
+    /// Rename an entry of a directory, and record it.
+    fn rename_entry(&self, (from, old): (&Place, &[u8]), (to, new): (&Place, &[u8])) -> Result<()> {
+        let (source, target) = (from.directory()?, to.directory()?);
+        let mut moved = None;
+        from.rename(old, to, new, || {
+            // Of two names of one file, the system leaves both.
+            let of = |at, name| statx(at, name, AtFlags::SYMLINK_NOFOLLOW, WANTED).ok();
+            let inode =
+                |status: &Statx| (status.stx_dev_major, status.stx_dev_minor, status.stx_ino);
+            let replaced = of(target.as_fd(), new);
+            let replaced = replaced.filter(|replaced| {
+                of(source.as_fd(), old).is_none_or(|moved| inode(&moved) != inode(replaced))
+            });
+            let is_same = replaced.is_none() && of(target.as_fd(), new).is_some();
+            let mut rename = || match &from.export.objects {
+                Some(objects) => {
+                    moved = objects.rename((from, old), (to, new))?;
+                    Ok(())
+                }
+                None => renameat(&source, old, &target, new).map_err(errno),
+            };
+            match (&self.shared.cache, &replaced) {
+                (Some(cache), Some(replaced)) => cache.remove_name(replaced, (to, new), rename)?,
+                _ => rename()?,
+            }
+            Ok(!is_same)
+        })?;
+        if let (Some(objects), Some(moved)) = (&from.export.objects, moved) {
+            objects.end_rename(&self.shared, &from.export, moved);
         }
         Ok(())
     }
@@ -82,9 +132,34 @@ fn place_for_path(node: &Place) -> Result<OwnedFd> {
     }
 }
 
+/// Refuse links and special files where the store is a bucket.
+fn check_files_only(directory: &Place) -> Result<()> {
+    match directory.export.objects {
+        Some(_) => Err(Errno::PERM),
+        None => Ok(()),
+    }
+}
+
+/// Return the state of a bucket as a file system, which has no bounds: 1 PiB and 2^32 files.
+fn unbounded() -> FileSystem {
+    const BLOCK: u32 = 4096;
+    let (blocks, files) = ((1 << 50) / u64::from(BLOCK), 1 << 32);
+    FileSystem {
+        kind: 0,
+        block_bytes: BLOCK,
+        blocks,
+        free: blocks,
+        available: blocks,
+        files,
+        free_files: files,
+        id: 0,
+        name_bytes: 255,
+    }
+}
+
 /// Return the type, version and number of an entry of a directory that was just created.
 fn created(directory: &Place, at: impl AsFd, name: &[u8]) -> Result<Qid> {
-    let status = statx(at, name, AtFlags::SYMLINK_NOFOLLOW, WANTED).map_err(errno)?;
+    let status = status_at(at, name)?;
     Ok(qid(&status, directory.export.device))
 }
 
@@ -105,7 +180,10 @@ impl Files for Client {
                 match name {
                     b"" => {}
                     b"." | b".." => return Err(Errno::INVAL),
-                    name => (node, at) = node.walk(name)?,
+                    name => {
+                        self.shared.refresh_in(&node, name, Age::Name)?;
+                        (node, at) = node.walk(name)?;
+                    }
                 }
             }
             Ok(Node { node, qid: at })
@@ -132,6 +210,9 @@ impl Files for Client {
     }
 
     fn walk(&self, directory: &Place, path: &[u8]) -> Result<Node<Place>> {
+        if !matches!(path, b"." | b"..") {
+            self.shared.refresh_in(directory, path, Age::Name)?;
+        }
         let (node, qid) = directory.walk(path)?;
         Ok(Node { node, qid })
     }
@@ -160,8 +241,16 @@ impl Files for Client {
     ) -> Result<(Place, Opened<Open>)> {
         self.check_writable()?;
         let flags = open_flags(flags);
-        let file = directory.create(name, self.shared.store_flags(flags), permissions(mode))?;
-        let status = status_of(&file)?;
+        let own = self.shared.store_flags(flags);
+        let (file, status) = self.shared.create(directory, name, |is_new| {
+            let own = match is_new {
+                true => own - OFlags::EXCL,
+                false => own,
+            };
+            let file = directory.create(name, own, permissions(mode))?;
+            let status = status_of(&file)?;
+            Ok(((file, status), status.stx_ino))
+        })?;
         match FileType::from_raw_mode(status.stx_mode.into()) {
             FileType::RegularFile => {}
             _ => return Err(Errno::NXIO),
@@ -305,6 +394,7 @@ impl Files for Client {
     }
 
     fn attributes(&self, of: Subject<'_, Self>) -> Result<Attributes> {
+        self.refresh(&of, Age::Name)?;
         let mut found = status(&of)?;
         if let Some((cache, file)) = self.shared.cached(of.open, &found)
             && !cache.correct(&file, &mut found)
@@ -313,7 +403,7 @@ impl Files for Client {
             found = status(&of)?;
             cache.correct(&file, &mut found);
         }
-        Ok(attributes(&found, of.node.export.device))
+        Ok(of.node.export.attributes(found))
     }
 
     fn change(&self, of: Subject<'_, Self>, change: &Change) -> Result<()> {
@@ -382,6 +472,9 @@ impl Files for Client {
     }
 
     fn file_system(&self, of: Subject<'_, Self>) -> Result<FileSystem> {
+        if of.node.export.objects.is_some() {
+            return Ok(unbounded());
+        }
         let state = match of.open {
             Some(open) => fstatfs(&open.file),
             None => fstatfs(of.node.as_place()?),
@@ -401,6 +494,7 @@ impl Files for Client {
 
     fn symlink(&self, directory: &Place, name: &[u8], target: &[u8]) -> Result<Qid> {
         self.check_writable()?;
+        check_files_only(directory)?;
         let at = directory.directory()?;
         symlinkat(target, &at, name).map_err(errno)?;
         created(directory, &at, name)
@@ -416,20 +510,32 @@ impl Files for Client {
         self.check_writable()?;
         let kind = FileType::from_raw_mode(mode);
         match kind {
-            FileType::RegularFile | FileType::Fifo | FileType::Socket => {}
+            FileType::RegularFile => {}
+            FileType::Fifo | FileType::Socket => check_files_only(directory)?,
             // A device would be one of the daemon's machine.
             _ => return Err(Errno::PERM),
         }
-        let at = directory.directory()?;
-        mknodat(&at, name, kind, permissions(mode), 0).map_err(errno)?;
-        created(directory, &at, name)
+        self.shared.create(directory, name, |is_new| {
+            let at = directory.directory()?;
+            match mknodat(&at, name, kind, permissions(mode), 0).map_err(errno) {
+                Err(Errno::EXIST) if is_new => {}
+                made => made?,
+            }
+            let status = status_at(&at, name)?;
+            Ok((qid(&status, directory.export.device), status.stx_ino))
+        })
     }
 
     fn make_directory(&self, directory: &Place, name: &[u8], mode: u32) -> Result<Qid> {
         self.check_writable()?;
+        self.shared.refresh_in(directory, name, Age::Open)?;
         let at = directory.directory()?;
         mkdirat(&at, name, permissions(mode)).map_err(errno)?;
-        created(directory, &at, name)
+        let status = status_at(&at, name)?;
+        if let Some(objects) = &directory.export.objects {
+            objects.keep_directory(status.stx_ino);
+        }
+        Ok(qid(&status, directory.export.device))
     }
 
     fn link(&self, node: &Place, directory: &Place, name: &[u8]) -> Result<()> {
@@ -437,6 +543,7 @@ impl Files for Client {
         if !node.is_in_same_export(directory) {
             return Err(Errno::XDEV);
         }
+        check_files_only(directory)?;
         let (from, old) = node.entry()?;
         let (from, to) = (from.directory()?, directory.directory()?);
         linkat(from, &old, &to, name, AtFlags::empty()).map_err(errno)?;
@@ -453,27 +560,15 @@ impl Files for Client {
         if !from.is_in_same_export(to) {
             return Err(Errno::XDEV);
         }
-        let (source, target) = (from.directory()?, to.directory()?);
+        self.shared.refresh_in(from, old, Age::Now)?;
+        self.shared.refresh_in(to, new, Age::Now)?;
         let cache = self.shared.cache.as_ref();
         let operation = cache.map(|cache| cache.begin_rename((from, old), (to, new)));
         let operation = operation.transpose()?.flatten();
-        let renamed = from.rename(old, to, new, || {
-            // Of two names of one file, the system leaves both.
-            let of = |at, name| statx(at, name, AtFlags::SYMLINK_NOFOLLOW, WANTED).ok();
-            let inode =
-                |status: &Statx| (status.stx_dev_major, status.stx_dev_minor, status.stx_ino);
-            let replaced = of(target.as_fd(), new);
-            let replaced = replaced.filter(|replaced| {
-                of(source.as_fd(), old).is_none_or(|moved| inode(&moved) != inode(replaced))
-            });
-            let is_same = replaced.is_none() && of(target.as_fd(), new).is_some();
-            let rename = || renameat(&source, old, &target, new).map_err(errno);
-            match (&self.shared.cache, &replaced) {
-                (Some(cache), Some(replaced)) => cache.remove_name(replaced, (to, new), rename)?,
-                _ => rename()?,
-            }
-            Ok(!is_same)
-        });
+        let names = [(from, old), (to, new)];
+        let renamed = self
+            .shared
+            .while_idle(&names, || self.rename_entry((from, old), (to, new)));
         if let Some(cache) = &self.shared.cache {
             cache.end_rename(operation, renamed.is_ok());
             cache.forget_paths();
@@ -492,17 +587,29 @@ impl Files for Client {
             true => AtFlags::REMOVEDIR,
             false => AtFlags::empty(),
         };
+        self.shared.refresh_in(directory, name, Age::Open)?;
+        if is_directory {
+            let path = directory.path_of(name)?;
+            self.shared
+                .refresh_directory(&directory.export, &path, Age::Now)?;
+        }
         let at = directory.directory()?;
-        let removed = directory.unlink(name, || {
-            let remove = || unlinkat(&at, name, flags).map_err(errno);
-            match self.shared.cache.as_ref().filter(|_| !is_directory) {
-                None => remove(),
-                Some(cache) => {
-                    let status = statx(at.as_fd(), name, AtFlags::SYMLINK_NOFOLLOW, WANTED);
-                    cache.remove_name(&status.map_err(errno)?, (directory, name), remove)
+        let unlink = || {
+            directory.unlink(name, || {
+                let remove = || match &directory.export.objects {
+                    Some(objects) => objects.unlink((directory, name), flags),
+                    None => unlinkat(&at, name, flags).map_err(errno),
+                };
+                match self.shared.cache.as_ref().filter(|_| !is_directory) {
+                    None => remove(),
+                    Some(cache) => {
+                        let status = statx(at.as_fd(), name, AtFlags::SYMLINK_NOFOLLOW, WANTED);
+                        cache.remove_name(&status.map_err(errno)?, (directory, name), remove)
+                    }
                 }
-            }
-        });
+            })
+        };
+        let removed = self.shared.while_idle(&[(directory, name)], unlink);
         self.shared
             .cache
             .as_ref()
@@ -552,6 +659,9 @@ impl Files for Client {
         flags: u32,
     ) -> Result<()> {
         self.check_writable()?;
+        if of.node.export.objects.is_some() {
+            return Err(Errno::OPNOTSUPP);
+        }
         // Others give programs rights, or are the system's.
         if !name.starts_with(b"user.") && !name.starts_with(b"system.posix_acl_") {
             return Err(Errno::PERM);

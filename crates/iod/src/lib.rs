@@ -14,6 +14,7 @@
 //! | `sessions` | the sessions of all clients: how they are ended and taken up again; their locks |
 //! | `session` | one connection: messages in, replies out |
 //! | `export` | an exported directory: names, and files beneath it |
+//! | `objects` | an export whose store is a bucket of S3 |
 //! | `client` | one client: whether it is admitted, and what is logged of it |
 //! | `cache` | data of files in a folder, between the clients and the store |
 //! | `open` | an open file of a client, with its cached data |
@@ -33,6 +34,7 @@ mod directories;
 mod export;
 mod fetch;
 mod files;
+mod objects;
 mod open;
 mod service;
 mod session;

@@ -2,11 +2,12 @@
 
 use crate::cache::{Cache, File};
 use crate::export::Place;
+use crate::objects::{Age, is_directory};
 use crate::shared::Shared;
-use crate::status::{WANTED, device, errno, qid, spread};
+use crate::status::{device, errno, is_for_writing, path_of, qid, spread, status_of};
 use isthmus_forward::{Done, Errno, Job, Opened, Result, SyncLevel};
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, Statx, fdatasync, fsync, open, statx};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use rustix::fs::{FileType, Mode, OFlags, Statx, fdatasync, fsync, open};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -67,6 +68,17 @@ pub(crate) struct Open {
 impl Open {
     /// Open an ordinary file or a directory, with flags of the client.
     pub fn at(shared: &Arc<Shared>, place: &Place, flags: OFlags) -> Result<Opened<Self>> {
+        if place.export.objects.is_some() {
+            let path = place.path()?;
+            let age = match is_for_writing(flags) {
+                true => Age::Now,
+                false => Age::Open,
+            };
+            shared.refresh(&place.export, &path, age)?;
+            if is_directory(&place.export.status_at(&path)?) {
+                shared.refresh_directory(&place.export, &path, Age::Open)?;
+            }
+        }
         let (file, status) = open_in_store(place, shared.store_flags(flags))?;
         Self::new(shared, file, &status, place, flags)
     }
@@ -134,16 +146,6 @@ pub(crate) fn open_in_store(node: &Place, flags: OFlags) -> Result<(OwnedFd, Sta
         false => status,
     };
     Ok((file, status))
-}
-
-/// Return the path by which the system reaches an open descriptor, for calls that take no path handle.
-pub(crate) fn path_of(place: &OwnedFd) -> String {
-    format!("/proc/self/fd/{}", place.as_raw_fd())
-}
-
-/// Return the state of an open file or a path handle.
-pub(crate) fn status_of(file: impl AsFd) -> Result<Statx> {
-    statx(file, c"", AtFlags::EMPTY_PATH, WANTED).map_err(errno)
 }
 
 impl Drop for Open {

@@ -1,9 +1,10 @@
 //! The state that all sessions of the daemon share.
 
-use crate::cache::{Cache, File};
-use crate::config::{CacheConfig, Config};
+use crate::cache::{Cache, File, Folder};
+use crate::config::Config;
 use crate::directories::ReadAhead;
 use crate::export::Export;
+use crate::objects::{Bucket, Objects, SCHEME};
 use crate::open::Open;
 use crate::sessions::Sessions;
 use isthmus_daemon::{Gate, open_directory};
@@ -11,6 +12,7 @@ use isthmus_forward::Limits;
 use isthmus_forward::message::DaemonStatus;
 use isthmus_wire::{Error, Result};
 use rustix::fs::{OFlags, Statx};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -110,27 +112,42 @@ impl Shared {
         Some((cache, file))
     }
 
-    /// Open the exported directories. Clients can have `open_files_limit` files open at a time.
+    /// Open the exported directories and buckets, and the cache. Clients can have `open_files_limit` files open at a time.
     ///
     /// # Errors
-    /// A directory that does not exist or cannot be opened.
+    /// An export that cannot be opened, a bucket without a cache, or a folder of the cache that cannot be used.
     pub fn new(config: &Config, gate: Arc<Gate>, open_files_limit: usize) -> Result<Self> {
-        let mut exports = Vec::new();
-        for given in &config.exports {
-            let what = || format!("--export {}", given.display());
-            let failed = |error: std::io::Error| Error::system(what(), error);
-            let path = given.canonicalize().map_err(failed)?;
-            let root = open_directory(&path).map_err(|error| failed(error.into()))?;
-            let given = std::path::absolute(given).map_err(failed)?;
-            let export = Export::open([given, path], root);
-            let export = export.map_err(|error| failed(error.into()))?;
-            exports.push(Arc::new(export));
-        }
         let timeout = config.store_timeout;
-        let open = |cache: &CacheConfig| {
-            Cache::open_folder(cache.clone(), timeout, &exports, Arc::clone(&gate))
+        let (buckets, directories): (Vec<_>, Vec<_>) =
+            config.exports.iter().partition(|given| is_bucket(given));
+        let paths = directories.into_iter().map(|given| real_path(given));
+        let folder = match (&config.cache, buckets.first()) {
+            (Some(cache), _) => Some(Folder::open(cache, &paths.collect::<Result<Vec<_>>>()?)?),
+            (None, None) => None,
+            (None, Some(bucket)) => {
+                let text = "a bucket requires a cache: add --cache DIR";
+                let text = format!("--export {}: {text}", bucket.display());
+                return Err(Error::Config(text));
+            }
         };
-        let cache = config.cache.as_ref().map(open).transpose()?.map(Arc::new);
+        let open = |given: &PathBuf| match folder.as_ref().filter(|_| is_bucket(given)) {
+            Some(folder) => open_bucket(given, folder, timeout, &gate),
+            None => open_export(given),
+        };
+        let exports = config
+            .exports
+            .iter()
+            .map(|given| Ok(Arc::new(open(given)?)));
+        let exports: Vec<_> = exports.collect::<Result<_>>()?;
+        let cache = match (&config.cache, folder) {
+            (Some(cache), Some(folder)) => {
+                let (cache, gate) = (cache.clone(), Arc::clone(&gate));
+                Some(Arc::new(Cache::open_in(
+                    cache, folder, timeout, &exports, gate,
+                )?))
+            }
+            _ => None,
+        };
         Ok(Self {
             cache,
             gate,
@@ -149,4 +166,49 @@ impl Shared {
             started: Instant::now(),
         })
     }
+}
+
+/// Return whether an export is the URL of a bucket.
+fn is_bucket(given: &Path) -> bool {
+    given
+        .as_os_str()
+        .as_encoded_bytes()
+        .starts_with(SCHEME.as_bytes())
+}
+
+/// Return the error of an export that the system has refused.
+fn failed(given: &Path, error: std::io::Error) -> Error {
+    Error::system(format!("--export {}", given.display()), error)
+}
+
+/// Return the path of an exported directory without symbolic links.
+fn real_path(given: &Path) -> Result<PathBuf> {
+    given.canonicalize().map_err(|error| failed(given, error))
+}
+
+/// Open an exported directory.
+fn open_export(given: &Path) -> Result<Export> {
+    let path = real_path(given)?;
+    let root = open_directory(&path).map_err(|error| failed(given, error.into()))?;
+    let absolute = std::path::absolute(given).map_err(|error| failed(given, error))?;
+    let export = Export::open([absolute, path], root, None);
+    export.map_err(|error| failed(given, error.into()))
+}
+
+/// Open an exported bucket, with the tree in the folder of the cache that shows its objects.
+fn open_bucket(
+    given: &Path,
+    folder: &Folder,
+    timeout: Duration,
+    gate: &Arc<Gate>,
+) -> Result<Export> {
+    let url = given.to_string_lossy();
+    let url = url.trim_end_matches('/');
+    let objects = Objects::new(Bucket::open(url, timeout, Arc::clone(gate))?);
+    let root = folder
+        .tree(url)
+        .map_err(|error| failed(given, error.into()))?;
+    let path = PathBuf::from(url);
+    let export = Export::open([path.clone(), path], root, Some(objects));
+    export.map_err(|error| failed(given, error.into()))
 }

@@ -3,8 +3,10 @@
 use isthmus_forward::message::{Attributes, Change, FileSystem, Qid};
 use isthmus_forward::{Errno, Result};
 use rustix::fs::{
-    FileType, Mode, OFlags, StatFs, Statx, StatxFlags, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT,
+    AtFlags, FileType, Mode, OFlags, StatFs, Statx, StatxFlags, Timespec, Timestamps, UTIME_NOW,
+    UTIME_OMIT, statx,
 };
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 /// The attributes that the daemon asks the system for.
 pub(crate) const WANTED: StatxFlags = StatxFlags::BASIC_STATS.union(StatxFlags::BTIME);
@@ -151,6 +153,21 @@ pub(crate) fn file_system(state: &StatFs) -> FileSystem {
         id: 0,
         name_bytes: u32::try_from(state.f_namelen).unwrap_or(255),
     }
+}
+
+/// Return the path by which the system reaches an open descriptor, for calls that take no path handle.
+pub(crate) fn path_of(place: &OwnedFd) -> String {
+    format!("/proc/self/fd/{}", place.as_raw_fd())
+}
+
+/// Return the state of an open file or a path handle.
+pub(crate) fn status_of(file: impl AsFd) -> Result<Statx> {
+    statx(file, c"", AtFlags::EMPTY_PATH, WANTED).map_err(errno)
+}
+
+/// Return the state of an entry of a directory.
+pub(crate) fn status_at(directory: impl AsFd, name: &[u8]) -> Result<Statx> {
+    statx(directory, name, AtFlags::SYMLINK_NOFOLLOW, WANTED).map_err(errno)
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use isthmus_wire::Remote;
 use pyo3::prelude::*;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::ffi::OsString;
 use std::io::Write;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
@@ -198,7 +199,7 @@ pub(crate) fn mount_files(py: Python<'_>, options_json: &str) -> PyResult<PyDaem
 
 /// Return the exports of a daemon that has left data in the folder of its cache; none if it has left nothing.
 #[pyfunction]
-pub(crate) fn cached_exports(folder: PathBuf) -> PyResult<Vec<PathBuf>> {
+pub(crate) fn cached_exports(folder: PathBuf) -> PyResult<Vec<OsString>> {
     let exports = isthmus_iod::cached_exports(&folder);
     Ok(exports.map_err(Refusal::of)?)
 }

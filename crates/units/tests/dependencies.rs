@@ -149,6 +149,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     // What the kernel knows of a socket.
     ("netlink-sys", &["wire"]),
     ("numpy", &["py"]),
+    ("object_store", &["iod"]),
     ("proc-macro2", &["describe"]),
     ("pyo3", &["py"]),
     ("quick-xml", &["topology"]),
@@ -159,6 +160,8 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("rand_distr", &["kernel"]),
     ("rand_xoshiro", &["kernel"]),
     ("rayon", &["experiment", "redistribute"]),
+    // Named there for its features alone, see docs/decisions/0097-objects.md.
+    ("reqwest", &["iod"]),
     // The system: descriptors, sockets, files in memory, the host's name.
     (
         "rustix",
@@ -182,6 +185,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("sha2", &["experiment", "scenario"]),
     ("subtle", &["daemon"]),
     ("syn", &["describe"]),
+    ("tokio", &["iod"]),
     ("toml", &["scenario"]),
     ("tungstenite", &["framebuffer"]),
     // Memory that other processes write, see docs/decisions/0046-rings.md.

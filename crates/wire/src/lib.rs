@@ -32,6 +32,6 @@ pub use listen::{Address, Listener, bind_udp, listen_tcp};
 pub use random::{random_bytes, random_key};
 pub use signal::Signal;
 pub use socket::{Moved, Socket, connect_udp};
-pub use tls::{Certificate, ServerTls, Trust};
+pub use tls::{Certificate, ServerTls, Trust, install_crypto_provider};
 pub use transport::{Peer, Transport};
 pub use unacknowledged::Unacknowledged;

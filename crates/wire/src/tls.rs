@@ -26,6 +26,12 @@ fn provider() -> Arc<CryptoProvider> {
     Arc::new(rustls::crypto::ring::default_provider())
 }
 
+/// Have libraries that bring no cryptographic algorithms for TLS use those of this crate.
+pub fn install_crypto_provider() {
+    // It fails only if a provider is already installed.
+    let _ = CryptoProvider::install_default(rustls::crypto::ring::default_provider());
+}
+
 /// The files of a server's certificate and of its private key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Certificate {

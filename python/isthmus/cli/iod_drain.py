@@ -118,7 +118,7 @@ def _left_by_a_daemon(cache: Path, store_timeout: str) -> Iterator[str | None]:
         address = f"unix:{folder}/socket"
         words = ["--listen", address, "--cache", os.fspath(cache), "--store-timeout", store_timeout]
         for export in exports:
-            words += ["--export", os.fspath(export)]
+            words += ["--export", export]
         given = serve.make_context("serve", words).params
         given.pop("as_json")
         daemon = daemons.start("iod drain", "serve_files", options(given))

@@ -29,6 +29,8 @@ LEAST_CACHE_BYTES = 16 << 20
       --cache /tmp/cache               takes data now, and stores it later
   isthmus iod serve --export /scratch/job --listen tls:0.0.0.0:5641 \\
       --tls-cert cert.pem --tls-key key.pem --token-file token
+  isthmus iod serve --export s3://bucket/job --listen unix:/tmp/iod.sock \\
+      --cache /tmp/cache               objects as files (AWS_... variables)
   isthmus iod serve --export /scratch/job --listen tcp:127.0.0.1:5640 \\
       --allow-plain                    for this machine's kernel, or diod
 
@@ -56,7 +58,7 @@ With --allow-plain, Linux mounts an export so (as root):
     required=True,
     type=click.Path(),
     metavar="DIR",
-    help="A folder to serve; several may be given.",
+    help="A folder to serve, or s3://BUCKET/PREFIX with --cache; several may be given.",
 )
 @daemons.listen()
 @click.option("--read-only", is_flag=True, help="Clients may only read.")
@@ -90,7 +92,7 @@ With --allow-plain, Linux mounts an export so (as root):
     "--cache",
     type=click.Path(),
     metavar="DIR",
-    help="Keep written data in this folder until the store has it.",
+    help="Keep written data in this folder until the store has it. A bucket requires it.",
 )
 @daemons.sizes("--cache-size", None, "Maximum size of the cache.  [default: 1 GiB]")
 @daemons.sizes("--dirty", None, "Maximum amount of data that is not stored.  [default: half of it]")

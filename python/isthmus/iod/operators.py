@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -48,10 +49,17 @@ async def unstored(client: Client) -> list[Unstored]:
     start = 0
     while files := await client.list_unstored(start):
         for number, count, age_s, error, path in files:
-            why = os.strerror(error) if error is not None else None
+            why = _reason(path, error) if error is not None else None
             found.append(Unstored(number, count, age_s, why, os.fsdecode(path)))
         start = found[-1].number + 1
     return found
+
+
+def _reason(path: bytes, error: int) -> str:
+    """Return why a file could not be stored."""
+    if error == errno.ESTALE and path.startswith(b"s3://"):
+        return "conflict: another program has changed or removed the object"
+    return os.strerror(error)
 
 
 async def drain(

@@ -60,6 +60,8 @@ struct Sync {
 #[derive(Debug)]
 pub(super) struct File {
     pub size: u64,
+    /// Whether the store has files only as a whole: it is synced when all was written there.
+    pub is_stored_whole: bool,
     pub extents: Extents,
     /// The number of clients that have it open.
     pub opens: u32,
@@ -104,6 +106,7 @@ impl File {
     pub fn new(size: u64) -> Self {
         Self {
             size,
+            is_stored_whole: false,
             extents: Extents::default(),
             opens: 1,
             pauses: 0,
@@ -174,7 +177,7 @@ impl File {
     }
 
     /// Return whether a sync is worth it: all is written to the store, or all that a client waits for, or a
-    /// good part of what may be unstored, or many drains.
+    /// good part of what may be unstored, or many drains. A file that is stored as a whole is not synced in parts.
     fn can_sync(&self, settings: &Settings) -> bool {
         let written = self.drains.values().filter(|drain| drain.is_written);
         let count = written.clone().count();
@@ -194,8 +197,7 @@ impl File {
             .any(|drain| drain.is_written && drain.round < self.round);
         is_done(u64::MAX)
             || (is_wanted && is_done(self.round))
-            || bytes >= settings.dirty_bytes / 4
-            || count >= DRAINS
+            || (!self.is_stored_whole && (bytes >= settings.dirty_bytes / 4 || count >= DRAINS))
     }
 
     /// Return whether no task is under way.
@@ -212,7 +214,7 @@ impl File {
         self.dirty_since.get_or_insert(now);
         // A part that is complete, at the end of what was written.
         let last = (range.end / part).saturating_sub(1) * part..range.end / part * part;
-        let is_complete = last.end > range.start && !last.is_empty() && {
+        let is_complete = !self.is_stored_whole && last.end > range.start && !last.is_empty() && {
             let mut unstored = 0;
             for (piece, state) in self.extents.within(last.clone()) {
                 if matches!(state, State::Dirty(_)) {
@@ -309,8 +311,11 @@ impl File {
         result: Result<(), Errno>,
     ) -> Vec<Range<u64>> {
         self.is_blocked = false;
+        let is_sync = self.sync.as_ref().is_some_and(|sync| sync.ticket == ticket);
         match result {
-            Ok(()) => self.failures_in_row = 0,
+            Ok(()) if is_sync || !self.is_stored_whole => self.failures_in_row = 0,
+            // Nothing was stored yet.
+            Ok(()) => {}
             Err(error) => {
                 self.error = Some(error);
                 self.failures += 1;
@@ -350,6 +355,13 @@ impl File {
             self.retry_at = None;
         }
         stored
+    }
+
+    /// End a task that is not carried out.
+    pub fn postpone(&mut self, ticket: u64) {
+        self.sync.take_if(|sync| sync.ticket == ticket);
+        self.undo(ticket);
+        self.is_blocked = false;
     }
 
     /// Drain again what is not synced in the store. A store reports an error once, to one of the tasks: it

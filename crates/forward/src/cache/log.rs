@@ -58,6 +58,10 @@ messages! {
         11 Remove { operation: u64, file: u64 },
         /// The operation with this number has ended.
         12 Done { operation: u64, is_done: u8 },
+        /// The unstored bytes of the file belong to this version of an object.
+        13 Base { file: u64, version: &'a [u8] },
+        /// The file is being stored as an object with this mark.
+        14 Upload { file: u64, mark: &'a [u8] },
     }
 }
 
@@ -145,6 +149,10 @@ pub struct Left {
     pub cut: Option<u64>,
     /// Whether the last name of the file may be removed.
     pub is_removed: bool,
+    /// The version of the object to which the unstored bytes belong.
+    pub base: Option<Vec<u8>>,
+    /// The mark of an upload since, which may have replaced that version.
+    pub mark: Option<Vec<u8>>,
 }
 
 impl Left {
@@ -274,6 +282,8 @@ impl Replay {
                     modified: None,
                     cut: None,
                     is_removed: false,
+                    base: None,
+                    mark: None,
                 };
                 self.files.insert(file, left);
             }
@@ -292,6 +302,11 @@ impl Replay {
                 let left = self.file(file)?;
                 left.synced_records = left.synced_records.max(records.min(number));
             }
+            Record::Base { file, version } => {
+                let left = self.file(file)?;
+                (left.base, left.mark) = (Some(version.to_vec()), None);
+            }
+            Record::Upload { file, mark } => self.file(file)?.mark = Some(mark.to_vec()),
             Record::Modified { file, s, ns } => self.file(file)?.modified = Some((s, ns)),
             Record::Forget { file } => {
                 self.file(file)?;

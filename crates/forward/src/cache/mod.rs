@@ -226,6 +226,16 @@ impl Cache {
         self.close(now, id);
     }
 
+    /// Have the store sync a file only when all of it was written there: it stores files as a whole.
+    pub fn store_whole(&mut self, id: FileId) {
+        self.change(id, |file| file.is_stored_whole = true);
+    }
+
+    /// Record that the store does something: a task that takes long goes on.
+    pub fn progressed(&mut self, now: Duration) {
+        self.progress = now;
+    }
+
     /// Record that a client has opened a file.
     pub fn open(&mut self, id: FileId) {
         self.change(id, |file| file.opens += 1);
@@ -398,6 +408,19 @@ impl Cache {
         }
         self.change(id, |file| file.finish(now, ticket, result))
             .unwrap_or_default()
+    }
+
+    /// End a task that is not carried out because its file is paused. It starts again later.
+    pub fn postpone(&mut self, ticket: u64) {
+        if let Some(id) = self.tasks.remove(&ticket) {
+            self.change(id, |file| file.postpone(ticket));
+        }
+    }
+
+    /// Return whether a file is paused.
+    #[must_use]
+    pub fn is_paused(&self, id: FileId) -> bool {
+        self.files.get(&id).is_some_and(|file| file.pauses > 0)
     }
 
     /// Drain again what the store has not synced of a file: it has reported an error.

@@ -3,7 +3,7 @@
 use super::file::{File, Version, born, key, read_all, state as state_of, write_all};
 use super::log;
 use super::names::Operation;
-use super::state::{Cache, Entry};
+use super::state::{Cache, Entry, State};
 use crate::config::Level;
 use crate::export::Place;
 use crate::status::errno;
@@ -46,10 +46,15 @@ impl Cache {
                 let (file, known) = (Arc::clone(&entry.file), entry.version);
                 state.machine.open(file.id);
                 let is_unstored = state.machine.unstored_of(file.id) > 0;
-                (file, is_unstored || known == Some(version))
+                // A tree shows a new version of an object by `Cache::replace`.
+                let is_object = place.export.objects.is_some();
+                (file, is_object || is_unstored || known == Some(version))
             }
             None => {
                 let id = state.machine.add(status.stx_size);
+                if place.export.objects.is_some() {
+                    state.machine.store_whole(id);
+                }
                 let file = File::new(id, Some(key), status.stx_ino, born, place.clone());
                 let file = Arc::new(file);
                 let entry = Entry::new(Arc::clone(&file), Some(version));
@@ -93,9 +98,14 @@ impl Cache {
     /// file in the store.
     pub fn renew(&self, file: &File, handle: &OwnedFd) -> Result<()> {
         let _alone = file.alone();
-        let status = state_of(handle)?;
+        self.renew_to(file, &state_of(handle)?)
+    }
+
+    /// Drop all but the unstored bytes that the cache has of a former version of a file, which is used alone. The store has
+    /// this state of it.
+    pub(super) fn renew_to(&self, file: &File, status: &Statx) -> Result<()> {
         let mut state = self.state();
-        let version = Some(Version::of(&status));
+        let version = Some(Version::of(status));
         let entry = state.entries.get_mut(&file.id).ok_or(Errno::STALE)?;
         if std::mem::replace(&mut entry.version, version) == version {
             return Ok(());
@@ -162,8 +172,21 @@ impl Cache {
         bytes - left
     }
 
-    /// Read bytes of a file. `None` if some are missing.
+    /// Read bytes of a file for a client. `None` if some are missing.
     pub fn read(&self, file: &File, offset: u64, bytes: &mut [u8]) -> Result<Option<usize>> {
+        let read = self.read_present(file, offset, bytes)?;
+        let count = read.unwrap_or(0) as u64;
+        self.hits.fetch_add(count, Ordering::Relaxed);
+        Ok(read)
+    }
+
+    /// Read bytes of a file. `None` if some are missing.
+    pub(super) fn read_present(
+        &self,
+        file: &File,
+        offset: u64,
+        bytes: &mut [u8],
+    ) -> Result<Option<usize>> {
         let _shared = file.share();
         let size = {
             let mut state = self.state();
@@ -177,7 +200,6 @@ impl Cache {
         let count = bytes.len().min(left);
         if count > 0 {
             read_all(&*file.data(&self.data)?, &mut bytes[..count], offset)?;
-            self.hits.fetch_add(count as u64, Ordering::Relaxed);
         }
         Ok(Some(count))
     }
@@ -255,7 +277,12 @@ impl Cache {
         let read = || {
             let mut buffer = vec![0; usize::try_from(bytes).map_err(|_| Errno::NOMEM)?];
             // Bytes after the end in the store are zero: a client has written after them.
-            read_all(&*file.reader()?, &mut buffer, fetch.range.start)?;
+            match file.objects() {
+                Some(objects) => {
+                    self.read_object(&objects, file, &mut buffer, fetch.range.start)?;
+                }
+                None => read_all(&*file.reader()?, &mut buffer, fetch.range.start)?,
+            }
             self.misses.fetch_add(bytes, Ordering::Relaxed);
             Ok((buffer, file.data(&self.data)?))
         };
@@ -385,7 +412,7 @@ impl Cache {
             start,
             end,
         };
-        state.record(self, id, record)?;
+        state.record(self, id, &[record])?;
         let now = self.now();
         state.machine.wrote(now, id, start..end);
         file.mark_changed();
@@ -469,6 +496,10 @@ impl Cache {
             };
             fdatasync(&*data).map_err(errno)?;
             fsync(&self.data).map_err(errno)?;
+            if file.objects().is_some() {
+                // The tree that shows the objects is on this host.
+                fsync(&*file.handle()?).map_err(errno)?;
+            }
             let mut state = self.state();
             // A log that was rewritten meanwhile has other numbers: once more.
             if !Arc::ptr_eq(&log, &state.log.file()) {
@@ -506,32 +537,13 @@ impl Cache {
     }
 
     /// End a file at a size, in the cache and in the store.
-    pub fn cut(&self, file: &File, size: u64) -> Result<()> {
-        let (id, handle, data) = (file.id, file.writer()?, file.data(&self.data)?);
-        let mut state = self.state();
-        state.machine.pause(id);
-        let idle = self.wait(state, |state| state.machine.is_idle(id).then_some(Ok(())));
-        let result = idle.and_then(|()| {
-            let _alone = file.alone();
-            let operation = self.begin(Operation::Cut { file: id, size })?;
-            let result = ftruncate(&*handle, size).map_err(errno);
-            let mut state = self.state();
-            if result.is_ok() {
-                state.machine.cut(id, size);
-                file.mark_changed();
-                if let Some(entry) = state.entries.get_mut(&id) {
-                    entry.version = state_of(&*handle).ok().map(|status| Version::of(&status));
-                    entry.forget_synced(&(size..u64::MAX));
-                    (entry.modified, entry.is_modified_set) = (Some(clock()), false);
-                }
-                // Zeros after the end, should the file grow again.
-                let _ = ftruncate(&*data, size);
-            }
-            self.end(&mut state, operation, result.is_ok());
-            result
+    pub fn cut(&self, file: &Arc<File>, size: u64) -> Result<()> {
+        let id = file.id;
+        let result = self.while_idle(vec![Arc::clone(file)], || match file.objects() {
+            Some(objects) => self.cut_object(&objects, file, size),
+            None => self.cut_in_store(file, size),
         });
-        state = self.state();
-        state.machine.resume(id);
+        let mut state = self.state();
         if state.machine.unstored_of(id) == 0 {
             state.unrecord(id);
             if let Some(entry) = state.entries.get_mut(&id) {
@@ -542,6 +554,42 @@ impl Cache {
         drop(state);
         self.work.notify_one();
         result
+    }
+
+    /// End a file at a size in the store, while no task for it is under way.
+    fn cut_in_store(&self, file: &File, size: u64) -> Result<()> {
+        let handles = (file.data(&self.data)?, file.writer()?);
+        let _alone = file.alone();
+        let operation = self.begin(Operation::Cut {
+            file: file.id,
+            size,
+        })?;
+        let result = ftruncate(&*handles.1, size).map_err(errno);
+        let mut state = self.state();
+        if result.is_ok() {
+            self.record_cut(&mut state, file, &handles, size);
+        }
+        self.end(&mut state, operation, result.is_ok());
+        result
+    }
+
+    /// Record that a file ends at a size in the store, with its data in the cache and its handle in the store.
+    pub(super) fn record_cut(
+        &self,
+        state: &mut State,
+        file: &File,
+        (data, handle): &(Arc<OwnedFd>, Arc<OwnedFd>),
+        size: u64,
+    ) {
+        state.machine.cut(file.id, size);
+        file.mark_changed();
+        if let Some(entry) = state.entries.get_mut(&file.id) {
+            entry.version = state_of(handle).ok().map(|status| Version::of(&status));
+            entry.forget_synced(&(size..u64::MAX));
+            (entry.modified, entry.is_modified_set) = (Some(clock()), false);
+        }
+        // Zeros after the end, should the file grow again.
+        let _ = ftruncate(data, size);
     }
 
     /// Return the file in the cache that has this state in the store.
@@ -587,7 +635,7 @@ impl Cache {
             s,
             ns,
         };
-        state.record(self, file.id, record)?;
+        state.record(self, file.id, &[record])?;
         if let Some(entry) = state.entries.get_mut(&file.id) {
             (entry.modified, entry.is_modified_set) = (Some(at), true);
         }

@@ -55,6 +55,12 @@ impl Cache {
                 (Some(file), Task::Drain(range)) => self.drain(file, range),
                 (Some(file), Task::Sync) => self.sync_in_store(file),
             };
+            if result == Err(Errno::INTR) {
+                // A client changes the file in the store meanwhile.
+                self.state().machine.postpone(work.ticket);
+                self.changed.notify_all();
+                continue;
+            }
             self.finish(&work, result);
             if let (Err(error), Some(file)) = (result, file) {
                 self.log_failure(&file, error);
@@ -84,6 +90,10 @@ impl Cache {
 
     /// Write bytes from the cache to the store.
     fn drain(&self, file: &File, range: &Range<u64>) -> Result<()> {
+        if file.objects().is_some() {
+            // It is stored as a whole when it is synced.
+            return Ok(());
+        }
         let (data, store) = (file.data(&self.data)?, file.drain()?);
         self.check_version(file, &store)?;
         let mut buffer = vec![0; (range.end - range.start).min(PIECE) as usize];
@@ -125,6 +135,9 @@ impl Cache {
 
     /// Have the store sync a file, with the time of the last change by a client.
     fn sync_in_store(&self, file: &File) -> Result<()> {
+        if let Some(objects) = file.objects() {
+            return self.store_object(&objects, file);
+        }
         let store = file.drain()?;
         self.check_version(file, &store)?;
         let modified = {
@@ -133,10 +146,7 @@ impl Cache {
             entry.modified
         };
         if let Some(modified) = modified {
-            set_modified(&store, modified)?;
-            if let Some(entry) = self.state().entries.get_mut(&file.id) {
-                entry.stored_modified = Some(modified);
-            }
+            self.store_modified(file, &store, modified)?;
         }
         fsync(&*store).map_err(errno)?;
         if state_of(&*store)?.stx_nlink == 0 {
@@ -151,8 +161,17 @@ impl Cache {
         self.note_version(file, &store)
     }
 
+    /// Set the time of the last change of a file in the store.
+    pub(super) fn store_modified(&self, file: &File, store: &OwnedFd, at: Timespec) -> Result<()> {
+        set_modified(store, at)?;
+        if let Some(entry) = self.state().entries.get_mut(&file.id) {
+            entry.stored_modified = Some(at);
+        }
+        Ok(())
+    }
+
     /// Record the version that the store has after this daemon has changed the file.
-    fn note_version(&self, file: &File, store: &OwnedFd) -> Result<()> {
+    pub(super) fn note_version(&self, file: &File, store: &OwnedFd) -> Result<()> {
         let version = Version::of(&state_of(store)?);
         if let Some(entry) = self.state().entries.get_mut(&file.id) {
             entry.version = Some(version);

@@ -65,6 +65,8 @@ pub(crate) struct File {
     access: RwLock<()>,
     /// Locked while the data is synced in the cache.
     cache_sync: Mutex<()>,
+    /// Locked while a client cuts the file; in a bucket, also while it renames or removes the file.
+    change: Mutex<()>,
     handles: Mutex<Handles>,
     /// How often clients have changed its data or attributes.
     changes: AtomicU64,
@@ -85,6 +87,7 @@ impl File {
             is_nameless: AtomicBool::new(false),
             access: RwLock::default(),
             cache_sync: Mutex::default(),
+            change: Mutex::default(),
             handles: Mutex::default(),
             changes: AtomicU64::new(0),
             abandons: AtomicU64::new(0),
@@ -162,6 +165,11 @@ impl File {
         self.cache_sync
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Change the file in the store while no other thread does.
+    pub fn lock_changes(&self) -> MutexGuard<'_, ()> {
+        self.change.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Have the data alone.

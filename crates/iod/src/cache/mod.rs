@@ -8,10 +8,12 @@
 mod clients;
 mod drain;
 mod file;
+mod folder;
 mod foreground;
 mod found;
 mod log;
 mod names;
+mod objects;
 mod operators;
 mod paths;
 mod progress;
@@ -19,6 +21,7 @@ mod recover;
 mod state;
 
 pub(crate) use file::File;
+pub(crate) use folder::Folder;
 pub use recover::cached_exports;
 pub(crate) use state::Cache;
 pub use state::CacheStatus;

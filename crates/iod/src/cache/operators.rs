@@ -172,6 +172,10 @@ impl Cache {
             return Err(Errno::NOSPC);
         }
         (entry.modified, entry.version) = (None, None);
+        if let Some(objects) = file.objects() {
+            // Its size in the tree may be that of what is dropped.
+            objects.forget(file.inode);
+        }
         state.machine.abandon(id, size);
         file.mark_abandoned();
         file.mark_changed();

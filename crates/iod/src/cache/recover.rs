@@ -1,34 +1,31 @@
 //! Opens the folder of the cache, with what a former daemon has left in it.
 
 use super::file::{self, File, born, key, state as state_of};
+use super::folder::{DATA, Folder, refuse};
 use super::foreground::Foreground;
 use super::log::{LOG, Log};
 use super::progress::{FIRST_LOST, Lost, Stored};
-use super::state::{Cache, Entry, State, add_record, number_of, path_of, without};
+use super::state::{
+    Cache, Entry, State, add_record, base_of, base_records, number_of, path_of, without,
+};
 use crate::config::CacheConfig;
 use crate::export::Export;
+use crate::objects::{Objects, make_again, new_mark};
 use isthmus_daemon::Gate;
 use isthmus_forward::Errno;
 use isthmus_forward::cache::log::{Damage, Left, Record, Replay};
 use isthmus_forward::cache::{Cache as Machine, FileId};
-use isthmus_wire::{Error, Result};
-use rustix::fs::{
-    AtFlags, Dir, FlockOperation, Mode, OFlags, Timespec, flock, ftruncate, mkdirat, openat,
-    unlinkat,
-};
+use isthmus_wire::Result;
+use rustix::fs::{AtFlags, Dir, Mode, OFlags, Timespec, ftruncate, openat, unlinkat};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::ops::Range;
 use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::os::unix::ffi::OsStringExt;
+use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
-
-/// The names in the folder of a cache, beside the log.
-const DATA: &str = "data";
-const LOCK: &str = "lock";
 
 /// Return the identifier of this start of the host.
 pub(super) fn boot() -> Vec<u8> {
@@ -50,6 +47,11 @@ pub(super) fn describe(
         number_of(exports, &place.export),
         &path,
     ));
+    if let Some(base) = base_of(&entry.file) {
+        for record in base_records(entry.file.id, &base) {
+            add(record);
+        }
+    }
     let mut wrote = |range: &Range<u64>| {
         let Range { start, end } = *range;
         add(Record::Wrote { file, start, end })
@@ -81,11 +83,6 @@ fn both(some: &[Range<u64>], others: &[Range<u64>]) -> Vec<Range<u64>> {
     common.filter(|range| !range.is_empty()).collect()
 }
 
-/// Return an error of the option `--cache`.
-fn refuse(config: &CacheConfig, text: &str) -> Error {
-    Error::Config(format!("--cache {}: {text}", config.folder.display()))
-}
-
 /// A file that a former daemon has left, found again.
 struct Found {
     entry: Entry,
@@ -97,15 +94,14 @@ impl Cache {
     /// Open the cache in a folder for these exports.
     ///
     /// # Errors
-    /// A folder that cannot be used, is used by another daemon, or has data of another export or of
-    /// another version.
-    pub fn open_folder(
+    /// The folder has data of another export or of another version.
+    pub fn open_in(
         config: CacheConfig,
+        Folder { folder, data, lock }: Folder,
         store_timeout: Duration,
         exports: &[Arc<Export>],
         gate: Arc<Gate>,
     ) -> Result<Self> {
-        let (folder, data, lock) = open(&config, exports)?;
         let replay = read(&config, &folder)?;
         let is_same_boot = replay.boot == boot();
         let mut machine = Machine::new(config.settings);
@@ -126,6 +122,9 @@ impl Cache {
                 continue;
             };
             machine.recover(Duration::ZERO, id, found.size, &found.unstored);
+            if found.entry.file.objects().is_some() {
+                machine.store_whole(id);
+            }
             found.entry.file.key.map(|key| by_key.insert(key, id));
             entries.insert(id, found.entry);
         }
@@ -181,7 +180,7 @@ impl Cache {
 ///
 /// # Errors
 /// The folder does not exist or is none of a cache, another daemon uses it, or its log cannot be read.
-pub fn cached_exports(folder: &Path) -> Result<Vec<PathBuf>> {
+pub fn cached_exports(folder: &Path) -> Result<Vec<OsString>> {
     let config = CacheConfig::new(folder.to_owned());
     if !folder.is_dir() {
         return Err(refuse(&config, "there is no such folder"));
@@ -192,76 +191,12 @@ pub fn cached_exports(folder: &Path) -> Result<Vec<PathBuf>> {
             "no daemon has used this folder as its cache",
         ));
     }
-    let (opened, _data, _lock) = open(&config, &[])?;
-    let replay = read(&config, &opened)?;
+    let opened = Folder::open(&config, &[])?;
+    let replay = read(&config, &opened.folder)?;
     let ids = replay.files.values().map(|left| left.export);
     let ids: BTreeSet<_> = ids.collect();
     let paths = ids.iter().map(|id| &replay.exports[id]);
-    Ok(paths.map(|path| OsStr::from_bytes(path).into()).collect())
-}
-
-/// Open the folder of the cache, that of the data in it, and its lock. They are created where they do not
-/// exist.
-fn open(config: &CacheConfig, exports: &[Arc<Export>]) -> Result<(OwnedFd, OwnedFd, OwnedFd)> {
-    let failed = |error: std::io::Error| refuse(config, &error.to_string());
-    let given = std::path::absolute(&config.folder).map_err(failed)?;
-    // The folder may not exist; the one above it does.
-    let path = match (given.canonicalize(), given.parent(), given.file_name()) {
-        (Err(_), Some(parent), Some(name)) => parent.canonicalize().map_err(failed)?.join(name),
-        (path, ..) => path.map_err(failed)?,
-    };
-    for export in exports {
-        let other = &export.paths[1];
-        let what = match (path.starts_with(other), other.starts_with(&path)) {
-            (true, _) => "lies in the export",
-            (_, true) => "has in it the export",
-            _ => continue,
-        };
-        let text = format!("{what} {}: give another folder", other.display());
-        return Err(refuse(config, &text));
-    }
-    if let Err(error) = rustix::fs::mkdir(&path, Mode::RWXU)
-        && error != rustix::io::Errno::EXIST
-    {
-        return Err(failed(error.into()));
-    }
-    let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    let folder = rustix::fs::open(&path, flags, Mode::empty());
-    let folder = folder.map_err(|error| failed(error.into()))?;
-    let status = state_of(&folder).map_err(|error| refuse(config, &error.to_string()))?;
-    if status.stx_uid != rustix::process::geteuid().as_raw() || status.stx_mode & 0o022 != 0 {
-        let text =
-            "others can change it: give a folder of your own, without write permission for others";
-        return Err(refuse(config, text));
-    }
-    let failed = |error: rustix::io::Errno| refuse(config, &error.to_string());
-    let names = Dir::read_from(&folder).map_err(failed)?;
-    let names = names.filter_map(|entry| Some(entry.ok()?.file_name().to_bytes().to_vec()));
-    let names: Vec<_> = names.filter(|name| name != b"." && name != b"..").collect();
-    let is_part = |name: &Vec<u8>| {
-        let parts = [LOG, super::log::NEW_LOG, DATA, LOCK];
-        parts.iter().any(|part| part.as_bytes() == *name)
-    };
-    if let Some(other) = names.iter().find(|name| !is_part(name)) {
-        let other = String::from_utf8_lossy(other);
-        let text = format!("has {other:?}, which is no part of a cache: give an empty folder");
-        return Err(refuse(config, &text));
-    }
-    let create = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    let lock = openat(&folder, LOCK, create, Mode::RUSR | Mode::WUSR).map_err(failed)?;
-    if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
-        return Err(refuse(
-            config,
-            "a daemon that runs uses it: give another folder, or ask that daemon by its address",
-        ));
-    }
-    if let Err(error) = mkdirat(&folder, DATA, Mode::RWXU)
-        && error != rustix::io::Errno::EXIST
-    {
-        return Err(failed(error));
-    }
-    let data = openat(&folder, DATA, flags, Mode::empty()).map_err(failed)?;
-    Ok((folder, data, lock))
+    Ok(paths.map(|path| OsString::from_vec(path.clone())).collect())
 }
 
 /// Read the log in the folder of a cache; there is none in a new one.
@@ -323,6 +258,11 @@ fn find(
             .record("cache", &format!("recover {shown:?}"), &lost);
         lose(all_lost, all - kept, wanted, &left.paths[0]);
     }
+    if let Some(objects) = &export.objects {
+        let text = |bytes: &Vec<u8>| String::from_utf8_lossy(bytes).into_owned();
+        let (base, mark) = (left.base.as_ref().map(text), left.mark.as_ref().map(text));
+        objects.restore(left.inode, base, mark);
+    }
     // In the store the file has one of these names, unless somebody else has removed it.
     let places = left.paths.iter().map(|path| Export::place(export, path));
     let mut found = None;
@@ -336,12 +276,31 @@ fn find(
             Err(error) => return Err(refuse(config, &format!("{shown:?} in the store: {error}"))),
         }
     }
+    if let (Some(objects), None, false) = (&export.objects, &found, left.is_removed) {
+        // The tree that shows the objects is on this host, which may have lost the name.
+        let made = make_again(export, &left.paths[0]);
+        let status = made.map_err(|error| refuse(config, &format!("{shown:?}: {error}")))?;
+        let base = objects.of(left.inode).unwrap_or_default();
+        objects.restore(status.stx_ino, base.version, base.mark);
+        found = Some((Export::place(export, &left.paths[0]), status));
+    }
     if let (Some(size), Some((place, _))) = (left.cut, &found) {
-        // The store may have cut the file or not: now it has.
-        let cut = place.open(OFlags::WRONLY | OFlags::CLOEXEC);
-        let cut = cut.and_then(|file| ftruncate(file, size).map_err(crate::status::errno));
-        cut.map_err(|error| refuse(config, &format!("{shown:?} in the store: {error}")))?;
-        unstored = without(unstored, &(size..u64::MAX));
+        let failed = |error| refuse(config, &format!("{shown:?} in the store: {error}"));
+        let is_cut = match &export.objects {
+            Some(objects) => empty_again(
+                (export, objects),
+                &place.path().unwrap_or_default(),
+                left.inode,
+            ),
+            None => Ok(true),
+        };
+        if is_cut.map_err(failed)? {
+            // The store may have cut the file or not: now it has.
+            let cut = place.open(OFlags::WRONLY | OFlags::CLOEXEC);
+            let cut = cut.and_then(|file| ftruncate(file, size).map_err(crate::status::errno));
+            cut.map_err(failed)?;
+            unstored = without(unstored, &(size..u64::MAX));
+        }
     }
     if unstored.is_empty() || (found.is_none() && left.is_removed) {
         return Ok(None);
@@ -375,7 +334,11 @@ fn find(
     let size = status
         .as_ref()
         .map_or(end, |status| status.stx_size.max(end));
-    let file = File::new(id, status.as_ref().map(key), left.inode, left.born, place);
+    let (inode, born) = match &status {
+        Some(status) => (status.stx_ino, born(status)),
+        None => (left.inode, left.born),
+    };
+    let file = File::new(id, status.as_ref().map(key), inode, born, place);
     let mut entry = Entry::new(Arc::new(file), None);
     entry.is_logged = true;
     entry.synced = left.synced();
@@ -390,6 +353,25 @@ fn find(
         size,
         unstored,
     }))
+}
+
+/// Empty an object again that a former daemon may have emptied. Return `false` if another program has changed it: a conflict.
+fn empty_again(
+    (export, objects): (&Export, &Objects),
+    path: &[u8],
+    inode: u64,
+) -> isthmus_forward::Result<bool> {
+    let mark = match objects.of(inode).and_then(|known| known.mark) {
+        Some(mark) => mark,
+        None => new_mark()?,
+    };
+    match objects.base(export, path, inode) {
+        Ok(base) => objects
+            .store_empty(path, inode, &base, &mark)
+            .map(|()| true),
+        Err(Errno::STALE) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// Add a file of an export to those of which data was lost.

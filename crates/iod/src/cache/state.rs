@@ -163,7 +163,12 @@ impl State {
     }
 
     /// Append records of a file to the log; first that it is in the cache, if the log does not say so.
-    pub(super) fn record(&mut self, cache: &Cache, id: FileId, record: Record<'_>) -> Result<()> {
+    pub(super) fn record(
+        &mut self,
+        cache: &Cache,
+        id: FileId,
+        records: &[Record<'_>],
+    ) -> Result<()> {
         if self.is_closed {
             return Err(Errno::IO);
         }
@@ -173,12 +178,15 @@ impl State {
             return Ok(());
         }
         if entry.is_logged {
-            return self.log.append(&[record]).map_err(errno);
+            return self.log.append(records).map_err(errno);
         }
         let (place, path) = entry.file.place();
         let export = number_of(&cache.exports, &place.export);
-        let add = add_record(&entry.file, export, &path);
-        self.log.append(&[add, record]).map_err(errno)?;
+        let mut all = vec![add_record(&entry.file, export, &path)];
+        let base = base_of(&entry.file);
+        all.extend(base.iter().flat_map(|base| base_records(id, base)));
+        all.extend_from_slice(records);
+        self.log.append(&all).map_err(errno)?;
         entry.is_logged = true;
         Ok(())
     }
@@ -317,6 +325,25 @@ pub(super) fn add_record<'a>(file: &File, export: u32, path: &'a [u8]) -> Record
         born_ns,
         path,
     }
+}
+
+/// Return the version of its object that the unstored bytes of a file belong to, and the mark of its last upload.
+pub(super) fn base_of(file: &File) -> Option<(String, Option<String>)> {
+    let known = file.objects()?.of(file.inode)?;
+    Some((known.version?, known.mark))
+}
+
+/// Return the records of such a version and mark.
+pub(super) fn base_records(
+    FileId(file): FileId,
+    (version, mark): &(String, Option<String>),
+) -> impl Iterator<Item = Record<'_>> {
+    let version = version.as_bytes();
+    let mark = mark.as_ref().map(|mark| Record::Upload {
+        file,
+        mark: mark.as_bytes(),
+    });
+    std::iter::once(Record::Base { file, version }).chain(mark)
 }
 
 /// Return the path of an export without symbolic links, as the log has it.
