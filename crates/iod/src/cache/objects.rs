@@ -66,14 +66,12 @@ impl Cache {
     }
 
     /// Add to the log the version of its object that the unstored bytes of a file belong to.
-    pub fn record_base(&self, inode: u64) {
+    pub fn record_base(&self, file: &File) {
         let mut state = self.state();
-        let mut files = state.entries.values().filter(|entry| entry.is_logged);
-        let file = files.find(|entry| entry.file.inode == inode);
-        let Some(file) = file.map(|entry| Arc::clone(&entry.file)) else {
-            return;
-        };
-        if let Some((version, _)) = base_of(&file) {
+        let entry = state.entries.get(&file.id);
+        if entry.is_some_and(|entry| entry.is_logged)
+            && let Some((version, _)) = base_of(file)
+        {
             let (file, version) = (file.id.0, version.as_bytes());
             let added = state.log.append(&[Record::Base { file, version }]);
             state.is_log_incomplete |= added.is_err();
@@ -107,17 +105,12 @@ impl Cache {
         }
         let range = offset..offset + some.len() as u64;
         let range = (range != (0..size)).then_some(range);
-        let read = || {
-            let version = objects.version(file.inode).ok_or(Errno::STALE)?;
-            let path = file.place().1;
-            objects.bucket.read(&path, &version, range.clone())
-        };
-        let read = match read() {
+        // A file that a client has removed has none.
+        let version = objects.version(file.inode).ok_or(Errno::STALE)?;
+        let read = |version: &str| objects.bucket.read(&file.place().1, version, range.clone());
+        let read = match read(&version) {
             // A client may have renamed the file meanwhile, or an upload whose answer was lost has replaced the object.
-            Err(Errno::STALE | Errno::NOENT) => {
-                self.base(objects, file, &file.place().1)?;
-                read()
-            }
+            Err(Errno::STALE | Errno::NOENT) => read(&self.base(objects, file, &file.place().1)?),
             read => read,
         };
         match read {
@@ -154,7 +147,7 @@ impl Cache {
         let known = objects.version(file.inode);
         let base = objects.base(&file.place().0.export, path, file.inode)?;
         if known.as_ref() != Some(&base) {
-            self.record_base(file.inode);
+            self.record_base(file);
         }
         Ok(base)
     }
@@ -224,7 +217,7 @@ impl Cache {
             }
             stored => objects.record_version(file.inode, stored?, Instant::now()),
         }
-        self.record_base(file.inode);
+        self.record_base(file);
         ftruncate(&*handle, size).map_err(errno)?;
         if let Some(modified) = modified {
             self.store_modified(file, &handle, modified)?;
@@ -268,7 +261,7 @@ impl Cache {
         }
         self.end(&mut state, operation, emptied.is_ok());
         drop(state);
-        self.record_base(file.inode);
+        self.record_base(file);
         emptied
     }
 

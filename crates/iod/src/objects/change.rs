@@ -7,7 +7,7 @@ use crate::export::{Export, Place};
 use crate::shared::Shared;
 use crate::status::{errno, status_at, status_of};
 use isthmus_forward::{Errno, Result};
-use rustix::fs::{Access, AtFlags, accessat, ftruncate, renameat, unlinkat};
+use rustix::fs::{Access, AtFlags, Statx, accessat, ftruncate, renameat, unlinkat};
 use std::os::fd::AsFd;
 use std::time::Instant;
 
@@ -16,7 +16,7 @@ const TRIES: u32 = 3;
 
 /// A file that has got another name in the store and in the tree.
 pub(crate) struct Moved {
-    inode: u64,
+    status: Statx,
     version: String,
     old_path: Vec<u8>,
 }
@@ -37,7 +37,8 @@ impl Objects {
         Err(Errno::BUSY)
     }
 
-    /// Return the object that an upload of the file may replace: the version that the file was written to, or that of an earlier upload by this daemon whose answer was lost.
+    /// Return the version of the object that an upload of the file may replace: the one that the file was written to, or
+    /// that of an earlier upload by this daemon whose answer was lost.
     ///
     /// # Errors
     /// [`Errno::STALE`] if it has another one, which is logged.
@@ -116,7 +117,7 @@ impl Objects {
         };
         rename()?;
         Ok(Some(Moved {
-            inode: moved.stx_ino,
+            status: moved,
             version,
             old_path,
         }))
@@ -124,10 +125,10 @@ impl Objects {
 
     /// End a rename, after the names of the export have changed.
     pub fn end_rename(&self, shared: &Shared, export: &Export, moved: Moved) {
-        self.record_version(moved.inode, moved.version, Instant::now());
+        self.record_version(moved.status.stx_ino, moved.version, Instant::now());
         self.record_change();
-        if let Some(cache) = &shared.cache {
-            cache.record_base(moved.inode);
+        if let Some((cache, file)) = shared.cached(None, &moved.status) {
+            cache.record_base(&file);
         }
         self.keep_above(export, &moved.old_path);
         // A failure is logged, and the old name reappears.
