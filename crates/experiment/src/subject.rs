@@ -229,7 +229,7 @@ pub fn occupancy(
 /// Definition of a measured rate that results report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RateInfo {
-    /// Name of the measured rate in results.
+    /// Name under which results list the measured rate.
     pub name: Cow<'static, str>,
     /// Unit of the rate.
     pub unit: &'static str,

@@ -82,16 +82,16 @@ pub(crate) fn protocol(
     Ok((protocol, packets || bytes))
 }
 
-/// Convert the geometry of a screen from the control protocol.
-pub(crate) fn geometry(form: protocol::Geometry) -> Geometry {
+/// Convert width, height and type of pixels of a screen, on which applications draw, from the control protocol.
+pub(crate) fn geometry(geometry: protocol::Geometry) -> Geometry {
     Geometry {
-        width: form.width,
-        height: form.height,
-        pixel: match form.pixel {
+        width: geometry.width,
+        height: geometry.height,
+        pixel: match geometry.pixel {
             protocol::Pixel::Grey => Pixel::Grey,
             protocol::Pixel::Color => Pixel::Color,
         },
-        interlaced: form.interlaced,
+        interlaced: geometry.interlaced,
     }
 }
 

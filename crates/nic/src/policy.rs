@@ -26,7 +26,8 @@ const PREFIXES_WITHOUT_ACCEPT: [&str; 7] = [
     "framebuffer:",
     "udp:",
 ];
-/// Prefixes of destinations of connections that wait for a peer, and the protocol of that peer.
+/// Prefixes of destinations, such as `tcp:accept:PORT`, where the daemon waits until a peer connects. Each has the
+/// protocol of this peer.
 const ACCEPT: [(&str, PeerKind); 3] = [
     ("raw:accept:", PeerKind::Packets),
     ("tcp:accept:", PeerKind::Bytes),

@@ -17,10 +17,10 @@ pub enum Sum {
 }
 
 impl Sum {
-    /// Creates the checksum of an empty piece.
+    /// Creates the checksum of a piece without bytes, by this algorithm.
     #[must_use]
-    pub fn new(checksum: Checksum) -> Self {
-        match checksum {
+    pub fn new(algorithm: Checksum) -> Self {
+        match algorithm {
             Checksum::None => Self::None,
             Checksum::Internet => Self::Internet(Partial::default()),
             Checksum::Crc32c => Self::Crc(0),

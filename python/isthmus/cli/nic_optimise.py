@@ -69,7 +69,8 @@ def command(
         raise IsthmusError("--rate: with --free nodes compute what they can; give one of the two")
     Given("--time", "", "text", wanted).quantity("a time", 1e-3)
     Given("--outside", "", "text", outside).quantity("a bandwidth", 1)
-    # Simulate first, so that errors appear before the long computation.
+    # The simulations take seconds, the application takes the whole --time. They come first, so that
+    # their errors appear early.
     grown = growth(outside=outside)
     voice().step(f"computing for {wanted}")
     went = live(time=wanted, nodes=nodes, rate=None if free else RATE if rate is None else rate)

@@ -109,7 +109,7 @@ class Load:
 
     @property
     def plain(self) -> str:
-        """The unit with a 1 before a slash: ``1/ms``."""
+        """The unit as it stands without a number: ``/ms`` becomes ``1/ms``, others do not change."""
         return f"1{self.unit}" if self.unit.startswith("/") else self.unit
 
     @property

@@ -28,7 +28,7 @@ impl Name {
         let process = std::process::id();
         // If the PID namespace is unknown, use a second random number, which matches no other process.
         let random = || RandomState::new().build_hasher().finish() as u32;
-        let space = format!("{:08x}", pid_namespace().unwrap_or_else(random));
+        let space = format!("{:08x}", boot_and_pid_namespace().unwrap_or_else(random));
         Self {
             text: format!("worker-{host}-{process}-{space}{:08x}", random()),
             host,
@@ -68,14 +68,14 @@ impl Name {
             return false;
         };
         self.host == host_name()
-            && pid_namespace().is_some_and(|here| format!("{here:08x}") == self.space)
+            && boot_and_pid_namespace().is_some_and(|here| format!("{here:08x}") == self.space)
             && rustix::process::test_kill_process(process) == Err(rustix::io::Errno::SRCH)
     }
 }
 
-/// Return a hash that identifies this boot of the kernel and the PID namespace of this process; `None` if the
-/// system has namespaces and does not report them.
-fn pid_namespace() -> Option<u32> {
+/// Return a hash of the boot of this host and of the PID namespace of this process: two processes with the same hash and
+/// PID are one. `None` if Linux does not report them.
+fn boot_and_pid_namespace() -> Option<u32> {
     if !cfg!(target_os = "linux") {
         return Some(0);
     }

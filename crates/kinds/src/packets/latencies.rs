@@ -8,9 +8,9 @@ use isthmus_analytic::queue::mg1_wait;
 use isthmus_analytic::trains::Wait;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Return whether each client of the job has a limit on its messages in flight. Such a client waits for the
-/// completion of a message before it sends the next one.
-fn is_one_by_one(asks: &PredictableJob<'_>) -> bool {
+/// Return whether the job is closed-loop: its clients limit their messages in flight. At the limit, a client waits for a
+/// completion before it sends the next message.
+fn is_closed_loop(asks: &PredictableJob<'_>) -> bool {
     asks.job.outstanding.limit().is_some()
 }
 
@@ -34,7 +34,7 @@ impl Job<'_> {
         let alone: Vec<_> = kinds
             .map(|(kind, sent)| sent.alone(self.links, kind == 0))
             .collect();
-        let one_by_one = is_one_by_one(self.asks);
+        let is_closed_loop = is_closed_loop(self.asks);
         let clients: BTreeSet<u32> = (self.sent.iter())
             .flat_map(|sent| sent.clients.keys().copied())
             .collect();
@@ -45,9 +45,9 @@ impl Job<'_> {
                 routes.map_or(0.0, |routes| routes.values().sum())
             };
             let rate = rate(0) + rate(REQUEST);
-            let (time, busy) = self.of_client(client, &alone, one_by_one);
+            let (time, busy) = self.of_client(client, &alone, is_closed_loop);
             let mut response = time.mean;
-            if one_by_one {
+            if is_closed_loop {
                 let share = rate * time.mean;
                 all.busiest_alone = all.busiest_alone.max(rate * busy);
                 response = match share < 1.0 {
@@ -72,7 +72,7 @@ impl Job<'_> {
         &self,
         client: u32,
         alone: &[BTreeMap<(u32, u64), Moments>],
-        one_by_one: bool,
+        is_closed_loop: bool,
     ) -> (Moments, f64) {
         let reads = self.asks.message.reads;
         let turnaround = ns(self.links.spec.nic.read_turnaround);
@@ -88,7 +88,7 @@ impl Job<'_> {
             for &kind in kinds {
                 let (sent, wait) = (&self.sent[kind], &self.waits[kind]);
                 let own = Moments::over(sent.clients.get(&client).unwrap_or(&none), &alone[kind]);
-                let node = match one_by_one && kind != DATA {
+                let node = match is_closed_loop && kind != DATA {
                     true => 0.0,
                     false => wait.node,
                 };

@@ -345,7 +345,7 @@ impl State {
         }
     }
 
-    /// Offer a message to the engine, since its server is free.
+    /// Pass a message to the engine now. The caller ensures that the I/O server that serves it is free.
     fn begin(&mut self, now: Cycles, demand: Demand, sink: &mut impl MessageSink) {
         self.outside_engine -= 1;
         let queue = self.queues[demand.process as usize];
