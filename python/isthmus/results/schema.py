@@ -109,7 +109,7 @@ class Load:
 
     @property
     def plain(self) -> str:
-        """The unit as it stands without a number: ``/ms`` becomes ``1/ms``, others do not change."""
+        """The unit as it stands without a number: ``/ms`` becomes ``1/ms``, others stay."""
         return f"1{self.unit}" if self.unit.startswith("/") else self.unit
 
     @property
