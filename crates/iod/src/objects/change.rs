@@ -189,8 +189,8 @@ impl Shared {
         }
     }
 
-    /// Create an entry of a directory by `create`, which returns its inode as well. Where the export is a bucket, the object is
-    /// created first; `create` gets whether that is new: then the entry may exist already.
+    /// Create an entry of a directory by `create`, which returns its inode as well. If the export is a bucket, the object
+    /// is created first. `create` gets whether the object is new: then the entry may exist already.
     pub fn create<T>(
         &self,
         directory: &Place,

@@ -212,7 +212,8 @@ impl Shared {
 }
 
 impl Objects {
-    /// Ask the store, and change the tree by its answer. Ask again, at most [`TRIES`] times, if names have changed meanwhile.
+    /// Ask the store, and change the tree by its answer. Ask again, at most [`TRIES`] times, if names have changed
+    /// meanwhile.
     fn apply<T, R>(
         &self,
         ask: impl Fn() -> Result<T>,
