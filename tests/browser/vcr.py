@@ -26,13 +26,24 @@ LOOK = """() => ({
     state: document.getElementById("state").textContent,
 })"""
 """What the page has drawn so far."""
+HAS_DRAWN = """(least) => Object.entries(least).every(
+    ([name, count]) => screens_drawn.frames[name] >= count
+)"""
+"""Whether the page has drawn so many frames by screen."""
 PATIENCE_MS = 60_000
 
 
 def watch(
-    started: Any, page: str, seconds: float, screenshot: Path | None = None
+    started: Any, page: str, seconds: float, screenshot: Path | None = None, *, frames: int = 0
 ) -> dict[str, Any]:
     """What the page drew in so many seconds, from the first images on.
+
+    Args:
+        started: The browser.
+        page: The address of the page.
+        seconds: How long to watch, in s.
+        screenshot: Where to write a picture of the page.
+        frames: Watch until each screen has drawn this many frames, even if that takes longer.
 
     Returns:
         ``seconds`` by the page's clock; ``together``: how often all images of one number were drawn
@@ -44,6 +55,8 @@ def watch(
     view.wait_for_function("() => screens_drawn.together > 0", timeout=PATIENCE_MS)
     before = view.evaluate(LOOK)
     time.sleep(seconds)
+    least = {name: count + frames for name, count in before["frames"].items()}
+    view.wait_for_function(HAS_DRAWN, arg=least, timeout=PATIENCE_MS)
     after = view.evaluate(LOOK)
     if screenshot is not None:
         view.screenshot(path=screenshot, full_page=True)

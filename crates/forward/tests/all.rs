@@ -8,3 +8,4 @@ mod messages;
 mod names;
 mod own;
 mod session;
+mod simulation;

@@ -59,7 +59,9 @@ impl Cache {
         if let Operation::Cut { file, .. } | Operation::Remove { file } = &operation
             && !state.entries.get(file).is_some_and(|entry| entry.is_logged)
         {
-            return Ok(None);
+            // After a failure of the host, the log must not say any more that the file has unstored bytes.
+            drop(state);
+            return self.sync_log().map(|()| None);
         }
         if state.is_closed {
             return Err(Errno::IO);
