@@ -6,194 +6,33 @@
 //! simulation -- --nocapture`.
 
 mod client;
+mod connections;
 mod daemon;
 mod model;
+mod names;
+mod recover;
 mod server;
+mod steps;
 mod store;
 
-use client::{Answer, Client, Event, FileKey, MESSAGE_BYTES, Operation, SLOTS};
-use daemon::{Daemon, Host};
-use isthmus_forward::cache::Goal;
+use client::{Answer, Client, FileKey, Operation, SLOTS};
+use connections::Connection;
+use daemon::Daemon;
+use isthmus_forward::Result;
 use isthmus_forward::message::Key;
-use isthmus_forward::{
-    Buffer, Deferred, Done, Errno, Frames, Job, Limits, Opened, Result, Session, Work,
-};
 use model::{BYTES, Model, Snapshot};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
-use server::{Open, Server, range};
+use recover::Host;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
+use steps::{CLIENTS, NAMES, Step, Wish, steps};
 use store::Store;
-
-/// The number of clients at a time.
-const CLIENTS: usize = 2;
-
-/// The names of files.
-const NAMES: [&[u8]; 3] = [b"a", b"b", b"c"];
 
 /// Maximum number of rounds in which everything is stored at the end.
 const ROUNDS: usize = 10_000;
-
-/// Something that happens.
-#[derive(Clone, Debug)]
-enum Step {
-    Begin {
-        client: usize,
-        slot: usize,
-        wish: Wish,
-    },
-    /// Bytes of a connection arrive, in one of the directions.
-    Deliver {
-        which: usize,
-        bytes: usize,
-    },
-    /// A request that is carried out elsewhere goes on.
-    Serve {
-        which: usize,
-    },
-    Connect {
-        client: usize,
-    },
-    /// A connection breaks. The daemon may still get what was sent.
-    Cut {
-        client: usize,
-        is_lost: bool,
-    },
-    /// The daemon finds that a connection is broken.
-    Notice {
-        which: usize,
-    },
-    KillClient {
-        client: usize,
-    },
-    BeginTask,
-    EndTask {
-        which: usize,
-        is_ok: bool,
-    },
-    Postpone {
-        which: usize,
-    },
-    EndFetch {
-        which: usize,
-        is_ok: bool,
-    },
-    Wait {
-        ms: u64,
-    },
-    Drop {
-        bytes: u64,
-    },
-    SyncInCache {
-        file: usize,
-    },
-    Abandon {
-        file: usize,
-    },
-    RewriteLog,
-    Store {
-        is_gone: bool,
-    },
-    /// The daemon is killed, after this number of records and operations of the store. The store may lose what it has not
-    /// synced.
-    Kill {
-        after: u32,
-        is_lost: bool,
-    },
-    /// The host fails: see [`Daemon::start`].
-    Lose {
-        records: usize,
-        mask: u64,
-    },
-}
-
-/// What a client would like to do.
-#[derive(Clone, Debug)]
-enum Wish {
-    Open { name: usize, creates: bool },
-    Write { offset: u64, bytes: u8, value: u8 },
-    Read { offset: u64, count: u32 },
-    Sync { level: u8 },
-    Cut { size: u64 },
-    Close,
-    Fetch { name: usize },
-    Rename { from: usize, to: usize },
-    Remove { name: usize },
-}
-
-/// Returns an arbitrary wish.
-fn wishes() -> impl Strategy<Value = Wish> {
-    let (name, offset) = (0..NAMES.len(), 0..64u64);
-    prop_oneof![
-        4 => (name.clone(), any::<bool>()).prop_map(|(name, creates)| Wish::Open { name, creates }),
-        8 => (offset.clone(), 1..20u8, any::<u8>())
-            .prop_map(|(offset, bytes, value)| Wish::Write { offset, bytes, value }),
-        4 => (offset.clone(), 1..30u32).prop_map(|(offset, count)| Wish::Read { offset, count }),
-        4 => (0..3u8).prop_map(|level| Wish::Sync { level }),
-        1 => offset.prop_map(|size| Wish::Cut { size }),
-        1 => Just(Wish::Close),
-        2 => name.clone().prop_map(|name| Wish::Fetch { name }),
-        1 => (name.clone(), name.clone()).prop_map(|(from, to)| Wish::Rename { from, to }),
-        1 => name.prop_map(|name| Wish::Remove { name }),
-    ]
-}
-
-/// Returns an arbitrary step.
-fn steps() -> impl Strategy<Value = Step> {
-    let (client, which) = (0..CLIENTS, any::<usize>());
-    let is_ok = prop::bool::weighted(0.9);
-    let work = prop_oneof![
-        16 => (client.clone(), 0..SLOTS, wishes())
-            .prop_map(|(client, slot, wish)| Step::Begin { client, slot, wish }),
-        24 => (which, 1..1000usize).prop_map(|(which, bytes)| Step::Deliver { which, bytes }),
-        8 => which.prop_map(|which| Step::Serve { which }),
-        6 => Just(Step::BeginTask),
-        6 => (which, is_ok).prop_map(|(which, is_ok)| Step::EndTask { which, is_ok }),
-        4 => (which, is_ok).prop_map(|(which, is_ok)| Step::EndFetch { which, is_ok }),
-        8 => client.clone().prop_map(|client| Step::Connect { client }),
-    ];
-    let rare = prop_oneof![
-        2 => (client.clone(), any::<bool>()).prop_map(|(client, is_lost)| Step::Cut { client, is_lost }),
-        2 => which.prop_map(|which| Step::Notice { which }),
-        1 => client.prop_map(|client| Step::KillClient { client }),
-        1 => which.prop_map(|which| Step::Postpone { which }),
-        2 => (1..7000u64).prop_map(|ms| Step::Wait { ms }),
-        1 => (1..100u64).prop_map(|bytes| Step::Drop { bytes }),
-        1 => which.prop_map(|file| Step::SyncInCache { file }),
-        1 => which.prop_map(|file| Step::Abandon { file }),
-        1 => Just(Step::RewriteLog),
-        1 => any::<bool>().prop_map(|is_gone| Step::Store { is_gone }),
-        1 => (0..12u32, any::<bool>()).prop_map(|(after, is_lost)| Step::Kill { after, is_lost }),
-        1 => (which, any::<u64>()).prop_map(|(records, mask)| Step::Lose { records, mask }),
-    ];
-    prop_oneof![30 => work, 1 => rare]
-}
-
-/// A request that is carried out elsewhere.
-struct Waiting {
-    deferred: Deferred<Server>,
-    since: Duration,
-    goal: Option<Goal>,
-    /// The file that is read as a whole.
-    opened: Option<Opened<Open>>,
-}
-
-/// A connection with its session.
-struct Connection {
-    client: Key,
-    server: Server,
-    session: Session<Server>,
-    frames: Frames,
-    /// What the client has sent, and what it has not got.
-    inbox: Vec<u8>,
-    outbox: Buffer,
-    waiting: Vec<Waiting>,
-    is_cut: bool,
-}
 
 /// How often something happened.
 #[derive(Debug, Default)]
@@ -394,18 +233,6 @@ impl<'a> World<'a> {
         self.send(which);
     }
 
-    /// Sends what a client has to send.
-    fn send(&mut self, which: usize) {
-        let client = &mut self.clients[which];
-        let connection = client
-            .connection
-            .and_then(|number| self.connections.get_mut(&number));
-        if let Some(connection) = connection.filter(|connection| !connection.is_cut) {
-            connection.inbox.extend_from_slice(client.out.bytes());
-        }
-        client.out.clear();
-    }
-
     /// Records the result of an operation.
     fn end(&mut self, which: usize, slot: usize, operation: &Operation, result: Result<Answer>) {
         let place = (self.clients[which].key, slot);
@@ -469,166 +296,6 @@ impl<'a> World<'a> {
                 self.seen.borrow_mut().add("syncs in the store");
             }
             _ => {}
-        }
-    }
-
-    /// Lets bytes of a connection arrive.
-    fn deliver(&mut self, which: usize, bytes: usize) {
-        let mut ways = Vec::new();
-        for (number, connection) in &self.connections {
-            if !connection.inbox.is_empty() {
-                ways.push((*number, true));
-            }
-            if !connection.outbox.is_empty() {
-                ways.push((*number, false));
-            }
-        }
-        if ways.is_empty() {
-            return;
-        }
-        let (number, is_request) = ways[which % ways.len()];
-        let connection = self.connections.get_mut(&number).unwrap();
-        if !is_request {
-            let unsent = connection.outbox.unsent();
-            let data = unsent[..bytes.min(unsent.len())].to_vec();
-            connection.outbox.mark_sent(data.len());
-            let to = self
-                .clients
-                .iter()
-                .position(|client| client.connection == Some(number));
-            if let Some(to) = to {
-                self.receive(to, &data);
-            }
-            return;
-        }
-        let data: Vec<u8> = {
-            let count = bytes.min(connection.inbox.len());
-            connection.inbox.drain(..count).collect()
-        };
-        let mut left = data.as_slice();
-        while !left.is_empty() {
-            let Some(connection) = self.connections.get_mut(&number) else {
-                return;
-            };
-            let space = connection.frames.space();
-            let count = space.len().min(left.len());
-            space[..count].copy_from_slice(&left[..count]);
-            connection.frames.filled(count);
-            left = &left[count..];
-            self.handle(number);
-        }
-    }
-
-    /// Carries out the requests that have arrived.
-    fn handle(&mut self, number: u64) {
-        while let Some(connection) = self.connections.get_mut(&number) {
-            let Some(message) = connection.frames.take().expect("the client sends messages") else {
-                return;
-            };
-            let (session, out) = (&mut connection.session, &mut connection.outbox);
-            let deferred = session.handle(message, &connection.server, out);
-            let since = self.daemon.borrow().now;
-            connection.waiting.extend(deferred.map(|deferred| Waiting {
-                deferred,
-                since,
-                goal: None,
-                opened: None,
-            }));
-            let ended = std::mem::take(&mut self.daemon.borrow_mut().ended);
-            for ended in ended {
-                self.end_connection(ended);
-            }
-            if self.daemon.borrow().is_dead {
-                return;
-            }
-        }
-    }
-
-    /// Ends a connection with its session. Its client finds that it is closed.
-    fn end_connection(&mut self, number: u64) {
-        self.connections.remove(&number);
-        let client = self
-            .clients
-            .iter_mut()
-            .find(|client| client.connection == Some(number));
-        if let Some(client) = client {
-            client.connection = None;
-        }
-        let daemon = &mut *self.daemon.borrow_mut();
-        daemon.keys.retain(|(_, connection)| *connection != number);
-    }
-
-    /// Lets a request go on that is carried out elsewhere.
-    fn serve(&mut self, which: usize) {
-        let waiting = self.connections.iter().flat_map(|(number, connection)| {
-            (0..connection.waiting.len()).map(move |at| (*number, at))
-        });
-        let waiting: Vec<_> = waiting.collect();
-        if waiting.is_empty() {
-            return;
-        }
-        let (number, at) = waiting[which % waiting.len()];
-        let connection = self.connections.get_mut(&number).unwrap();
-        if let Some(result) = carry_out(&connection.server, &mut connection.waiting[at]) {
-            let waiting = connection.waiting.remove(at);
-            let (session, out) = (&mut connection.session, &mut connection.outbox);
-            session.finish(waiting.deferred.ticket, result, out);
-        }
-    }
-
-    /// Hands bytes to a client, and does what it finds in them.
-    fn receive(&mut self, which: usize, data: &[u8]) {
-        let mut events = Vec::new();
-        self.clients[which].receive(data, &mut events);
-        for event in events {
-            match event {
-                Event::Ended(slot, operation, result) => self.end(which, slot, &operation, result),
-                Event::Resumed => self.saw("sessions resumed"),
-                Event::Restored => self.saw("files restored"),
-                Event::Refused => return self.cut(which, true),
-            }
-        }
-        self.send(which);
-    }
-
-    /// Connects a client without a connection.
-    fn connect(&mut self, which: usize) {
-        let client = &mut self.clients[which];
-        if client.connection.is_some() {
-            return;
-        }
-        let connection = self.next_connection;
-        self.next_connection += 1;
-        let daemon = Rc::clone(&self.daemon);
-        let limits = Limits {
-            message_bytes: MESSAGE_BYTES,
-            ..Limits::default()
-        };
-        let new = Connection {
-            client: client.key,
-            server: Server { daemon, connection },
-            session: Session::new(limits),
-            frames: Frames::new(MESSAGE_BYTES as usize),
-            inbox: Vec::new(),
-            outbox: Buffer::new(),
-            waiting: Vec::new(),
-            is_cut: false,
-        };
-        self.connections.insert(connection, new);
-        client.connect(connection);
-        self.send(which);
-    }
-
-    /// Breaks the connection of a client.
-    fn cut(&mut self, which: usize, is_lost: bool) {
-        let number = self.clients[which].connection.take();
-        let connection = number.and_then(|number| self.connections.get_mut(&number));
-        if let Some(connection) = connection {
-            connection.is_cut = true;
-            connection.outbox.clear();
-            if is_lost {
-                connection.inbox.clear();
-            }
         }
     }
 
@@ -776,70 +443,6 @@ impl<'a> World<'a> {
         for (key, model) in &self.models {
             model.check(&daemon.store.inodes[&key.0].synced);
         }
-    }
-}
-
-/// Carries out a request, as far as that is possible now.
-fn carry_out(server: &Server, waiting: &mut Waiting) -> Option<Result<Done>> {
-    let since = waiting.since;
-    let read = |open: &Open, offset, count| {
-        let daemon = &mut *server.daemon.borrow_mut();
-        let range = range(offset, count);
-        let data = daemon.read(open.file, &range);
-        match data {
-            Some(data) => Some(Ok(data)),
-            None if daemon.is_late(since) => Some(Err(Errno::IO)),
-            None => {
-                if !daemon.cache.is_fetching(open.file, &range) {
-                    daemon.fetch(open.file, &range);
-                }
-                None
-            }
-        }
-    };
-    match &waiting.deferred.work {
-        Work::Fetch { path, count, .. } => {
-            if waiting.opened.is_none() {
-                let found = server.daemon.borrow().find(path);
-                match found {
-                    Ok(inode) => waiting.opened = Some(server.open_inode(inode)),
-                    Err(error) => return Some(Err(error)),
-                }
-            }
-            let opened = waiting.opened.as_ref()?;
-            let data = read(&opened.open, 0, *count)?;
-            let attributes = server.attributes_of(opened.qid.path);
-            Some(data.map(|data| Done::Fetched(attributes, data)))
-        }
-        Work::Data { open, job } => match job {
-            Job::Read { offset, count } => {
-                let data = read(open, *offset, *count)?;
-                Some(data.map(Done::Read))
-            }
-            Job::Write { offset, data } => {
-                let daemon = &mut *server.daemon.borrow_mut();
-                if waiting.deferred.is_flushed.load(Ordering::Relaxed) {
-                    return Some(Err(Errno::INTR));
-                }
-                match daemon.write(open.file, *offset, data) {
-                    Ok(false) if daemon.is_late(since) => Some(Err(Errno::IO)),
-                    Ok(false) => None,
-                    Ok(true) => Some(Ok(Done::Written(data.len()))),
-                    Err(error) => Some(Err(error)),
-                }
-            }
-            Job::Sync(_) => {
-                let daemon = &mut *server.daemon.borrow_mut();
-                let goal = waiting.goal.get_or_insert_with(|| daemon.want(open.file));
-                match daemon.reached(open.file, *goal) {
-                    Some(result) => Some(result.map(|()| Done::Synced)),
-                    None if daemon.is_late(since) => Some(Err(Errno::IO)),
-                    None => None,
-                }
-            }
-            Job::Close => Some(Ok(Done::Closed)),
-        },
-        _ => Some(Err(Errno::OPNOTSUPP)),
     }
 }
 

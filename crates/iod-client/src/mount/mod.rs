@@ -1,5 +1,6 @@
 //! A mount: the files of a daemon in a directory of this host, by FUSE and without root.
 
+mod ahead;
 mod convert;
 mod files;
 mod locks;
@@ -12,8 +13,10 @@ use crate::link::{Link, Target};
 use files::MountedFiles;
 use fuser::{Config, MountOption, Session, SessionUnmounter};
 use nodes::Nodes;
+use operations::Stale;
 use shared::Shared;
 use std::fmt;
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -78,7 +81,8 @@ impl Mount {
             lost: Mutex::default(),
             report,
         })?;
-        let files = MountedFiles::new(shared, Arc::clone(&link), config.fresh);
+        let (sender, stale) = std::sync::mpsc::channel::<Stale>();
+        let files = MountedFiles::new(shared, Arc::clone(&link), config.fresh, sender);
         let mut options = Config::default();
         options.mount_options = vec![
             MountOption::FSName("isthmus".into()),
@@ -94,6 +98,19 @@ impl Mount {
         let session = Session::new(files, directory, &options);
         let started = session.and_then(|mut session| {
             let unmounter = session.unmount_callable();
+            let notifier = session.notifier();
+            let dropping = std::thread::Builder::new().name("stale".into());
+            // It ends with the files of the session.
+            dropping.spawn(move || {
+                for Stale { node, reply } in stale {
+                    match notifier.inval_inode(node, 0, 0) {
+                        Ok(()) => reply.ok(),
+                        // The kernel has none of it.
+                        Err(error) if error.kind() == ErrorKind::NotFound => reply.ok(),
+                        Err(_) => reply.error(fuser::Errno::EIO),
+                    }
+                }
+            })?;
             let thread = std::thread::Builder::new().name("mount".into());
             // Its errors are those of a connection to the kernel that has ended.
             let thread = thread.spawn(move || drop(session.run()))?;
@@ -102,7 +119,7 @@ impl Mount {
         let (unmounter, thread) = started.map_err(|error| {
             link.end();
             match error.kind() {
-                std::io::ErrorKind::NotFound => refused(
+                ErrorKind::NotFound => refused(
                     "FUSE is missing: /dev/fuse, and the program fusermount3 of the package fuse3, \
                      are needed"
                         .into(),
