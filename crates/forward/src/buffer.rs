@@ -59,8 +59,16 @@ impl Buffer {
 
     /// Append bytes.
     pub fn put(&mut self, bytes: &[u8]) {
-        self.space(bytes.len()).copy_from_slice(bytes);
-        self.len += bytes.len();
+        let end = self.len + bytes.len();
+        match self.memory.get_mut(self.len..end) {
+            Some(space) => space.copy_from_slice(bytes),
+            None => {
+                // New memory is written once.
+                self.memory.truncate(self.len);
+                self.memory.extend_from_slice(bytes);
+            }
+        }
+        self.len = end;
     }
 
     /// Return the place for the next `count` bytes, whose content is arbitrary. The caller writes to

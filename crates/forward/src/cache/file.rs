@@ -1,7 +1,7 @@
 //! One file in the cache: its ranges, its tasks under way, and when it is drained.
 
 use super::extents::{Extents, State};
-use super::{AHEAD_BYTES, FIRST_AHEAD_BYTES, Fetch, RETRY, RETRY_MOST, Settings, Task};
+use super::{AHEAD_BYTES, FIRST_AHEAD_BYTES, Fetch, PART_DELAY, RETRY, RETRY_MOST, Settings, Task};
 use crate::files::Errno;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -145,10 +145,10 @@ impl File {
         }
     }
 
-    /// Have the file drained without waiting for its age.
-    pub fn hurry(&mut self, now: Duration) {
+    /// Have the file drained from this time on, without waiting for its age.
+    pub fn hurry(&mut self, at: Duration) {
         if self.extents.unstored() > 0 {
-            self.urgent_since.get_or_insert(now);
+            self.urgent_since = Some(self.urgent_since.map_or(at, |before| before.min(at)));
         }
     }
 
@@ -224,7 +224,7 @@ impl File {
             unstored == part
         };
         if is_complete {
-            self.hurry(now);
+            self.hurry(now + PART_DELAY);
         }
     }
 

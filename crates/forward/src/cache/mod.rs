@@ -10,8 +10,8 @@
 //! | [`Task::Drain`] | unstored bytes in the cache | written to the store |
 //! | [`Task::Sync`] | written to the store | synced there: stored |
 //!
-//! A file is drained when a client waits for it, when no client has it open, when a whole part of it is
-//! unstored, when its oldest unstored byte has waited for [`Settings::dirty_age`], or when half of
+//! A file is drained when a client waits for it, when no client has it open, shortly after a whole part of it was
+//! written, when its oldest unstored byte has waited for [`Settings::dirty_age`], or when half of
 //! [`Settings::dirty_bytes`] are unstored: then the oldest first.
 //!
 //! Times are since an origin of the caller's, so that the machine runs on simulated time as well.
@@ -67,6 +67,9 @@ const AHEAD_BYTES: u64 = 16 << 20;
 
 /// The number of bytes by which reading ahead starts.
 const FIRST_AHEAD_BYTES: u64 = 256 << 10;
+
+/// Time for which a whole part waits that a client has written: a program that writes several files has opened them by then.
+const PART_DELAY: Duration = Duration::from_millis(100);
 
 /// Time after the first failure until a file is drained again; it doubles with each failure.
 const RETRY: Duration = Duration::from_millis(500);
