@@ -5,6 +5,7 @@
 mod admission;
 mod attacks;
 mod cache;
+mod daemons;
 mod diod;
 mod files;
 mod mount;
