@@ -6,6 +6,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Threads of a run, one for each processor that may be used unless `JOBS=N` is given.
 THREADS := $(if $(JOBS),--jobs $(JOBS))
+# pip does not compile all installed modules; Python compiles the imported ones.
+export PIP_NO_COMPILE := 1
 # `DEMO=--quick` shortens the main job.
 DEMO ?=
 # `TEST_PROFILE=--release` has tests, lints and documentation share what the package is made of.

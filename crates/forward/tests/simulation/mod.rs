@@ -1,5 +1,5 @@
 //! Clients, their connections, sessions, the cache, its log and a store, with faults in arbitrary order. Whatever
-//! happens, a client reads what was written last, what it was told is safe outlives the failures that it is safe from,
+//! happens, a client reads what was written last, what is acknowledged as safe outlives the failures that it is safe from,
 //! and in the end everything is stored.
 //!
 //! Many cases with a seed: `PROPTEST_CASES=30000 PROPTEST_RNG_SEED=1 cargo test --release -p isthmus-forward --test all
