@@ -52,13 +52,13 @@ def command(**given: Any) -> None:
 
 
 async def _show(client: Client, out: Output, address: str, seconds: float) -> None:
-    """Look again and again."""
+    """Ask for the state and show it until the user ends the command."""
     import asyncio
 
     from rich.live import Live
 
     while out.is_dumb_terminal:
-        # Each look below the last.
+        # This terminal cannot replace text: print each state below the previous one.
         out.show(_screen(out, address, await look(client)))
         out.text("")
         await asyncio.sleep(seconds)

@@ -92,7 +92,7 @@ class AxisValue:
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class LoadQuantity:
     """The quantity and unit of loads for this kind of machine."""
 
     key: str
@@ -435,7 +435,7 @@ class RunResult:
     seed: int
     quick: bool
     confidence: Confidence
-    load: Load
+    load: LoadQuantity
     """The quantity and unit of all loads."""
     axes: list[Axis]
     load_axis: int | None
