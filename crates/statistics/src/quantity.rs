@@ -154,8 +154,8 @@ pub fn compare(
     }
 }
 
-/// Return copies of the operands. If their numbers of replications differ, the copies have no
-/// replications to compare in pairs.
+/// Return copies of the operands whose replications can be compared in pairs. If the operands have different
+/// numbers of replications, each copy keeps at most its first one, and no pairs are compared.
 fn paired(operands: &[Quantity]) -> Vec<Quantity> {
     let mut lengths = operands.iter().map(|operand| operand.each.len());
     let most = lengths.clone().max().unwrap_or(0);

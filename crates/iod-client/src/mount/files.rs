@@ -94,7 +94,7 @@ impl Filesystem for MountedFiles {
             InitFlags::FUSE_ASYNC_DIO,
         ];
         for each in wanted {
-            // Kernels without one of these do without.
+            // Ignore a failure: the mount works without those that the kernel does not have.
             let _ = config.add_capabilities(each);
         }
         Ok(())
