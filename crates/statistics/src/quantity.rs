@@ -154,8 +154,8 @@ pub fn compare(
     }
 }
 
-/// Return copies of the operands whose replications can be compared in pairs. If the operands have different
-/// numbers of replications, each copy keeps at most its first one, and no pairs are compared.
+/// Return the operands as they are if their replications can be compared in pairs: each has the same number, at
+/// least two. Otherwise return copies with one replication at most, which callers do not compare in pairs.
 fn paired(operands: &[Quantity]) -> Vec<Quantity> {
     let mut lengths = operands.iter().map(|operand| operand.each.len());
     let most = lengths.clone().max().unwrap_or(0);
