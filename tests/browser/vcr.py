@@ -29,7 +29,7 @@ LOOK = """() => ({
 HAS_DRAWN = """(least) => Object.entries(least).every(
     ([name, count]) => screens_drawn.frames[name] >= count
 )"""
-"""Whether the page has drawn so many frames by screen."""
+"""Return whether each screen has drawn the given number of frames."""
 PATIENCE_MS = 60_000
 
 

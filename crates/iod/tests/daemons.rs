@@ -48,7 +48,7 @@ fn read(client: &mut Client, name: &str) -> Vec<u8> {
 }
 
 /// Checks that a file is visible through another daemon once it is stored, and opened after that: by `fsync`,
-/// by waiting for it, by a drain of everything, and by age.
+/// by waiting for it, by a drain of everything, and some time after it was closed.
 #[test]
 fn what_is_stored_is_seen_at_the_next_open() {
     let two = Two::start(|_| {});

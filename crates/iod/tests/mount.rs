@@ -4,7 +4,7 @@ use crate::rig::{Folder, Rig};
 use isthmus_iod::{Config, Daemon};
 use isthmus_iod_client::{Mount, MountConfig, Target};
 use isthmus_wire::Remote;
-use rustix::fs::{Advice, FlockOperation, fadvise, fcntl_lock};
+use rustix::fs::{FlockOperation, fcntl_lock};
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
@@ -218,58 +218,8 @@ fn locks_exclude_the_processes_of_another_mount() {
     other.stop().unwrap();
 }
 
-/// Checks reads from start to end by several handles, which the mount reads ahead of, against a copy in memory, while
-/// another handle writes and cuts. The kernel keeps little of it.
-#[test]
-fn reads_ahead_find_what_was_written_meanwhile() {
-    const MOST: u64 = 6 << 20;
-    let Some(mounted) = Mounted::start(NOTHING) else {
-        return;
-    };
-    let mut state = 1_u64;
-    let mut random = |below: u64| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005);
-        state = state.wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) % below
-    };
-    let mut copy: Vec<u8> = (0..MOST).map(|at| (at >> 12) as u8).collect();
-    let path = mounted.path("file");
-    fs::write(&path, &copy).unwrap();
-    let writer = File::options().write(true).open(&path).unwrap();
-    let readers = [0; 3].map(|_| File::open(&path).unwrap());
-    let mut positions = [0; 3];
-    for step in 0..1500 {
-        let which = random(3) as usize;
-        match random(20) {
-            0 => {
-                let (start, count) = (random(MOST), 1 + random(200_000));
-                let end = MOST.min(start + count);
-                let data = vec![step as u8; (end - start) as usize];
-                writer.write_all_at(&data, start).unwrap();
-                copy.resize(copy.len().max(end as usize), 0);
-                copy[start as usize..end as usize].copy_from_slice(&data);
-            }
-            1 if step % 10 == 0 => {
-                let size = MOST / 2 + random(MOST / 2);
-                writer.set_len(size).unwrap();
-                copy.resize(size as usize, 0);
-            }
-            2 => fadvise(&readers[which], 0, None, Advice::DontNeed).unwrap(),
-            3 => positions[which] = random(MOST),
-            _ => {
-                let mut data = vec![0; 1 + random(192 << 10) as usize];
-                let read = readers[which].read_at(&mut data, positions[which]).unwrap();
-                let start = (positions[which] as usize).min(copy.len());
-                let end = (start + data.len()).min(copy.len());
-                assert_eq!(read, end - start, "step {step}");
-                assert!(data[..read] == copy[start..end], "step {step} at {start}");
-                positions[which] = if read == 0 { 0 } else { end as u64 };
-            }
-        }
-    }
-}
-
-/// Checks that a process that takes a lock finds what was written in another mount, though its kernel has an older version.
+/// Checks that a process that takes a lock finds what was written in another mount, although the kernel has an older
+/// version.
 #[test]
 fn a_lock_shows_what_another_mount_has_written() {
     let Some(mounted) = Mounted::start(NOTHING) else {

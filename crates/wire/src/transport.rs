@@ -55,8 +55,8 @@ pub struct Transport {
     peer: Peer,
 }
 
-/// The number of bytes that a Unix socket keeps for its reader, as far as the system permits: a message with 1 MiB of
-/// data goes in one piece, without a change between the two processes for each part.
+/// The size in bytes of the send buffer of a Unix socket, as far as the system permits: a message with 1 MiB of data is
+/// sent by one system call, without a context switch for each part.
 const SEND_BYTES: usize = 1 << 20;
 
 impl Transport {

@@ -159,7 +159,7 @@ impl File {
         }
         let by_age = self.dirty_since.map(|since| since + settings.dirty_age);
         let due = match self.can_drain() {
-            true => self.urgent_since.or(by_age),
+            true => [self.urgent_since, by_age].into_iter().flatten().min(),
             false => self.dirty_since,
         };
         // After a failure, not before the time to try again.

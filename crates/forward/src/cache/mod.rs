@@ -68,7 +68,8 @@ const AHEAD_BYTES: u64 = 16 << 20;
 /// The number of bytes by which reading ahead starts.
 const FIRST_AHEAD_BYTES: u64 = 256 << 10;
 
-/// Time for which a whole part waits that a client has written: a program that writes several files has opened them by then.
+/// Time after which a whole part is drained that a client has written. A program that writes several files has opened
+/// them by then.
 const PART_DELAY: Duration = Duration::from_millis(100);
 
 /// Time after the first failure until a file is drained again; it doubles with each failure.

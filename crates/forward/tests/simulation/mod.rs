@@ -1,6 +1,6 @@
 //! Clients, their connections, sessions, the cache, its log and a store, with faults in arbitrary order. Whatever
-//! happens, a client reads what was written last, what is acknowledged as safe outlives the failures that it is safe from,
-//! and in the end everything is stored.
+//! happens, a client reads the data that was written last, acknowledged data outlives the failures that its level
+//! covers, and in the end everything is stored.
 //!
 //! Many cases with a seed: `PROPTEST_CASES=30000 PROPTEST_RNG_SEED=1 cargo test --release -p isthmus-forward --test all
 //! simulation -- --nocapture`.

@@ -107,7 +107,7 @@ impl Model {
         Snapshot { values, changes }
     }
 
-    /// Records that what clients knew at the time of the snapshot is safe. It is checked in the `store`, if that is where.
+    /// Records that the values of the snapshot are safe. Checks them in the `store`, if they are safe there.
     pub fn sync(&mut self, snapshot: &Snapshot, store: Option<&[u8]>) {
         for (at, byte) in self.bytes.iter_mut().enumerate() {
             let safe = byte.since(snapshot.changes, snapshot.values[at].clone());

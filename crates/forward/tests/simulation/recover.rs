@@ -29,8 +29,9 @@ pub struct Host {
 }
 
 impl Daemon {
-    /// Starts a daemon with what the last one has left in its host. After a failure of the host, `loss` is the number of
-    /// records that are there beyond the synced ones, and a bit for each position whose bytes are, synced or not.
+    /// Starts a daemon with the data that the last one has left in its host. After a failure of the host, `loss` is the
+    /// number of records that it leaves beyond the synced ones, and a bit for each position whose bytes it leaves,
+    /// synced or not.
     pub fn start(
         mut store: Store,
         mut host: Host,

@@ -69,8 +69,8 @@ pub enum Step {
     Store {
         is_gone: bool,
     },
-    /// The daemon is killed, after this number of records and operations of the store. The store may lose what it has not
-    /// synced.
+    /// The daemon is killed, after this number of records and operations of the store. The store may lose data that it
+    /// has not synced.
     Kill {
         after: u32,
         is_lost: bool,

@@ -1,30 +1,28 @@
 //! The requests of the kernel, each as one or more requests to the daemon. None waits for the daemon:
 //! the kernel gets the reply from the thread that reads those of the daemon.
 
-use super::ahead::{Ahead, Wanted};
 use super::convert::{attributes, change, entry_kind, error, time_of_kernel};
 use super::locks::{HeldLock, Owner, UNLOCK, lock_mode};
-use super::operations::{First, O_APPEND, ONCE, Operations, Stale};
+use super::operations::{First, O_APPEND, ONCE, Operations};
 use super::shared::Shared;
 use crate::link::{Done, Link};
 use fuser::{
     AccessFlags, BsdFileFlags, Errno as KernelError, FileHandle, Filesystem, FopenFlags,
-    Generation, INodeNo, InitFlags, KernelConfig, LockOwner, OpenFlags, RenameFlags, ReplyAttr,
-    ReplyCreate, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyLock, ReplyOpen,
-    ReplyStatfs, ReplyWrite, ReplyXattr, Request as KernelRequest, TimeOrNow, WriteFlags,
+    Generation, INodeNo, InitFlags, KernelConfig, LockOwner, Notifier, OpenFlags, RenameFlags,
+    ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyLock,
+    ReplyOpen, ReplyStatfs, ReplyWrite, ReplyXattr, Request as KernelRequest, TimeOrNow,
+    WriteFlags,
 };
 use isthmus_forward::Errno;
 use isthmus_forward::message::{Data, Entry, Reply, Request, Trailing};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::mpsc::Sender;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
-/// The flag of Linux for opening a directory, and that for reads past the kernel's cache.
+/// The flag of Linux for opening a directory.
 const O_DIRECTORY: u32 = 0o200_000;
-const O_DIRECT: i32 = 0o40_000;
 
 /// Types of locks of Linux.
 const F_RDLCK: i32 = 0;
@@ -62,20 +60,18 @@ macro_rules! or_answer {
 }
 
 impl MountedFiles {
-    /// Create the file system. `stale` gets files of which the kernel is to drop the data.
+    /// Create the file system. `notifier` is set once it is mounted.
     pub fn new(
         shared: Arc<Shared>,
         link: Arc<Link>,
         fresh: Duration,
-        stale: Sender<Stale>,
+        notifier: Arc<OnceLock<Notifier>>,
     ) -> Self {
-        let ahead = Ahead::default();
         Self(Arc::new(Operations {
             shared,
             link,
             fresh,
-            ahead,
-            stale,
+            notifier,
         }))
     }
 }
@@ -166,9 +162,8 @@ impl Filesystem for MountedFiles {
                 .mark_written(u32::try_from(handle).unwrap_or(u32::MAX));
         }
         let changed = self.0.first(&Request::SetAttributes { fid, change });
-        let (fresh, inner) = (self.0.fresh, Arc::clone(&self.0));
+        let fresh = self.0.fresh;
         self.0.attributes(fid, move |result| {
-            inner.ahead.drop_file(node.0);
             let changed = changed.get().copied().unwrap_or(Err(Errno::IO));
             match changed.and(result) {
                 Ok(of) => reply.attr(&fresh, &attributes(&of, node.0)),
@@ -370,27 +365,15 @@ impl Filesystem for MountedFiles {
     fn read(
         &self,
         _: &KernelRequest,
-        node: INodeNo,
+        _: INodeNo,
         handle: FileHandle,
         offset: u64,
         count: u32,
-        OpenFlags(flags): OpenFlags,
+        _: OpenFlags,
         _: Option<LockOwner>,
         reply: ReplyData,
     ) {
         let fid = or_answer!(self.0.handle(handle), reply);
-        let mut wanted = Wanted {
-            offset,
-            count,
-            reply,
-        };
-        if flags & O_DIRECT == 0 {
-            match self.0.ahead.read(&self.0.link, (fid, node.0), wanted) {
-                Some(unanswered) => wanted = unanswered,
-                None => return,
-            }
-        }
-        let reply = wanted.reply;
         self.0.link.send(
             &Request::Read { fid, offset, count },
             Box::new(move |result| match result {
@@ -404,7 +387,7 @@ impl Filesystem for MountedFiles {
     fn write(
         &self,
         _: &KernelRequest,
-        node: INodeNo,
+        _: INodeNo,
         handle: FileHandle,
         offset: u64,
         data: &[u8],
@@ -415,16 +398,13 @@ impl Filesystem for MountedFiles {
     ) {
         let fid = or_answer!(self.0.handle(handle), reply);
         self.0.nodes().mark_written(fid);
-        let (data, inner) = (Data(data), Arc::clone(&self.0));
+        let data = Data(data);
         self.0.link.send(
             &Request::Write { fid, offset, data },
-            Box::new(move |result| {
-                inner.ahead.drop_file(node.0);
-                match result {
-                    Ok(Reply::Write { count }) => reply.written(count),
-                    Ok(_) => reply.error(KernelError::EIO),
-                    Err(errno) => reply.error(error(errno)),
-                }
+            Box::new(move |result| match result {
+                Ok(Reply::Write { count }) => reply.written(count),
+                Ok(_) => reply.error(KernelError::EIO),
+                Err(errno) => reply.error(error(errno)),
             }),
         );
     }
@@ -742,7 +722,10 @@ impl Filesystem for MountedFiles {
             Box::new(move |result| match result {
                 Ok(Reply::Lock { status: 0 }) => {
                     inner.nodes().lock(lock, false);
-                    inner.answer_locked(lock, reply);
+                    // The thread of replies must not wait for the kernel.
+                    let thread = std::thread::Builder::new().name("locked".into());
+                    // Without a thread the process gets EIO, when the reply is dropped.
+                    let _ = thread.spawn(move || inner.answer_locked(&lock, reply));
                 }
                 Ok(Reply::Lock { status: 1 }) => reply.error(KernelError::EAGAIN),
                 Ok(_) => reply.error(KernelError::ENOLCK),
@@ -777,7 +760,6 @@ impl MountedFiles {
     fn close(&self, FileHandle(handle): FileHandle) {
         if let Ok(fid) = u32::try_from(handle) {
             self.0.shared.lost().remove(&fid);
-            self.0.ahead.close(fid);
             let locks = self.0.nodes().locks_of(fid);
             for lock in locks {
                 self.0.link.post(&Owner::of(&lock).request(&lock, UNLOCK));

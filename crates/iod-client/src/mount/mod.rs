@@ -1,6 +1,5 @@
 //! A mount: the files of a daemon in a directory of this host, by FUSE and without root.
 
-mod ahead;
 mod convert;
 mod files;
 mod locks;
@@ -13,15 +12,13 @@ use crate::link::{Link, Target};
 use files::MountedFiles;
 use fuser::{Config, MountOption, Session, SessionUnmounter};
 use nodes::Nodes;
-use operations::Stale;
 use shared::Shared;
 use std::fmt;
-use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -81,8 +78,13 @@ impl Mount {
             lost: Mutex::default(),
             report,
         })?;
-        let (sender, stale) = std::sync::mpsc::channel::<Stale>();
-        let files = MountedFiles::new(shared, Arc::clone(&link), config.fresh, sender);
+        let notifier = Arc::new(OnceLock::new());
+        let files = MountedFiles::new(
+            shared,
+            Arc::clone(&link),
+            config.fresh,
+            Arc::clone(&notifier),
+        );
         let mut options = Config::default();
         options.mount_options = vec![
             MountOption::FSName("isthmus".into()),
@@ -98,19 +100,8 @@ impl Mount {
         let session = Session::new(files, directory, &options);
         let started = session.and_then(|mut session| {
             let unmounter = session.unmount_callable();
-            let notifier = session.notifier();
-            let dropping = std::thread::Builder::new().name("stale".into());
-            // It ends with the files of the session.
-            dropping.spawn(move || {
-                for Stale { node, reply } in stale {
-                    match notifier.inval_inode(node, 0, 0) {
-                        Ok(()) => reply.ok(),
-                        // The kernel has none of it.
-                        Err(error) if error.kind() == ErrorKind::NotFound => reply.ok(),
-                        Err(_) => reply.error(fuser::Errno::EIO),
-                    }
-                }
-            })?;
+            // It is set here alone.
+            let _ = notifier.set(session.notifier());
             let thread = std::thread::Builder::new().name("mount".into());
             // Its errors are those of a connection to the kernel that has ended.
             let thread = thread.spawn(move || drop(session.run()))?;
@@ -119,7 +110,7 @@ impl Mount {
         let (unmounter, thread) = started.map_err(|error| {
             link.end();
             match error.kind() {
-                ErrorKind::NotFound => refused(
+                std::io::ErrorKind::NotFound => refused(
                     "FUSE is missing: /dev/fuse, and the program fusermount3 of the package fuse3, \
                      are needed"
                         .into(),

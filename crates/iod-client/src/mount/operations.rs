@@ -1,19 +1,18 @@
 //! The operations of a mount that are several requests to the daemon, and those on locks.
 
-use super::ahead::Ahead;
 use super::convert::{attributes, error};
-use super::locks::{HeldLock, Owner, lock_mode};
+use super::locks::{HeldLock, Owner, UNLOCK, lock_mode};
 use super::nodes::Nodes;
 use super::shared::Shared;
 use crate::link::{Done, Link};
 use fuser::{
-    Errno as KernelError, FileAttr, FileHandle, Generation, INodeNo, ReplyEmpty, ReplyEntry,
+    Errno as KernelError, FileAttr, FileHandle, Generation, INodeNo, Notifier, ReplyEmpty,
+    ReplyEntry,
 };
 use isthmus_forward::message::{Attributes, Path as Names, Reply, Request};
 use isthmus_forward::{Buffer, Errno};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::sync::mpsc::Sender;
 use std::sync::{Arc, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -39,17 +38,8 @@ pub(super) struct Operations {
     pub link: Arc<Link>,
     /// The time for which the kernel keeps names and attributes.
     pub fresh: Duration,
-    /// What is read ahead.
-    pub ahead: Ahead,
-    /// Gets files of which the kernel is to drop the data.
-    pub stale: Sender<Stale>,
-}
-
-/// A file of which the kernel is to drop the data before a process gets an answer. The thread of replies must not wait for
-/// that: the kernel waits for reads of the file first.
-pub(super) struct Stale {
-    pub node: INodeNo,
-    pub reply: ReplyEmpty,
+    /// Asks the kernel to drop data of files; set once it is mounted.
+    pub notifier: Arc<OnceLock<Notifier>>,
 }
 
 /// The result of a request that others depend on.
@@ -247,19 +237,20 @@ impl Operations {
         });
     }
 
-    /// Answer a process that has a lock now. It finds what others have written before.
-    pub fn answer_locked(self: &Arc<Self>, lock: HeldLock, reply: ReplyEmpty) {
-        let inner = Arc::clone(self);
-        self.attributes(lock.fid, move |result| {
-            inner.ahead.drop_file(lock.node);
-            let is_unchanged = result.is_ok_and(|of| inner.nodes().is_unchanged(lock.node, &of));
-            if is_unchanged {
-                return reply.ok();
-            }
-            let node = INodeNo(lock.node);
-            // The thread ends with the mount; then the process gets an error, as the reply is dropped.
-            let _ = inner.stale.send(Stale { node, reply });
-        });
+    /// Answer a process that has got a lock: the kernel drops its data and attributes of the file first, so that the
+    /// process finds what others have written. The kernel waits for reads and writes of the file that are under way.
+    pub fn answer_locked(&self, lock: &HeldLock, reply: ReplyEmpty) {
+        let dropped = match self.notifier.get() {
+            Some(notifier) => notifier.inval_inode(INodeNo(lock.node), 0, 0),
+            None => Ok(()),
+        };
+        if dropped.is_ok() {
+            return reply.ok();
+        }
+        self.nodes().lock(*lock, true);
+        let owner = Owner::of(lock);
+        self.link.post(&owner.request(lock, UNLOCK));
+        reply.error(KernelError::EIO);
     }
 
     /// Ask for a lock until the process has it, or the time for which it waits is over.
@@ -286,7 +277,7 @@ impl Operations {
             self.link
                 .send(&owner.request(&lock, lock_mode(&lock)), done);
             match receiver.recv().unwrap_or(Err(Errno::IO)) {
-                Ok(0) => return self.answer_locked(lock, reply),
+                Ok(0) => return self.answer_locked(&lock, reply),
                 Ok(1) if Instant::now() < end => {}
                 Ok(1) => return reply.error(KernelError::EINTR),
                 Ok(_) => return reply.error(KernelError::ENOLCK),

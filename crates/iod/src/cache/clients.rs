@@ -413,14 +413,17 @@ impl Cache {
             end,
         };
         state.record(self, id, &[record])?;
-        let now = self.now();
+        let (now, due) = (self.now(), state.machine.wake_at());
         state.machine.wrote(now, id, start..end);
         file.mark_changed();
         if let Some(entry) = state.entries.get_mut(&id) {
             (entry.modified, entry.is_modified_set) = (Some(clock()), false);
         }
-        let is_due =
-            state.machine.wake_at().is_some_and(|at| at <= now) || state.machine.is_pressed();
+        let is_due = match (state.machine.wake_at(), due) {
+            (Some(at), Some(before)) => at <= now || at < before,
+            (at, _) => at.is_some(),
+        };
+        let is_due = is_due || state.machine.is_pressed();
         drop(state);
         if is_due {
             self.work.notify_one();

@@ -138,7 +138,9 @@ impl Cache {
                 let mut state = self.state();
                 if state.machine.unstored_of(file.id) == 0 {
                     state.unrecord(file.id);
-                    return Ok(());
+                    drop(state);
+                    // As in `begin`.
+                    return self.sync_log();
                 }
             }
             if let Err(error) = self.store(file) {
