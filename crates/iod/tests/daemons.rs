@@ -14,8 +14,8 @@ const RDWR: u32 = 2;
 struct Two {
     one: Rig,
     other: Daemon,
-    /// The folder of the cache of the other one.
-    folder: Folder,
+    /// The folder of the cache of the other one, which is removed at the end.
+    _folder: Folder,
 }
 
 impl Two {
@@ -28,7 +28,11 @@ impl Two {
         Rig::add_cache(&mut config, &folder);
         change(&mut config);
         let other = Daemon::start(config).unwrap();
-        Self { one, other, folder }
+        Self {
+            one,
+            other,
+            _folder: folder,
+        }
     }
 
     /// Connects a client to each.
@@ -76,7 +80,6 @@ fn what_is_stored_is_seen_at_the_next_open() {
         assert!(begin.elapsed() < TIME, "a closed file is stored soon");
         std::thread::sleep(Duration::from_millis(5));
     }
-    drop(two.folder);
 }
 
 /// Checks that with `--close stored` a close is enough.

@@ -52,7 +52,7 @@ impl Store {
         self.names.insert(to.to_vec(), number);
     }
 
-    /// Frees a file that nobody has open, if it has no name.
+    /// Frees a file that no client has open, if it has no name.
     pub fn release(&mut self, number: u64) {
         if self
             .inodes
