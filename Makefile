@@ -10,8 +10,10 @@ THREADS := $(if $(JOBS),--jobs $(JOBS))
 export PIP_NO_COMPILE := 1
 # `DEMO=--quick` shortens the main job.
 DEMO ?=
-# `TEST_PROFILE=--release` has tests, lints and documentation share what the package is made of.
-TEST_PROFILE ?=
+# The cargo profile of the core and of the benchmarks. With `CORE_PROFILE=dev` they share what the Rust tests compile.
+CORE_PROFILE ?= release
+export CORE_PROFILE
+export MATURIN_PEP517_ARGS := --profile $(CORE_PROFILE)
 # Seconds for which `make soak` feeds mutants to the command.
 SOAK_S ?= 300
 
@@ -71,7 +73,7 @@ dev: $(BIN)/python
 test: lint test-rust test-python test-wheel fuzz docs
 
 test-rust:
-	cargo test --workspace --locked --quiet $(TEST_PROFILE)
+	cargo test --workspace --locked --quiet
 
 test-python: $(VENV)/.test-tools
 	$(BIN)/python -m pytest --numprocesses $(or $(JOBS),auto) --dist loadfile
@@ -111,7 +113,7 @@ wheel: $(VENV)/.test-tools
 
 lint: $(VENV)/.test-tools
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked --quiet $(TEST_PROFILE) -- -D warnings
+	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	$(BIN)/ruff format --check python tests bench tools docs/.hooks
 	$(BIN)/ruff check python tests bench tools docs/.hooks
@@ -119,7 +121,7 @@ lint: $(VENV)/.test-tools
 	$(BIN)/codespell $(PLAIN)
 
 docs: $(VENV)/.test-tools
-	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked --quiet $(TEST_PROFILE)
+	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked --quiet
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 papers: $(VENV)/.installed

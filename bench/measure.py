@@ -100,7 +100,8 @@ class Engine:
     """The measuring program of this folder."""
 
     def __init__(self) -> None:
-        build = ["cargo", "build", "--release", "--locked", "--package", "isthmus-bench"]
+        profile = os.environ.get("CORE_PROFILE", "release")
+        build = ["cargo", "build", "--profile", profile, "--locked", "--package", "isthmus-bench"]
         messages = run([*build, "--message-format=json"]).output
         programs = [
             line["executable"]

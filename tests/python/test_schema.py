@@ -264,27 +264,6 @@ def test_brackets_without_end_are_one_error():
         RunResult.from_json('{"schema": 2, "points": ' + "[" * 200_000, "x")
 
 
-def test_reading_takes_little_more_than_parsing():
-    """The reader before took eight times as long as `json.loads`; this one takes less than it."""
-    data = synthetic.result()
-    points = data["points"] * 15
-    data["points"] = [{**point, "index": number} for number, point in enumerate(points)]
-    text = json.dumps(data)
-
-    def best(read):
-        return min(_cpu_s(lambda: read(text)) for _ in range(3))
-
-    assert best(RunResult.from_json) < 1.5 * best(json.loads)
-
-
-def _cpu_s(work):
-    import time
-
-    began = time.process_time()
-    work()
-    return time.process_time() - began
-
-
 @pytest.mark.parametrize("make", [lambda p: p.symlink_to("/dev/zero"), os.mkfifo])
 def test_a_result_without_end_is_not_read(tmp_path, make):
     make(tmp_path / "result.json")

@@ -24,6 +24,10 @@ from conftest import REPOSITORY
 pytestmark = pytest.mark.slow
 
 TARGET = REPOSITORY / "target"
+PROFILE = os.environ.get("CORE_PROFILE", "release")
+"""The cargo profile of the installed core."""
+FOLDER = "debug" if PROFILE == "dev" else PROFILE
+"""Where cargo puts what it compiles by this profile."""
 SAFELY: dict[str, Any] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
 """How an archive is unpacked: the first releases of Python 3.10 and 3.11 know no filters."""
 Call = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -63,7 +67,7 @@ def source(tmp_path_factory) -> Path:
 def wheel(tmp_path_factory) -> Path:
     """A wheel of the core that the other tests use."""
     folder = tmp_path_factory.mktemp("wheel")
-    words = ["build", "--release", "--locked", "--interpreter", sys.executable]
+    words = ["build", "--profile", PROFILE, "--locked", "--interpreter", sys.executable]
     maturin(*words, "--out", folder, folder=REPOSITORY)
     (built,) = folder.glob("*.whl")
     return built
@@ -110,7 +114,7 @@ def crates(folder: Path) -> set[str]:
 def test_the_sources_are_what_was_compiled_with_their_lock_file(source: Path, wheel: Path):
     """To compile them again would say no more: these are all files that the compiler has read."""
     assert crates(source) == crates(REPOSITORY)
-    told = (TARGET / "release" / "lib_core.d").read_text().replace("\\ ", "\0")
+    told = (TARGET / FOLDER / "lib_core.d").read_text().replace("\\ ", "\0")
     read = {Path(word.replace("\0", " ")) for word in told.partition(":")[2].split()}
     names = {path.relative_to(REPOSITORY) for path in read if path.is_relative_to(REPOSITORY)}
     names |= {path.relative_to(REPOSITORY) for path in REPOSITORY.glob("crates/*/Cargo.toml")}

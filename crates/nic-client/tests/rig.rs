@@ -75,13 +75,14 @@ pub fn links(session: &Session, count: u16, carrier: Carrier) {
 /// Return bytes that depend on their position.
 pub fn content(key: u64, adu: u64, bytes: u64) -> Vec<u8> {
     let mut word = key << 40 | adu << 20 | 1;
-    let next = |_| {
+    let mut data = vec![0; bytes as usize];
+    for eight in data.chunks_mut(8) {
         word ^= word << 13;
         word ^= word >> 7;
         word ^= word << 17;
-        (word >> 32) as u8
-    };
-    (0..bytes).map(next).collect()
+        eight.copy_from_slice(&word.to_le_bytes()[..eight.len()]);
+    }
+    data
 }
 
 /// The counts or the error of a sink, and its received data.
@@ -134,6 +135,6 @@ pub fn send_all(stream: &Stream, key: u64, adu_bytes: u64, adus: u64) {
 }
 
 pub fn all(key: u64, adu_bytes: u64, adus: u64) -> Vec<u8> {
-    let each = (0..adus).flat_map(|adu| content(key, adu, adu_bytes));
-    each.collect()
+    let each: Vec<_> = (0..adus).map(|adu| content(key, adu, adu_bytes)).collect();
+    each.concat()
 }

@@ -174,8 +174,8 @@ fn an_old_socket_is_ignored_once_a_new_one_exists() {
     let done = session.wait(0);
     assert_eq!((done.state.as_str(), done.done), ("done", adus));
     session.ask(r#""ask":"close","connection":0"#).unwrap();
-    let right: Vec<u8> = (0..adus).flat_map(|adu| content(adu, ADU)).collect();
-    assert!(taken.join().unwrap().1 == right);
+    let right: Vec<_> = (0..adus).map(|adu| content(adu, ADU)).collect();
+    assert!(taken.join().unwrap().1 == right.concat());
     rig.daemon.stop().unwrap();
 }
 

@@ -109,8 +109,11 @@ pub trait Rig {
 
 /// Returns the bytes of an ADU of a stream.
 pub fn content(stream: usize, adu: u64, bytes: u64) -> Vec<u8> {
-    let seed = (stream as u64) << 32 | adu << 8 | 1;
-    (0..bytes)
-        .map(|at| ((at + seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8)
-        .collect()
+    let mut word = (stream as u64) << 32 | adu << 8 | 1;
+    let mut data = vec![0; bytes as usize];
+    for eight in data.chunks_mut(8) {
+        word = word.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        eight.copy_from_slice(&word.to_be_bytes()[..eight.len()]);
+    }
+    data
 }
