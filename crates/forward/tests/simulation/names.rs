@@ -109,6 +109,10 @@ impl Daemon {
         let entry = self.entries.get_mut(&id).unwrap();
         entry.synced = without(std::mem::take(&mut entry.synced), &(size..u64::MAX));
         self.done(operation);
+        if operation.is_some() {
+            // The next daemon carries out a cut without an end again, and the file may have been stored since.
+            self.host.synced_records = self.host.ends.len();
+        }
         self.cache.resume(id);
         if self.cache.unstored_of(id) == 0 {
             self.unrecord(id);

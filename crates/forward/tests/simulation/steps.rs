@@ -82,6 +82,22 @@ pub enum Step {
     },
 }
 
+impl Step {
+    /// Returns whether a client may get an error after it.
+    pub fn can_fail(&self) -> bool {
+        match self {
+            Self::EndTask { is_ok, .. } | Self::EndFetch { is_ok, .. } => !is_ok,
+            Self::Cut { .. }
+            | Self::KillClient { .. }
+            | Self::Wait { .. }
+            | Self::Abandon { .. } => true,
+            Self::Store { is_gone } => *is_gone,
+            Self::Kill { .. } | Self::Lose { .. } => true,
+            _ => false,
+        }
+    }
+}
+
 /// What a client would like to do.
 #[derive(Clone, Debug)]
 pub enum Wish {

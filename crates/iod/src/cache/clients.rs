@@ -573,7 +573,8 @@ impl Cache {
             self.record_cut(&mut state, file, &handles, size);
         }
         self.end(&mut state, operation, result.is_ok());
-        result
+        drop(state);
+        result.and(self.sync_end(operation))
     }
 
     /// Record that a file ends at a size in the store, with its data in the cache and its handle in the store.

@@ -3,6 +3,7 @@
 //! not the store had carried the operation out.
 
 use super::file::{File, key, state as state_of};
+use super::log;
 use super::state::{Cache, State, number_of};
 use crate::export::Place;
 use crate::status::errno;
@@ -91,6 +92,16 @@ impl Cache {
         let is_done = u8::from(is_done);
         let ended = state.log.append(&[Record::Done { operation, is_done }]);
         state.is_log_incomplete |= ended.is_err();
+    }
+
+    /// Have the end of a cut synced before the client gets its result. A daemon that starts after a failure of the host carries
+    /// out each cut without an end again, and the file may have been stored since.
+    pub(super) fn sync_end(&self, operation: Option<u64>) -> Result<()> {
+        if operation.is_none() {
+            return Ok(());
+        }
+        let log = self.state().log.file();
+        log::sync(&log).map_err(errno)
     }
 
     /// Begin to rename an entry of a directory. [`Cache::end_rename`] takes the result.
@@ -200,8 +211,12 @@ impl Cache {
         };
         self.end(&mut state, operation, is_done);
         count(&mut state, -1);
+        let mut must_sync = false;
         if is_gone {
             if operation.is_none() || !is_last {
+                // A client may have written to it since the operation began.
+                let entry = state.entries.get(&file.id);
+                must_sync = entry.is_some_and(|entry| entry.is_logged);
                 state.unrecord(file.id);
             } else if let Some(entry) = state.entries.get_mut(&file.id) {
                 entry.is_logged = false;
@@ -214,6 +229,10 @@ impl Cache {
             }
         }
         self.tidy(&mut state, file.id);
+        drop(state);
+        if must_sync {
+            self.sync_log()?;
+        }
         result
     }
 }

@@ -262,7 +262,7 @@ impl Cache {
         self.end(&mut state, operation, emptied.is_ok());
         drop(state);
         self.record_base(file);
-        emptied
+        emptied.and(self.sync_end(operation))
     }
 
     /// End a file at a size above zero. These bytes of it stay.
