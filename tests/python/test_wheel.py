@@ -114,8 +114,8 @@ def crates(folder: Path) -> set[str]:
 def test_the_sources_are_what_was_compiled_with_their_lock_file(source: Path, wheel: Path):
     """To compile them again would say no more: these are all files that the compiler has read."""
     assert crates(source) == crates(REPOSITORY)
-    told = (TARGET / FOLDER / "lib_core.d").read_text().replace("\\ ", "\0")
-    read = {Path(word.replace("\0", " ")) for word in told.partition(":")[2].split()}
+    listed = (TARGET / FOLDER / "lib_core.d").read_text().replace("\\ ", "\0")
+    read = {Path(word.replace("\0", " ")) for word in listed.partition(":")[2].split()}
     names = {path.relative_to(REPOSITORY) for path in read if path.is_relative_to(REPOSITORY)}
     names |= {path.relative_to(REPOSITORY) for path in REPOSITORY.glob("crates/*/Cargo.toml")}
     assert len(names) > 300
