@@ -199,10 +199,10 @@ def _diod(diod: str, folder: str) -> Iterator[Server]:
         port = free.getsockname()[1]
     command = [diod, "-f", "-n", "-N", "-S", "-U", "root", "-l", f"127.0.0.1:{port}", "-e", folder]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        # diod may crash as it ends.
-        resource.prlimit(process.pid, resource.RLIMIT_CORE, (0, 0))
         try:
             _wait_for(port)
+            # diod may crash as it ends. It does not start with this limit.
+            resource.prlimit(process.pid, resource.RLIMIT_CORE, (0, 0))
             yield Server(process.pid, f"tcp:127.0.0.1:{port}")
         finally:
             process.terminate()

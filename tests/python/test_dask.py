@@ -115,6 +115,7 @@ def run(tmp_path):
     """``isthmus run`` in a process of its own, begun and not waited for."""
     begun = []
     (tmp_path / "sweep.toml").write_text(SWEEP)
+    (tmp_path / "endless.toml").write_text(ENDLESS)
 
     def start(*words):
         process = subprocess.Popen(
@@ -219,8 +220,7 @@ def test_ctrl_c_keeps_points_and_the_same_command_goes_on(run, tmp_path, bytes_o
     assert (tmp_path / "out/result.json").read_bytes() == bytes_of_one_piece
 
 
-def test_points_that_never_end_are_interrupted_with_their_workers(run, tmp_path):
-    (tmp_path / "endless.toml").write_text(ENDLESS)
+def test_points_that_never_end_are_interrupted_with_their_workers(run):
     begun = run("endless.toml", "--on", "dask", "--jobs", 1)
 
     def members():
@@ -452,7 +452,7 @@ def test_workers_read_no_module_of_the_folder_one_is_in(tmp_path, tmp_path_facto
 
 
 def test_ctrl_c_again_and_again_is_one_line(run):
-    process = run("sweep.toml", "--on", "dask", "--jobs", 2)
+    process = run("endless.toml", "--on", "dask", "--jobs", 2)
     time.sleep(4)
     for _ in range(3):
         os.killpg(process.pid, signal.SIGINT)
