@@ -680,6 +680,38 @@ impl Rig {
     }
 }
 
+/// Checks that a store that takes data and then cannot sync it is asked less and less often, and shows no progress.
+#[test]
+fn a_store_that_takes_data_and_does_not_sync_it_makes_no_progress() {
+    let mut cache = Cache::new(SETTINGS);
+    let id = cache.add(0);
+    let mut now = Duration::from_secs(1);
+    cache.wrote(now, id, 0..24);
+    cache.want(now, id);
+    let (mut failures, mut progress) = (Vec::new(), None);
+    while failures.len() < 8 {
+        while let Some(work) = cache.next(now) {
+            let result = match work.task {
+                Task::Drain(_) => Ok(()),
+                Task::Sync => Err(Errno::IO),
+            };
+            if result.is_err() {
+                failures.push(now);
+            }
+            cache.finish(now, work.ticket, result);
+        }
+        assert!(*progress.get_or_insert(cache.progress()) == cache.progress());
+        now = now.max(cache.wake_at().unwrap());
+    }
+    let waits = failures.windows(2).map(|pair| pair[1] - pair[0]);
+    let seconds: Vec<_> = waits.map(|wait| wait.as_secs_f64()).collect();
+    assert_eq!(seconds, [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0]);
+    while let Some(work) = cache.next(now) {
+        cache.finish(now, work.ticket, Ok(()));
+    }
+    assert_eq!((cache.unstored(), cache.progress()), (0, now));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 

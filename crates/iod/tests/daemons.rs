@@ -150,6 +150,40 @@ fn clients_of_two_daemons_write_parts_of_one_file() {
     }
 }
 
+/// Checks that clients of both daemons see the parts that the other one has stored while theirs were stored, after
+/// they had read the file before.
+#[test]
+fn parts_that_are_stored_at_the_same_time_are_seen_at_the_next_open() {
+    const PART: u32 = 1000;
+    const PARTS: u32 = 8;
+    let two = Two::start(|config| {
+        config.cache.as_mut().unwrap().settings.part_bytes = PART.into();
+    });
+    let (mut a, mut b) = two.clients();
+    a.create(1, "", "file").unwrap();
+    b.open(1, "file", RDWR).unwrap();
+    for round in 1..100 {
+        for (client, first) in [(&mut a, 0), (&mut b, 1)] {
+            // The file grows in each round.
+            for part in (0..PARTS + round / 10).filter(|part| part % 2 == first) {
+                let data = [(round + first) as u8; PART as usize];
+                client.write(1, u64::from(part * PART), &data).unwrap();
+            }
+        }
+        std::thread::scope(|scope| {
+            scope.spawn(|| a.fsync(1).unwrap());
+            scope.spawn(|| b.fsync(1).unwrap());
+        });
+        let stored = fs::read(two.one.path("file")).unwrap();
+        for client in [&mut a, &mut b] {
+            client.open(90, "file", 0).unwrap();
+            let seen = client.read(90, 0, 1 << 16).unwrap();
+            client.clunk(90);
+            assert!(seen == stored, "round {round}");
+        }
+    }
+}
+
 /// Checks that data of a file which a client of the other daemon has removed is kept, and that those who ask get the
 /// error.
 #[test]

@@ -148,7 +148,7 @@ impl Sending {
 
     /// Return whether this half of the link is broken.
     fn is_broken(&self) -> bool {
-        self.broken.is_some()
+        self.broken.is_some() || self.pipe.is_closed()
     }
 
     /// Mark this half of the link as broken for this reason, and return the reason as an error.

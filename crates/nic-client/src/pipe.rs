@@ -35,6 +35,14 @@ pub(crate) const CLOSED: &str = "the daemon has closed its other end";
 pub(crate) type Progress = Result<usize, String>;
 
 impl SendingEnd {
+    /// Return whether the daemon has closed its end of the socket. A lasting link does not: it reconnects.
+    pub fn is_closed(&self) -> bool {
+        match self {
+            Self::Socket(socket) => wait_ready(&**socket, PollFlags::RDHUP, Instant::now()),
+            Self::Ring(_) | Self::Lasting(_) => false,
+        }
+    }
+
     /// Write a frame (header `head`, then `data`), of which the first `at` bytes are already
     /// written. Stop at the time `until`.
     ///

@@ -73,6 +73,15 @@ impl World {
         all.join("; ")
     }
 
+    /// Wait until the further process lists no link.
+    fn until_unlisted(&self) {
+        let until = Instant::now() + secs(30);
+        while !self.far.links().is_empty() {
+            assert!(Instant::now() < until, "it is not known to be gone");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
     fn count(&self) -> [u64; 2] {
         let cuts = &self.proxy.cuts;
         [&cuts.early, &cuts.late].map(|count| count.load(Ordering::SeqCst))
@@ -330,6 +339,19 @@ fn a_link_without_grace_ends_with_its_socket() {
     }
 }
 
+/// A link that was cut and never used since is not listed.
+#[test]
+fn a_link_without_grace_that_is_cut_is_not_listed() {
+    let world = World::new(false, 1, u64::MAX - 1, Duration::ZERO);
+    world
+        .far
+        .link_for(0, CARRIERS[1], Duration::ZERO, soon())
+        .unwrap();
+    assert_eq!(world.far.links(), [0]);
+    world.proxy.cut_all();
+    world.until_unlisted();
+}
+
 /// A lost link, whichever side gave up first, can be made again with its number, and streams use
 /// the new one.
 #[test]
@@ -346,7 +368,7 @@ fn a_lost_link_is_made_again_with_its_number() {
         let under_way = world.far.stream(more, soon()).unwrap();
         world.proxy.closed.store(true, Ordering::SeqCst);
         world.proxy.cut_all();
-        // A link without grace is only known to be lost when it is used.
+        // The stream fails when the link is used, or when the daemon reports that the link is lost.
         let error = loop {
             if let Err(error) = under_way.send(&content(1, 0, ADU), soon()) {
                 break error.to_string();
@@ -354,11 +376,7 @@ fn a_lost_link_is_made_again_with_its_number() {
         };
         assert!(error.contains("link 0"), "{error}");
         assert!(under_way.wait(soon()).is_err());
-        let until = Instant::now() + secs(30);
-        while !world.far.links().is_empty() {
-            assert!(Instant::now() < until, "it is not known to be gone");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        world.until_unlisted();
         world.proxy.closed.store(false, Ordering::SeqCst);
         world.far.link_for(0, CARRIERS[1], grace, soon()).unwrap();
         assert_eq!(world.far.links(), [0]);

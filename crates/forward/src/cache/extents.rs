@@ -9,7 +9,9 @@ use std::ops::Range;
 pub(super) enum State {
     /// Being read from the store, by the fetch with this number.
     Fetching(u64),
-    /// In the cache, and synced in the store.
+    /// Read from the store.
+    Fetched,
+    /// Written by a client, and synced in the store.
     Stored,
     /// Written by a client in this round, and not yet in the store.
     Dirty(u64),
@@ -72,7 +74,7 @@ impl Extents {
         for (part, state) in before {
             let bytes = part.end - part.start;
             match state {
-                State::Fetching(_) | State::Stored => self.clean -= bytes,
+                State::Fetching(_) | State::Fetched | State::Stored => self.clean -= bytes,
                 State::Draining(_) => self.draining -= bytes,
                 State::Dirty(round) => {
                     let left = self.dirty.get_mut(&round).expect("the bytes were counted");
@@ -86,7 +88,7 @@ impl Extents {
         let bytes = range.end - range.start;
         match state {
             None => return self.ranges.remove(range),
-            Some(State::Fetching(_) | State::Stored) => self.clean += bytes,
+            Some(State::Fetching(_) | State::Fetched | State::Stored) => self.clean += bytes,
             Some(State::Draining(_)) => self.draining += bytes,
             Some(State::Dirty(round)) => *self.dirty.entry(round).or_default() += bytes,
         }
@@ -121,7 +123,7 @@ impl Extents {
         let parts = self.within(range).filter(|(_, state)| match state {
             State::Draining(by) => *by == ticket,
             State::Dirty(at) => *at > round,
-            State::Fetching(_) | State::Stored => false,
+            State::Fetching(_) | State::Fetched | State::Stored => false,
         });
         let parts: Vec<_> = parts.map(|(part, _)| part).collect();
         for part in parts {

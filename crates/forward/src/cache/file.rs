@@ -96,6 +96,8 @@ pub(super) struct File {
     abandoned: u64,
     /// The number of failures since the last success.
     failures_in_row: u32,
+    /// Whether the last sync has failed.
+    has_sync_failed: bool,
     /// Where a client that reads on would read next, and how far is read ahead of it.
     next_read: u64,
     ahead: u64,
@@ -127,6 +129,7 @@ impl File {
             failures: 0,
             abandoned: 0,
             failures_in_row: 0,
+            has_sync_failed: false,
             next_read: 0,
             ahead: 0,
         }
@@ -313,10 +316,13 @@ impl File {
         self.is_blocked = false;
         let is_sync = self.sync.as_ref().is_some_and(|sync| sync.ticket == ticket);
         match result {
-            Ok(()) if is_sync || !self.is_stored_whole => self.failures_in_row = 0,
-            // Nothing was stored yet.
+            Ok(()) if self.is_progress(ticket) => {
+                (self.failures_in_row, self.retry_at) = (0, None);
+                self.has_sync_failed = false;
+            }
             Ok(()) => {}
             Err(error) => {
+                self.has_sync_failed |= is_sync;
                 self.error = Some(error);
                 self.failures += 1;
                 let wait = RETRY.saturating_mul(1 << self.failures_in_row.min(10));
@@ -351,10 +357,15 @@ impl File {
         if self.extents.unstored() == 0 {
             (self.dirty_since, self.urgent_since) = (None, None);
             (self.retry_at, self.error) = (None, None);
-        } else if result.is_ok() {
-            self.retry_at = None;
         }
         stored
+    }
+
+    /// Return whether the store makes progress if this task succeeds. Drains are none if nothing reaches the store
+    /// before the sync, and after a sync that has failed.
+    pub fn is_progress(&self, ticket: u64) -> bool {
+        let is_sync = self.sync.as_ref().is_some_and(|sync| sync.ticket == ticket);
+        is_sync || !(self.is_stored_whole || self.has_sync_failed)
     }
 
     /// End a task that is not carried out.
@@ -455,7 +466,7 @@ impl File {
 
     /// End a fetch. Return the bytes that it is still for.
     pub fn fetched(&mut self, fetch: &Fetch, is_ok: bool) -> Vec<Range<u64>> {
-        let to = is_ok.then_some(State::Stored);
+        let to = is_ok.then_some(State::Fetched);
         let from = State::Fetching(fetch.ticket);
         self.extents.change(fetch.range.clone(), from, to)
     }
@@ -467,7 +478,7 @@ impl File {
         let mut ranges = Vec::new();
         let all = self.extents.within(self.dropped..u64::MAX);
         for (range, state) in all.chain(self.extents.within(0..self.dropped)) {
-            if state == State::Stored && left > 0 {
+            if matches!(state, State::Fetched | State::Stored) && left > 0 {
                 let end = range.end.min(range.start.saturating_add(left));
                 left -= end - range.start;
                 ranges.push(range.start..end);
@@ -480,10 +491,16 @@ impl File {
         ranges
     }
 
-    /// Drop all but the unstored bytes. Return the ranges.
-    pub fn renew(&mut self, size: u64) -> Vec<Range<u64>> {
+    /// Drop all but the unstored bytes, and with `keeps_stored` but those that clients have written. Return the
+    /// ranges.
+    pub fn renew(&mut self, size: u64, keeps_stored: bool) -> Vec<Range<u64>> {
+        let keeps_stored = keeps_stored && size >= self.size;
         let clean = self.extents.within(0..u64::MAX);
-        let clean = clean.filter(|(_, state)| matches!(state, State::Stored | State::Fetching(_)));
+        let clean = clean.filter(|(_, state)| match state {
+            State::Fetching(_) | State::Fetched => true,
+            State::Stored => !keeps_stored,
+            State::Dirty(_) | State::Draining(_) => false,
+        });
         let ranges: Vec<_> = clean.map(|(range, _)| range).collect();
         for range in &ranges {
             self.extents.set(range.clone(), None);
@@ -509,7 +526,7 @@ impl File {
         let mut ranges: Vec<Range<u64>> = Vec::new();
         for (range, state) in self.extents.within(0..u64::MAX) {
             match (state, ranges.last_mut()) {
-                (State::Fetching(_) | State::Stored, _) => {}
+                (State::Fetching(_) | State::Fetched | State::Stored, _) => {}
                 (_, Some(last)) if last.end == range.start => last.end = range.end,
                 _ => ranges.push(range),
             }

@@ -407,7 +407,12 @@ impl Cache {
         let Some(id) = self.tasks.remove(&ticket) else {
             return Vec::new();
         };
-        if result.is_ok() {
+        if result.is_ok()
+            && self
+                .files
+                .get(&id)
+                .is_some_and(|file| file.is_progress(ticket))
+        {
             self.progress = now;
         }
         self.change(id, |file| file.finish(now, ticket, result))
@@ -496,10 +501,12 @@ impl Cache {
             .unwrap_or_default()
     }
 
-    /// Drop all but the unstored bytes of a file: the store has another version, of this size. Return
-    /// the ranges to remove, as [`Cache::drop_stored`] does.
-    pub fn renew(&mut self, id: FileId, size: u64) -> Vec<Range<u64>> {
-        self.change(id, |file| file.renew(size)).unwrap_or_default()
+    /// Drop all but the unstored bytes of a file: the store has another version, of this size. With `keeps_stored`
+    /// keep what clients have written as well, unless the file is shorter now. Return the ranges to remove, as
+    /// [`Cache::drop_stored`] does.
+    pub fn renew(&mut self, id: FileId, size: u64, keeps_stored: bool) -> Vec<Range<u64>> {
+        self.change(id, |file| file.renew(size, keeps_stored))
+            .unwrap_or_default()
     }
 
     /// Return the number of writes to a file so far, for [`Cache::synced`].

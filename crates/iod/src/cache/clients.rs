@@ -1,7 +1,6 @@
 //! What clients do with the data of files in the cache.
 
 use super::file::{File, Version, born, key, read_all, state as state_of, write_all};
-use super::log;
 use super::names::Operation;
 use super::state::{Cache, Entry, State};
 use crate::config::Level;
@@ -43,12 +42,13 @@ impl Cache {
         let known = state.find(key).filter(|entry| entry.file.born == born);
         let (file, is_current) = match known {
             Some(entry) => {
-                let (file, known) = (Arc::clone(&entry.file), entry.version);
+                let file = Arc::clone(&entry.file);
+                let is_known = entry.version == Some(version) && !entry.is_overlapped;
                 state.machine.open(file.id);
                 let is_unstored = state.machine.unstored_of(file.id) > 0;
                 // A tree shows a new version of an object by `Cache::replace`.
                 let is_object = place.export.objects.is_some();
-                (file, is_object || is_unstored || known == Some(version))
+                (file, is_object || is_unstored || is_known)
             }
             None => {
                 let id = state.machine.add(status.stx_size);
@@ -102,15 +102,16 @@ impl Cache {
     }
 
     /// Drop all but the unstored bytes that the cache has of a former version of a file, which is used alone. The store has
-    /// this state of it.
+    /// this state of it. Of the same version, drop what was read while another daemon may have changed it.
     pub(super) fn renew_to(&self, file: &File, status: &Statx) -> Result<()> {
         let mut state = self.state();
         let version = Some(Version::of(status));
         let entry = state.entries.get_mut(&file.id).ok_or(Errno::STALE)?;
-        if std::mem::replace(&mut entry.version, version) == version {
+        let is_same = std::mem::replace(&mut entry.version, version) == version;
+        if !std::mem::take(&mut entry.is_overlapped) && is_same {
             return Ok(());
         }
-        let dropped = state.machine.renew(file.id, status.stx_size);
+        let dropped = state.machine.renew(file.id, status.stx_size, is_same);
         file.mark_changed();
         drop(state);
         self.free_space(file, &dropped);
@@ -302,7 +303,7 @@ impl Cache {
                     // The folder has other bytes than the machine says: forget them.
                     let machine = &mut self.state().machine;
                     let size = machine.size(file.id);
-                    machine.renew(file.id, size);
+                    machine.renew(file.id, size, false);
                     return Err(errno(error));
                 }
             }
@@ -473,11 +474,21 @@ impl Cache {
 
     /// Have the log synced, if a failure of the host leaves data that it is about.
     pub(super) fn sync_log(&self) -> Result<()> {
-        let log = self.state().log_to_sync();
-        match log {
-            Some(log) => log::sync(&log).map_err(errno),
-            None => Ok(()),
+        let has_synced = self.state().has_synced;
+        if has_synced {
+            self.sync_log_always()?;
         }
+        Ok(())
+    }
+
+    /// Have the log synced, after it was rewritten if something is missing in it.
+    pub(super) fn sync_log_always(&self) -> Result<()> {
+        let log = {
+            let mut state = self.state();
+            self.keep_log_short(&mut state)?;
+            state.log.file()
+        };
+        log.sync().map_err(errno)
     }
 
     /// Have all that was written to a file so far synced in the cache.
@@ -487,8 +498,12 @@ impl Cache {
         loop {
             let (writes, records, log) = {
                 let mut state = self.state();
+                self.keep_log_short(&mut state)?;
                 let unstored = state.machine.unstored_ranges(id);
                 if let Some(entry) = state.entries.get_mut(&id) {
+                    if entry.has_sync_failed {
+                        return Err(Errno::IO);
+                    }
                     entry.syncing = unstored;
                 }
                 (
@@ -497,8 +512,18 @@ impl Cache {
                     state.log.file(),
                 )
             };
-            fdatasync(&*data).map_err(errno)?;
-            fsync(&self.data).map_err(errno)?;
+            if let Err(error) = fdatasync(&*data) {
+                if let Some(entry) = self.state().entries.get_mut(&id) {
+                    entry.has_sync_failed = true;
+                }
+                return Err(errno(error));
+            }
+            if let Err(error) = fsync(&self.data) {
+                for entry in self.state().entries.values_mut() {
+                    entry.has_sync_failed = true;
+                }
+                return Err(errno(error));
+            }
             if file.objects().is_some() {
                 // The tree that shows the objects is on this host.
                 fsync(&*file.handle()?).map_err(errno)?;
@@ -521,7 +546,7 @@ impl Cache {
                 }
             }
             drop(state);
-            return log::sync(&log).map_err(errno);
+            return log.sync().map_err(errno);
         }
     }
 
@@ -589,6 +614,7 @@ impl Cache {
         file.mark_changed();
         if let Some(entry) = state.entries.get_mut(&file.id) {
             entry.version = state_of(handle).ok().map(|status| Version::of(&status));
+            entry.is_overlapped = true;
             entry.forget_synced(&(size..u64::MAX));
             (entry.modified, entry.is_modified_set) = (Some(clock()), false);
         }

@@ -174,7 +174,7 @@ impl Cache {
     pub(super) fn note_version(&self, file: &File, store: &OwnedFd) -> Result<()> {
         let version = Version::of(&state_of(store)?);
         if let Some(entry) = self.state().entries.get_mut(&file.id) {
-            entry.version = Some(version);
+            (entry.version, entry.is_overlapped) = (Some(version), true);
         }
         Ok(())
     }
@@ -235,11 +235,12 @@ impl Cache {
         }
     }
 
-    /// Rewrite the log if most of it is out of date, or something is missing in it.
+    /// Rewrite the log if most of it is out of date, or something is missing in it or was not synced.
     ///
     /// # Errors
     /// Something is missing, and the log cannot be rewritten.
     pub(super) fn keep_log_short(&self, state: &mut State) -> Result<()> {
+        state.is_log_incomplete |= state.log.has_failed();
         if !state.is_log_incomplete && !state.log.is_long() {
             return Ok(());
         }

@@ -3,7 +3,6 @@
 //! not the store had carried the operation out.
 
 use super::file::{File, key, state as state_of};
-use super::log;
 use super::state::{Cache, State, number_of};
 use crate::export::Place;
 use crate::status::errno;
@@ -100,8 +99,7 @@ impl Cache {
         if operation.is_none() {
             return Ok(());
         }
-        let log = self.state().log.file();
-        log::sync(&log).map_err(errno)
+        self.sync_log_always()
     }
 
     /// Begin to rename an entry of a directory. [`Cache::end_rename`] takes the result.

@@ -2,7 +2,6 @@
 
 use super::file::{File, state as state_of};
 use super::state::Cache;
-use crate::status::errno;
 use isthmus_forward::cache::{FileId, Settings};
 use isthmus_forward::message::UnstoredFile;
 use isthmus_forward::{Errno, Result};
@@ -179,10 +178,9 @@ impl Cache {
         state.machine.abandon(id, size);
         file.mark_abandoned();
         file.mark_changed();
-        let log = state.log_to_sync();
         drop(state);
         // After a failure of the host they may be stored; without this, they would be.
-        log.map_or(Ok(()), |log| super::log::sync(&log).map_err(errno))?;
+        self.sync_log()?;
         Ok(status.unstored)
     }
 

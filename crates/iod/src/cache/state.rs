@@ -3,7 +3,7 @@
 use super::file::{self, File, Version};
 use super::foreground::Foreground;
 use super::found::Paths;
-use super::log::{self, Log};
+use super::log::Log;
 use super::names::Operation;
 use super::progress::{Lost, Stored};
 use crate::config::CacheConfig;
@@ -31,6 +31,9 @@ pub(super) struct Entry {
     pub(super) file: Arc<File>,
     /// The version of the store of which the cache has stored bytes.
     pub(super) version: Option<Version>,
+    /// Whether this daemon has changed the file in the store since it last compared the version: what another one has
+    /// changed meanwhile does not show in it.
+    pub(super) is_overlapped: bool,
     /// The time of the last change, while the store does not have it.
     pub(super) modified: Option<Timespec>,
     /// Whether the client has set this time.
@@ -48,6 +51,9 @@ pub(super) struct Entry {
     /// The unstored bytes that were synced in the cache, and those that are being synced.
     pub(super) synced: Vec<Range<u64>>,
     pub(super) syncing: Vec<Range<u64>>,
+    /// Whether a sync of unstored data in the cache has failed. The system reports that once, and the next sync
+    /// succeeds without the data.
+    pub(super) has_sync_failed: bool,
 }
 
 impl Entry {
@@ -56,6 +62,7 @@ impl Entry {
         Self {
             file,
             version,
+            is_overlapped: false,
             modified: None,
             stored_modified: None,
             is_modified_set: false,
@@ -65,6 +72,7 @@ impl Entry {
             is_log_late: false,
             synced: Vec::new(),
             syncing: Vec::new(),
+            has_sync_failed: false,
         }
     }
 
@@ -191,11 +199,6 @@ impl State {
         Ok(())
     }
 
-    /// Return the log, if it is to be synced before something is acknowledged.
-    pub(super) fn log_to_sync(&self) -> Option<Arc<OwnedFd>> {
-        self.has_synced.then(|| self.log.file())
-    }
-
     /// Leave a file out of the log from now on. What cannot be written is said by a later daemon again.
     pub(super) fn unrecord(&mut self, id: FileId) {
         let Some(entry) = self.entries.get_mut(&id).filter(|entry| entry.is_logged) else {
@@ -204,6 +207,7 @@ impl State {
         if self.log.append(&[Record::Forget { file: id.0 }]).is_ok() {
             (entry.is_logged, entry.is_log_late) = (false, false);
             entry.synced.clear();
+            entry.has_sync_failed = false;
         }
     }
 }
@@ -274,8 +278,7 @@ impl Cache {
                 key.map(|key| state.by_key.remove(&key));
             }
             state.machine.forget(id);
-            let log = state.log_to_sync();
-            if log.is_none_or(|log| log::sync(&log).is_ok()) {
+            if !state.has_synced || state.log.file().sync().is_ok() {
                 // There is none if nothing was ever cached of the file.
                 let _ = unlinkat(&self.data, file::name(id), AtFlags::empty());
             }
