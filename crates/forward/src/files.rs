@@ -203,7 +203,7 @@ pub trait Files {
     /// Store all files, and wait until everything that was written before is stored.
     ///
     /// # Errors
-    /// That of the first file that could not be stored.
+    /// That of the last file that could not be stored.
     fn drain(&self) -> Poll<Result<()>>;
 
     /// Drop the bytes of the file with this number and absolute path in the store that are not stored. Return how

@@ -2,8 +2,8 @@
 //! files.
 //!
 //! A client of an I/O daemon opens, reads and writes files of a store that only the daemon can
-//! reach. Both speak 9P2000.L, the dialect of 9P of Linux kernels and diod; clients of isthmus have four
-//! messages more. A [`Session`] holds the
+//! reach. Both speak 9P2000.L, the dialect of 9P of Linux kernels and diod; clients of isthmus have more
+//! messages. A [`Session`] holds the
 //! server's state of one client: the version, the largest message, the numbers that the client gives
 //! to files (*fids*) and the requests in flight. It carries out requests through the trait
 //! [`Files`]: the daemon implements it on directories, tests in memory.

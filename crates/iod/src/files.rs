@@ -22,6 +22,7 @@ use rustix::fs::{
 };
 use rustix::io::{pread, pwrite};
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::Ordering;
 use std::task::Poll;
 
 /// Size in bytes of the buffer for entries of a directory.
@@ -289,6 +290,11 @@ impl Files for Client {
         match cache.read_path(&directory.export, &whole, bytes) {
             Some(read) => {
                 self.shared.reads(cache, &directory.export, &whole);
+                let count = read.as_ref().map_or(0, |(_, count)| *count as u64);
+                self.shared
+                    .counters
+                    .read
+                    .fetch_add(count, Ordering::Relaxed);
                 Poll::Ready(read)
             }
             None => Poll::Pending,
@@ -625,6 +631,7 @@ impl Files for Client {
     }
 
     fn xattr(&self, of: Subject<'_, Self>, name: &[u8]) -> Result<Vec<u8>> {
+        has_xattrs(of.node)?;
         let mut value = vec![0; XATTR_BYTES];
         let size = match of.open {
             Some(open) => fgetxattr(&*open.file, name, &mut value),
@@ -636,6 +643,7 @@ impl Files for Client {
     }
 
     fn xattrs(&self, of: Subject<'_, Self>) -> Result<Vec<u8>> {
+        has_xattrs(of.node)?;
         let mut names = vec![0; XATTR_BYTES];
         let size = match of.open {
             Some(open) => flistxattr(&*open.file, &mut names),
@@ -659,9 +667,7 @@ impl Files for Client {
         flags: u32,
     ) -> Result<()> {
         self.check_writable()?;
-        if of.node.export.objects.is_some() {
-            return Err(Errno::OPNOTSUPP);
-        }
+        has_xattrs(of.node)?;
         // Others give programs rights, or are the system's.
         if !name.starts_with(b"user.") && !name.starts_with(b"system.posix_acl_") {
             return Err(Errno::PERM);
@@ -704,6 +710,14 @@ impl Files for Client {
             .locks()
             .conflict(&open.id, &wanted)
             .cloned())
+    }
+}
+
+/// Refuse extended attributes where there are none: in a bucket.
+fn has_xattrs(node: &Place) -> Result<()> {
+    match node.export.objects {
+        Some(_) => Err(Errno::OPNOTSUPP),
+        None => Ok(()),
     }
 }
 

@@ -428,14 +428,21 @@ impl Connection {
     }
 }
 
-/// Return whether the store takes part in a request: with a cache, all but data of open files and the
-/// state of the daemon.
+/// Return whether the store takes part in a request at once: with a cache, in those on names and attributes.
 fn asks_store(request: &[u8]) -> bool {
     let others = [
-        Request::READ,
-        Request::WRITE,
-        Request::STATUS,
+        Request::CLUNK,
+        Request::COMMIT,
+        Request::DRAIN,
+        Request::FLUSH,
+        Request::FSYNC,
+        Request::GET_LOCK,
         Request::LIST_UNSTORED,
+        Request::LOCK,
+        Request::READ,
+        Request::RESUME,
+        Request::STATUS,
+        Request::WRITE,
     ];
     request.get(4).is_none_or(|code| !others.contains(code))
 }

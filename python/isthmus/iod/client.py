@@ -217,6 +217,8 @@ class Client:
         if not self._loop.is_closed():
             self._loop.remove_reader(self._core.descriptor())
         self._core.end()
+        if not self._loop.is_closed():
+            self._take()
 
 
 class Handle:

@@ -23,8 +23,6 @@ pub struct Status {
     pub bytes: u64,
     /// The number of unstored bytes.
     pub unstored: u64,
-    /// Whether all unstored bytes are synced in the cache.
-    pub is_cached: bool,
     /// Whether a client has it open.
     pub is_open: bool,
     /// The error of the last attempt to store it, until all is stored.
@@ -67,9 +65,6 @@ pub(super) struct File {
     pub opens: u32,
     /// The number of times it is paused.
     pub pauses: u32,
-    /// The number of writes so far, and of those that are synced in the cache.
-    pub writes: u64,
-    pub synced: u64,
     /// When its oldest unstored byte was written.
     pub dirty_since: Option<Duration>,
     /// When it is drained again after a failure.
@@ -112,8 +107,6 @@ impl File {
             extents: Extents::default(),
             opens: 1,
             pauses: 0,
-            writes: 0,
-            synced: 0,
             dirty_since: None,
             retry_at: None,
             due: None,
@@ -141,7 +134,6 @@ impl File {
             size: self.size,
             bytes: self.extents.bytes(),
             unstored: self.extents.unstored(),
-            is_cached: self.synced == self.writes,
             is_open: self.opens > 0,
             error: self.error,
             since: self.dirty_since,
@@ -211,7 +203,6 @@ impl File {
     /// Record that a client has written bytes.
     pub fn wrote(&mut self, now: Duration, range: Range<u64>, part: u64) {
         self.size = self.size.max(range.end);
-        self.writes += 1;
         self.is_blocked = false;
         self.extents.write(range.clone(), self.round);
         self.dirty_since.get_or_insert(now);

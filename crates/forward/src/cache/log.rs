@@ -209,7 +209,7 @@ enum Operation {
 /// What the records of a log say so far.
 #[derive(Clone, Debug, Default)]
 pub struct Replay {
-    /// The number that the host had since it was started.
+    /// The identity of the start of the host (`boot_id`) at which the log was begun.
     pub boot: Vec<u8>,
     /// The paths of the exports.
     pub exports: BTreeMap<u32, Vec<u8>>,

@@ -172,13 +172,6 @@ impl Cache {
         self.progress
     }
 
-    /// Return the time since which the oldest unstored byte has waited.
-    #[must_use]
-    pub fn oldest(&self) -> Option<Duration> {
-        let since = self.files.values().filter_map(|file| file.dirty_since);
-        since.min()
-    }
-
     /// Return the size of a file in bytes.
     #[must_use]
     pub fn size(&self, id: FileId) -> u64 {
@@ -507,16 +500,5 @@ impl Cache {
     pub fn renew(&mut self, id: FileId, size: u64, keeps_stored: bool) -> Vec<Range<u64>> {
         self.change(id, |file| file.renew(size, keeps_stored))
             .unwrap_or_default()
-    }
-
-    /// Return the number of writes to a file so far, for [`Cache::synced`].
-    #[must_use]
-    pub fn writes(&self, id: FileId) -> u64 {
-        self.files.get(&id).map_or(0, |file| file.writes)
-    }
-
-    /// Record that what was written before [`Cache::writes`] returned this number is synced in the cache.
-    pub fn synced(&mut self, id: FileId, writes: u64) {
-        self.change(id, |file| file.synced = file.synced.max(writes));
     }
 }

@@ -271,15 +271,32 @@ messages! {
     }
 }
 
+/// The types of requests by which callers tell them apart without decoding them.
 impl Request<'_> {
-    /// The type of a request to read from an open file.
+    /// To sync an open file.
+    pub const FSYNC: u8 = 50;
+    /// To lock bytes of a file.
+    pub const LOCK: u8 = 52;
+    /// To find a lock in the way of another.
+    pub const GET_LOCK: u8 = 54;
+    /// To forget a request.
+    pub const FLUSH: u8 = 108;
+    /// To read from an open file.
     pub const READ: u8 = 116;
-    /// The type of a request to write to an open file.
+    /// To write to an open file.
     pub const WRITE: u8 = 118;
-    /// The type of a request for the state of the daemon.
+    /// To forget a fid.
+    pub const CLUNK: u8 = 120;
+    /// To take up a session.
+    pub const RESUME: u8 = 200;
+    /// To wait until a file is safe.
+    pub const COMMIT: u8 = 204;
+    /// For the state of the daemon.
     pub const STATUS: u8 = 210;
-    /// The type of a request for the files that are not stored.
+    /// For the files that are not stored.
     pub const LIST_UNSTORED: u8 = 212;
+    /// To store everything.
+    pub const DRAIN: u8 = 214;
 }
 
 impl Reply<'_> {

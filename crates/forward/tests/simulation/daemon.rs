@@ -317,7 +317,7 @@ impl Daemon {
 
     /// Syncs what is unstored of a file in the cache.
     pub fn sync_in_cache(&mut self, id: FileId) {
-        let (file, writes) = (id.0, self.cache.writes(id));
+        let file = id.0;
         let records = self.host.ends.len() as u64;
         let data = self.host.data.get_mut(&id).unwrap();
         data.on_disk.clone_from(&data.bytes);
@@ -327,7 +327,6 @@ impl Daemon {
             entry.synced = unstored;
             self.record(Record::Synced { file, records });
             self.has_synced = true;
-            self.cache.synced(id, writes);
         }
         self.sync_log();
     }

@@ -1,5 +1,5 @@
-//! The requests of the kernel, each as one or more requests to the daemon. None waits for the daemon:
-//! the kernel gets the reply from the thread that reads those of the daemon.
+//! The requests of the kernel, each as one or more requests to the daemon. None but those that wait for a lock
+//! wait for the daemon: the kernel gets the reply from the thread that reads those of the daemon.
 
 use super::convert::{attributes, change, entry_kind, error, time_of_kernel};
 use super::locks::{HeldLock, Owner, UNLOCK, lock_mode};

@@ -102,7 +102,7 @@ impl Operations {
     pub fn forget(self: &Arc<Self>, fid: u32) {
         let inner = Arc::clone(self);
         let done: Done = Box::new(move |reply| {
-            // Without a tag for the request, the daemon keeps the fid.
+            // A daemon with too many requests that wait for the store keeps the fid.
             if reply.err() != Some(Errno::AGAIN) {
                 inner.nodes().free_fid(fid);
             }

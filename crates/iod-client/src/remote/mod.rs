@@ -400,7 +400,7 @@ impl RemoteFiles {
         self.link.send(
             &Request::Clunk { fid },
             Box::new(move |reply| {
-                // Then the daemon keeps it.
+                // A daemon with too many requests that wait for the store keeps it.
                 if reply.err() != Some(Errno::AGAIN) {
                     fids.remove(fid);
                 }

@@ -496,7 +496,7 @@ impl Cache {
         let _only = file.sync_once();
         let (id, data) = (file.id, file.data(&self.data)?);
         loop {
-            let (writes, records, log) = {
+            let (records, log) = {
                 let mut state = self.state();
                 self.keep_log_short(&mut state)?;
                 let unstored = state.machine.unstored_ranges(id);
@@ -506,11 +506,7 @@ impl Cache {
                     }
                     entry.syncing = unstored;
                 }
-                (
-                    state.machine.writes(id),
-                    state.log.records,
-                    state.log.file(),
-                )
+                (state.log.records, state.log.file())
             };
             if let Err(error) = fdatasync(&*data) {
                 if let Some(entry) = self.state().entries.get_mut(&id) {
@@ -539,7 +535,6 @@ impl Cache {
                     records,
                 };
                 state.log.append(&[record]).map_err(errno)?;
-                state.machine.synced(id, writes);
                 state.has_synced = true;
                 if let Some(entry) = state.entries.get_mut(&id) {
                     entry.synced = std::mem::take(&mut entry.syncing);
