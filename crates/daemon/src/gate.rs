@@ -137,7 +137,7 @@ impl Gate {
         if let Some(secret) = wanted {
             return match token {
                 Some(token) if secret.is(token) => Ok(()),
-                Some(_) => Err("this token lets nobody in: ask the operator for the right one"),
+                Some(_) => Err("wrong token: ask the operator for the token of this daemon"),
                 None => Err("this daemon asks for a token: give the one of its operator"),
             };
         }

@@ -22,6 +22,9 @@ pub enum Error {
     /// The server sent an unexpected reply.
     #[error("{0} does not speak 9P2000.L: {1}")]
     Protocol(String, String),
+    /// The server is another one than the client needs.
+    #[error("{0} {1}")]
+    Unfit(String, &'static str),
     /// The server refused to let the client in.
     #[error("{0} refused: {1}")]
     Refused(String, Errno),

@@ -512,7 +512,7 @@ fn a_folder_that_does_not_fit_is_refused() {
     fs::rename(&moved, &name).unwrap();
     for (place, wanted) in [
         (files.join("cache"), "lies in the export"),
-        (folder.0.clone(), "has in it the export"),
+        (folder.0.clone(), "contains the export"),
         (folder.0.join("own"), "which is no part of a cache"),
         (folder.0.join("open"), "others can change it"),
         (folder.0.join("no/cache"), "No such file"),

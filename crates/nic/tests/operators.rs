@@ -77,7 +77,7 @@ fn each_token_admits_its_clients() {
     says(&["who #0 127.0.0.1:", "| open raw:tcp:", "| connection 0"]);
     says(&["who #1 127.0.0.1:", "| cancel stream 0 | ok"]);
     says(&["who #0 | stream 0 | cancelled"]);
-    says(&["uid ", "| begin | refused: this token lets nobody in"]);
+    says(&["uid ", "| begin | refused: wrong token"]);
     says(&["daemon | ended | ok"]);
     assert!(!log.contains("0123456789abcdef"), "a token is in the log");
     let mode = std::fs::metadata(&path).unwrap().permissions().mode();

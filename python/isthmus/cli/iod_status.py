@@ -77,7 +77,7 @@ def lines(address: str, status: dict[str, int]) -> list[str]:
         f"{quantity(status['read'], 'B')} read, {quantity(status['written'], 'B')} written"
     ]
     if not status["has_cache"]:
-        return [*found, "no cache: what is written is with the store's system"]
+        return [*found, "no cache: written data is with the host's kernel until fsync"]
     found.append(
         f"cache: {quantity(status['bytes'], 'B')} of {quantity(status['cache_bytes'], 'B')}, "
         f"{counted(status['files'], 'file')}; {quantity(status['misses'], 'B')} read from the store"

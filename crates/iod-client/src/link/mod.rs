@@ -442,7 +442,9 @@ impl Link {
                         .report(&format!("the daemon at {remote} is back"));
                     return true;
                 }
-                Err(error @ (Error::Refused(..) | Error::Protocol(..))) => Some(error.to_string()),
+                Err(error @ (Error::Refused(..) | Error::Protocol(..) | Error::Unfit(..))) => {
+                    Some(error.to_string())
+                }
                 // It does not listen yet.
                 Err(_) => None,
             };
@@ -461,8 +463,8 @@ impl Link {
     /// Go on with a new connection.
     fn resume(&self, mut connection: Connection<()>) -> Result<()> {
         if connection.data_bytes() != self.data_bytes {
-            let text = "it has another --message than before".into();
-            return Err(Error::Protocol(self.target.remote.to_string(), text));
+            let text = "has another --message than before: start it with the former value";
+            return Err(Error::Unfit(self.target.remote.to_string(), text));
         }
         let mut known = HashSet::from([crate::ROOT]);
         // Before anything else is sent: a process that has lost its lock must not write.

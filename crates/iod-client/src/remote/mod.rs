@@ -109,8 +109,8 @@ impl RemoteFiles {
         })?;
         if !link.has_own_messages() {
             link.end();
-            let text = "it is no isthmus iod serve".into();
-            return Err(Error::Protocol(remote, text));
+            let text = "is another server of 9P: give the address of `isthmus iod serve`";
+            return Err(Error::Unfit(remote, text));
         }
         Ok(Arc::new(Self { link, fids, number }))
     }

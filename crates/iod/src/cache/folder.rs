@@ -41,7 +41,7 @@ impl Folder {
         for other in exports {
             let what = match (path.starts_with(other), other.starts_with(&path)) {
                 (true, _) => "lies in the export",
-                (_, true) => "has in it the export",
+                (_, true) => "contains the export",
                 _ => continue,
             };
             let text = format!("{what} {}: give another folder", other.display());

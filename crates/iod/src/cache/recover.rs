@@ -183,7 +183,7 @@ impl Cache {
 pub fn cached_exports(folder: &Path) -> Result<Vec<OsString>> {
     let config = CacheConfig::new(folder.to_owned());
     if !folder.is_dir() {
-        return Err(refuse(&config, "there is no such folder"));
+        return Err(refuse(&config, "the folder does not exist"));
     }
     if !folder.join(LOG).is_file() {
         return Err(refuse(

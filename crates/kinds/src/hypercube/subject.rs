@@ -54,8 +54,8 @@ impl Kind for Hypercube {
         })
     }
 
-    /// Return the point that experiments simulate: the hypercube with its traffic. Return the field in error if the two
-    /// do not fit.
+    /// Return what experiments simulate: the hypercube with its traffic. If the two do not fit, the error names the
+    /// field that is wrong.
     fn subject(built: &Built, traffic: &TrafficSpec) -> Result<Arc<dyn Subject>, Flaw> {
         let io_nodes = built.machine.placement().io_node_count();
         if let Some(spot) = traffic.hot_io_node

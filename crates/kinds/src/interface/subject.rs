@@ -36,8 +36,8 @@ impl Kind for Interface {
         Ok(machine.clone())
     }
 
-    /// Return the point that experiments simulate: the torus with its network interface, and the data stream `work`.
-    /// Return the field in error if the two do not fit.
+    /// Return what experiments simulate: the torus with its network interface, and the data stream `work`. If the two
+    /// do not fit, the error names the field that is wrong.
     fn subject(machine: &Machine, work: &Work) -> Result<Arc<dyn Subject>, Flaw> {
         check_work(machine, work).map_err(flaw)?;
         let point = Point {

@@ -143,7 +143,7 @@ impl JobRoutes {
         asks: &[PredictableJob<'_>],
         packets_apart: bool,
     ) -> Result<Solution, Error> {
-        let sent = self.sent(links, asks);
+        let sent = self.predict_sent(links, asks);
         let classes = (sent.iter().enumerate()).map(|(class, sent)| {
             let train = Train::new(sent.paced(links))?;
             let by_turns = class % KINDS == DATA;

@@ -186,13 +186,13 @@ impl JobRoutes {
         busiest
     }
 
-    /// Return the rate, routes and packets of each class of messages.
-    pub fn sent(&self, links: &Links<'_>, asks: &[PredictableJob<'_>]) -> Vec<Sent> {
+    /// Predict the rate, routes and packets of each class of messages that these jobs send.
+    pub fn predict_sent(&self, links: &Links<'_>, jobs: &[PredictableJob<'_>]) -> Vec<Sent> {
         let all = self.routes.iter().zip(&self.received).enumerate();
         all.map(|(class, (routes, received))| {
             let sizes = match class % KINDS {
                 REQUEST => Sizes::fixed(links.spec.nic.request),
-                _ => asks[class / KINDS].message.sizes,
+                _ => jobs[class / KINDS].message.sizes,
             };
             let mut sent = Sent {
                 rate: routes.values().sum(),

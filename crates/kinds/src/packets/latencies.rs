@@ -32,7 +32,7 @@ impl Job<'_> {
     pub fn latencies(&self) -> Result<Latencies, Error> {
         let kinds = self.sent.iter().enumerate();
         let alone: Vec<_> = kinds
-            .map(|(kind, sent)| sent.alone(self.links, kind == 0))
+            .map(|(kind, sent)| sent.idle_latencies(self.links, kind == 0))
             .collect();
         let is_closed_loop = is_closed_loop(self.asks);
         let clients: BTreeSet<u32> = (self.sent.iter())

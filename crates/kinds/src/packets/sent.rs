@@ -123,9 +123,13 @@ impl Sent {
         })
     }
 
-    /// Return the latency of a message on an idle network by its route, as mean and mean square. The latency runs from
-    /// the first packet to the last byte or, if `acknowledged`, to its acknowledgement.
-    pub fn alone(&self, links: &Links<'_>, acknowledged: bool) -> BTreeMap<(u32, u64), Moments> {
+    /// Return the latency of a message on an idle network, as mean and mean square, for each key of [`Routes`]. The
+    /// latency runs from the first packet to the last byte or, if `acknowledged`, to its acknowledgement.
+    pub fn idle_latencies(
+        &self,
+        links: &Links<'_>,
+        acknowledged: bool,
+    ) -> BTreeMap<(u32, u64), Moments> {
         let moments = self.routes.keys().map(|&over| {
             let (header, back) = links.header_and_back(over);
             let last = header + if acknowledged { back } else { 0.0 };
