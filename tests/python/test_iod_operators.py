@@ -190,7 +190,7 @@ def test_top_shows_the_state_until_ctrl_c(job, tmp_path, term):
     ("words", "text"),
     [
         (["drain"], "--cache DIR"),
-        (["drain", "--cache", "none"], "no such folder"),
+        (["drain", "--cache", "none"], "does not exist"),
         (["drain", "--cache", "."], "no daemon has used this folder"),
         (["drain", "--address", "unix:/nowhere", "--store-timeout", "5 s"], "--store-timeout"),
         (["status", "--address", "unix:/nowhere"], "is the daemon running"),
