@@ -631,7 +631,7 @@ impl Files for Client {
     }
 
     fn xattr(&self, of: Subject<'_, Self>, name: &[u8]) -> Result<Vec<u8>> {
-        has_xattrs(of.node)?;
+        check_has_xattrs(of.node)?;
         let mut value = vec![0; XATTR_BYTES];
         let size = match of.open {
             Some(open) => fgetxattr(&*open.file, name, &mut value),
@@ -643,7 +643,7 @@ impl Files for Client {
     }
 
     fn xattrs(&self, of: Subject<'_, Self>) -> Result<Vec<u8>> {
-        has_xattrs(of.node)?;
+        check_has_xattrs(of.node)?;
         let mut names = vec![0; XATTR_BYTES];
         let size = match of.open {
             Some(open) => flistxattr(&*open.file, &mut names),
@@ -667,7 +667,7 @@ impl Files for Client {
         flags: u32,
     ) -> Result<()> {
         self.check_writable()?;
-        has_xattrs(of.node)?;
+        check_has_xattrs(of.node)?;
         // Others give programs rights, or are the system's.
         if !name.starts_with(b"user.") && !name.starts_with(b"system.posix_acl_") {
             return Err(Errno::PERM);
@@ -714,7 +714,7 @@ impl Files for Client {
 }
 
 /// Refuse extended attributes where there are none: in a bucket.
-fn has_xattrs(node: &Place) -> Result<()> {
+fn check_has_xattrs(node: &Place) -> Result<()> {
     match node.export.objects {
         Some(_) => Err(Errno::OPNOTSUPP),
         None => Ok(()),

@@ -150,8 +150,8 @@ fn clients_of_two_daemons_write_parts_of_one_file() {
     }
 }
 
-/// Checks that clients of both daemons see the parts that the other one has stored while theirs were stored, after
-/// they had read the file before.
+/// Checks that clients of both daemons see the parts that the other one has stored at the same time as their own, in a
+/// file that they had read before.
 #[test]
 fn parts_that_are_stored_at_the_same_time_are_seen_at_the_next_open() {
     const PART: u32 = 1000;

@@ -37,7 +37,7 @@ impl Remote {
     pub fn parse(words: &str) -> Result<Self> {
         let refuse = |right: &str| Err(Error::Address(words.into(), right.into()));
         match words.split_once(':') {
-            Some(("unix", "")) => refuse("a path is missing, as in unix:/run/isthmus/nic.sock"),
+            Some(("unix", "")) => refuse("a path is missing, as in unix:/run/isthmus.sock"),
             Some(("unix", path)) => Ok(Self(To::Unix(path.into()))),
             Some((kind @ ("tcp" | "tls"), rest)) => match rest.rsplit_once(':') {
                 Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() => {
@@ -48,7 +48,7 @@ impl Remote {
                 }
                 _ => refuse("a host and a port are missing, as in tcp:127.0.0.1:7000"),
             },
-            _ => refuse("it begins with unix:, tcp: or tls:, as in unix:/run/isthmus/nic.sock"),
+            _ => refuse("it begins with unix:, tcp: or tls:, as in unix:/run/isthmus.sock"),
         }
     }
 

@@ -209,7 +209,7 @@ enum Operation {
 /// What the records of a log say so far.
 #[derive(Clone, Debug, Default)]
 pub struct Replay {
-    /// The identity of the start of the host (`boot_id`) at which the log was begun.
+    /// The identity of the host's boot (`boot_id`) in which the log was created.
     pub boot: Vec<u8>,
     /// The paths of the exports.
     pub exports: BTreeMap<u32, Vec<u8>>,

@@ -501,6 +501,7 @@ impl Cache {
                 self.keep_log_short(&mut state)?;
                 let unstored = state.machine.unstored_ranges(id);
                 if let Some(entry) = state.entries.get_mut(&id) {
+                    entry.has_sync_failed &= !unstored.is_empty();
                     if entry.has_sync_failed {
                         return Err(Errno::IO);
                     }
@@ -508,21 +509,20 @@ impl Cache {
                 }
                 (state.log.records, state.log.file())
             };
-            if let Err(error) = fdatasync(&*data) {
-                if let Some(entry) = self.state().entries.get_mut(&id) {
-                    entry.has_sync_failed = true;
+            let synced = fdatasync(&*data).map_err(errno).and_then(|()| {
+                match file.objects() {
+                    // The tree that shows the objects is on this host.
+                    Some(_) => fsync(&*file.handle()?).map_err(errno),
+                    None => Ok(()),
                 }
-                return Err(errno(error));
-            }
-            if let Err(error) = fsync(&self.data) {
-                for entry in self.state().entries.values_mut() {
-                    entry.has_sync_failed = true;
+            });
+            let named = fsync(&self.data).map_err(errno);
+            if let Err(error) = synced.and(named) {
+                for (other, entry) in &mut self.state().entries {
+                    // The folder has the names of all files.
+                    entry.has_sync_failed |= named.is_err() || *other == id;
                 }
-                return Err(errno(error));
-            }
-            if file.objects().is_some() {
-                // The tree that shows the objects is on this host.
-                fsync(&*file.handle()?).map_err(errno)?;
+                return Err(error);
             }
             let mut state = self.state();
             // A log that was rewritten meanwhile has other numbers: once more.

@@ -150,7 +150,7 @@ impl Log {
 mod tests {
     use super::*;
 
-    /// The system reports the failure of a sync once. Nobody who syncs later is told that all is well.
+    /// The system reports the failure of a sync once. Each later sync fails as well.
     #[test]
     fn a_log_that_failed_to_sync_fails_until_it_is_rewritten() {
         // A pipe cannot be synced.
