@@ -150,7 +150,7 @@ def test_what_cannot_be_stored_is_kept_named_and_dropped_by_abandon_only(job):
         assert "a daemon that runs uses it" in done.stderr
         done = job.call("abandon", lost, "/nowhere")
         assert (done.returncode, done.stdout) == (1, f"{lost}: 400 bytes dropped\n")
-        assert "/nowhere: it has no unstored data" in done.stderr
+        assert "/nowhere: isthmus iod status shows no unstored data" in done.stderr
         assert job.call("drain").returncode == 0
         assert job.call("abandon", "--all").returncode == 0
     assert call("iod", "drain", "--cache", job.cache).returncode == 0

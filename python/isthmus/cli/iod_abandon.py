@@ -53,7 +53,7 @@ def command(paths: tuple[str, ...], numbers: tuple[int, ...], all_: bool, **give
     for file, count in dropped:
         document(f"{file.path}: {counted(count, 'byte')} dropped\n")
     for path in unknown:
-        voice().note(f"{path}: it has no unstored data; see isthmus iod status")
+        voice().note(f"{path}: isthmus iod status shows no unstored data under this path")
     if unknown:
         sys.exit(1)
 

@@ -43,7 +43,7 @@ def command(**given: Any) -> None:
     seconds = daemons.nanoseconds(given, "every", 1e-2) / 1e9
     daemon = daemons.target(given)
     if not sys.stdout.isatty():
-        raise IsthmusError("isthmus iod top: it needs a terminal; use isthmus iod status")
+        raise IsthmusError("iod top needs a terminal: use isthmus iod status")
     out = console()
     try:
         ask(daemon, lambda client: _show(client, out, daemon["address"], seconds))
