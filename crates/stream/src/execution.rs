@@ -323,7 +323,7 @@ impl Manager {
         let (ordinal, stream) = (stream.ordinal, id);
         for su in sus {
             let task = Task::Fetch(id, slot, su);
-            self.order_task(
+            self.issue_task(
                 task,
                 Work::Fetch {
                     stream,
@@ -391,7 +391,7 @@ impl Manager {
                 buffer,
                 good: !void,
             };
-            self.order_task(Task::Deliver(id, slot, su), work);
+            self.issue_task(Task::Deliver(id, slot, su), work);
         }
         true
     }
@@ -483,7 +483,7 @@ impl Manager {
                 offset,
                 bytes,
             };
-            self.order_task(Task::Store(id, slot, packet), work);
+            self.issue_task(Task::Store(id, slot, packet), work);
             self.statistics.stored_early += 1;
             self.dirty_connections.insert(connection);
         }
@@ -535,7 +535,7 @@ impl Manager {
                 offset,
                 bytes,
             };
-            self.order_task(Task::Store(id, slot, packet), work);
+            self.issue_task(Task::Store(id, slot, packet), work);
         }
     }
 }

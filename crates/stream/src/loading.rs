@@ -70,7 +70,7 @@ impl Manager {
                         to: covered,
                         bytes,
                     };
-                    self.order_task(Task::Load(id, slot, packet), work);
+                    self.issue_task(Task::Load(id, slot, packet), work);
                 }
             }
             changed = true;

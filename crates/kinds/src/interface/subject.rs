@@ -31,7 +31,7 @@ impl Kind for Interface {
     /// Properties of the torus with its network interface, as the results list them.
     type Summary = InterfaceSummary;
 
-    /// Build the torus with its network interface that a scenario describes.
+    /// Return a copy of the described machine (a torus and its network interface), which needs no further preparation.
     fn build(machine: &Machine) -> Result<Machine, Flaw> {
         Ok(machine.clone())
     }

@@ -80,7 +80,7 @@ impl Manager {
                 Work::Deliver { su, .. } => Task::Deliver(stream, slot, su),
                 _ => continue,
             };
-            self.order_task(task, work);
+            self.issue_task(task, work);
             self.record_progress(stream);
         }
         self.settle();

@@ -312,7 +312,7 @@ impl Manager {
     /// Issues an order to the driver, and remembers its purpose until the driver reports
     /// completion. If the order moves a striping unit (SU) over a cut link, it is kept back until
     /// the link has a new socket.
-    pub(crate) fn order_task(&mut self, task: Task, work: Work) {
+    pub(crate) fn issue_task(&mut self, task: Task, work: Work) {
         if let Task::Fetch(stream, slot, su) | Task::Deliver(stream, slot, su) = task
             && let Some(waiting) = self.cut.get_mut(&su.link)
         {

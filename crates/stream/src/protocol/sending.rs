@@ -146,7 +146,7 @@ impl Manager {
             stream.retransmissions += u64::from(!first);
         }
         let connection = id;
-        self.order_task(
+        self.issue_task(
             Task::Send(id, packet),
             Work::Send {
                 connection,

@@ -93,7 +93,8 @@ impl Tree {
     }
 }
 
-/// Return the share of the traffic for each destination other than the source.
+/// Return the share of its traffic that `source` sends to each of the `destinations` other than itself, if all get the
+/// same: 1 / (number of these).
 fn share_of_each(source: u32, destinations: &[u32]) -> f64 {
     let others = destinations.iter().filter(|&&other| other != source);
     1.0 / others.count().max(1) as f64
