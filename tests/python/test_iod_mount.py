@@ -126,28 +126,31 @@ while not os.path.exists(sys.argv[2]):
     with database:
         database.execute("insert into records values (?)", (number,))
     number += 1
+    print(number, file=open(sys.argv[3], "w"))
 count = database.execute("select count(*) from records").fetchone()[0]
 (check,) = database.execute("pragma integrity_check").fetchone()
 print(number, count, check)
 """
-"""A program that commits transactions until a file exists."""
+"""A program that commits transactions until a file exists, and writes their number to another."""
 
 
 def test_a_database_outlives_kills_of_the_daemon(folders, tmp_path):
     _, folder, _ = folders
-    end = tmp_path / "end"
+    end, committed = tmp_path / "end", tmp_path / "committed"
     # A process of its own: one that starts the daemon must not have files of the mount open.
-    command = [sys.executable, "-c", TRANSACTIONS, folder / "database", end]
+    command = [sys.executable, "-c", TRANSACTIONS, folder / "database", end, committed]
     with (
         serve(folders) as (first, _),
         mount(folders),
         subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program,
     ):
-        until((folder / "database").exists, "database")
+        until(committed.exists, "the first transaction")
+        first.kill()
+        first.wait(PATIENCE)
         for _ in range(4):
-            first.kill()
-            first.wait(PATIENCE)
+            committed.unlink()
             with serve(folders) as (daemon_, _):
+                until(committed.exists, "a transaction")
                 time.sleep(0.3)
                 daemon_.kill()
                 daemon_.wait(PATIENCE)
@@ -155,7 +158,6 @@ def test_a_database_outlives_kills_of_the_daemon(folders, tmp_path):
             end.touch()
             number, count, check = program.communicate(timeout=PATIENCE)[0].split()
     assert number == count
-    assert int(number) > 0
     assert check == "ok"
 
 
