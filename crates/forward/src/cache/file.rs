@@ -222,6 +222,20 @@ impl File {
         }
     }
 
+    /// Record that bytes may have changed in the cache although they are not written.
+    pub fn not_written(&mut self, range: Range<u64>) {
+        self.is_blocked = false;
+        let parts: Vec<_> = self.extents.within(range).collect();
+        for (part, state) in parts {
+            match state {
+                // What is read replaces them.
+                State::Fetching(_) => {}
+                State::Fetched | State::Stored => self.extents.set(part, None),
+                State::Dirty(_) | State::Draining(_) => self.extents.write(part, self.round),
+            }
+        }
+    }
+
     /// Begin a round: a client waits until what was written so far is stored.
     pub fn want(&mut self, now: Duration) -> Goal {
         let round = self.round;

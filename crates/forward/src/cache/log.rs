@@ -10,6 +10,7 @@
 //!
 //! After a failure of the host, [`Left::synced`] says which bytes of a file were synced as well.
 
+use super::FileId;
 use crate::buffer::Buffer;
 use crate::message::{Malformed, messages};
 use crc_fast::{CrcAlgorithm, checksum};
@@ -62,6 +63,8 @@ messages! {
         13 Base { file: u64, version: &'a [u8] },
         /// The file is being stored as an object with this mark.
         14 Upload { file: u64, mark: &'a [u8] },
+        /// A sync of the file in the cache has failed: no later one makes its unstored bytes safe.
+        15 SyncFailed { file: u64 },
     }
 }
 
@@ -153,6 +156,8 @@ pub struct Left {
     pub base: Option<Vec<u8>>,
     /// The mark of an upload since, which may have replaced that version.
     pub mark: Option<Vec<u8>>,
+    /// Whether a sync of the unstored bytes in the cache has failed.
+    pub has_sync_failed: bool,
 }
 
 impl Left {
@@ -163,6 +168,13 @@ impl Left {
             .iter()
             .map(|(range, _)| range.clone())
             .collect()
+    }
+
+    /// Record that the store ends the file at this size.
+    pub fn truncate(&mut self, size: u64) {
+        if size < u64::MAX {
+            self.unstored.remove(size..u64::MAX);
+        }
     }
 
     /// Record that a client has written bytes. Those that were unstored before keep the number of their
@@ -189,21 +201,53 @@ impl Left {
     }
 }
 
-/// An operation on the store that has not ended.
+/// An operation on the store, which the log has when it begins and when it has ended.
 #[derive(Clone, Debug)]
-enum Operation {
+pub enum Operation {
+    /// A file ends at a size.
     Cut {
-        file: u64,
+        /// The file.
+        file: FileId,
+        /// Size in bytes.
         size: u64,
     },
+    /// A file or directory gets another path.
     Rename {
+        /// The number of the export.
         export: u32,
+        /// The path before.
         from: Vec<u8>,
+        /// The path after.
         to: Vec<u8>,
     },
+    /// The last name of a file is removed.
     Remove {
-        file: u64,
+        /// The file.
+        file: FileId,
     },
+}
+
+impl Operation {
+    /// Return the record that the operation with this number begins.
+    pub fn record(&self, operation: u64) -> Record<'_> {
+        match self {
+            Self::Cut { file, size } => Record::Cut {
+                operation,
+                file: file.0,
+                size: *size,
+            },
+            Self::Rename { export, from, to } => Record::Rename {
+                operation,
+                export: *export,
+                from,
+                to,
+            },
+            Self::Remove { file } => Record::Remove {
+                operation,
+                file: file.0,
+            },
+        }
+    }
 }
 
 /// What the records of a log say so far.
@@ -284,6 +328,7 @@ impl Replay {
                     is_removed: false,
                     base: None,
                     mark: None,
+                    has_sync_failed: false,
                 };
                 self.files.insert(file, left);
             }
@@ -307,6 +352,7 @@ impl Replay {
                 (left.base, left.mark) = (Some(version.to_vec()), None);
             }
             Record::Upload { file, mark } => self.file(file)?.mark = Some(mark.to_vec()),
+            Record::SyncFailed { file } => self.file(file)?.has_sync_failed = true,
             Record::Modified { file, s, ns } => self.file(file)?.modified = Some((s, ns)),
             Record::Forget { file } => {
                 self.file(file)?;
@@ -321,6 +367,7 @@ impl Replay {
                 if i64::try_from(size).is_err() {
                     return Err(Damage::Order);
                 }
+                let file = FileId(file);
                 self.begin(operation, Operation::Cut { file, size })?;
             }
             Record::Rename {
@@ -333,6 +380,7 @@ impl Replay {
                 self.begin(operation, Operation::Rename { export, from, to })?;
             }
             Record::Remove { operation, file } => {
+                let file = FileId(file);
                 self.begin(operation, Operation::Remove { file })?;
             }
             Record::Done { operation, is_done } => {
@@ -365,8 +413,8 @@ impl Replay {
     fn done(&mut self, operation: Operation) {
         match operation {
             Operation::Cut { file, size } => {
-                if let Some(left) = self.files.get_mut(&file) {
-                    left.unstored.remove(size..u64::MAX);
+                if let Some(left) = self.files.get_mut(&file.0) {
+                    left.truncate(size);
                 }
             }
             Operation::Rename { export, from, to } => {
@@ -380,7 +428,7 @@ impl Replay {
                 }
             }
             Operation::Remove { file } => {
-                self.files.remove(&file);
+                self.files.remove(&file.0);
             }
         }
     }
@@ -391,7 +439,7 @@ impl Replay {
         for operation in std::mem::take(&mut self.operations).into_values() {
             match operation {
                 Operation::Cut { file, size } => {
-                    if let Some(left) = self.files.get_mut(&file) {
+                    if let Some(left) = self.files.get_mut(&file.0) {
                         left.cut = Some(size);
                     }
                 }
@@ -405,7 +453,7 @@ impl Replay {
                     }
                 }
                 Operation::Remove { file } => {
-                    if let Some(left) = self.files.get_mut(&file) {
+                    if let Some(left) = self.files.get_mut(&file.0) {
                         left.is_removed = true;
                     }
                 }

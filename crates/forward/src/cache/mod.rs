@@ -19,6 +19,7 @@
 mod directories;
 mod extents;
 mod file;
+pub mod journal;
 pub mod log;
 
 pub use directories::{Ahead, Directories};
@@ -309,6 +310,12 @@ impl Cache {
         let part = self.settings.part_bytes;
         self.change(id, |file| file.wrote(now, range, part));
         self.touch(id);
+    }
+
+    /// Record that a client could not write these bytes, some of which may have changed in the cache: those that are
+    /// stored are dropped, the others are drained again.
+    pub fn not_written(&mut self, id: FileId, range: Range<u64>) {
+        self.change(id, |file| file.not_written(range));
     }
 
     /// Record that a file ends at this size. Bytes beyond it are dropped. The file is paused

@@ -1,9 +1,11 @@
 //! A daemon: the cache, its log and its data in the memory of a host, in front of a store. It can be killed
 //! between any two records of the log and operations of the store.
 
-use super::names::Operation;
-use super::recover::{Data, Host, without};
+use super::host::{Data, Host, HostLog};
+use super::recover::header;
+use super::steps::SyncOutcome;
 use super::store::{Store, put, slice};
+use isthmus_forward::cache::journal::{CacheSync, Description, Journal};
 use isthmus_forward::cache::log::Record;
 use isthmus_forward::cache::{Cache, Fetch, FileId, Goal, Settings, Task, Work};
 use isthmus_forward::message::Key;
@@ -24,15 +26,23 @@ pub const SETTINGS: Settings = Settings {
 const STORE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A file of the store in the cache.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Entry {
     pub inode: u64,
     pub born: u64,
     pub path: Vec<u8>,
-    pub is_logged: bool,
-    pub is_removed: bool,
-    /// The unstored bytes that were synced in the cache.
-    pub synced: Vec<Range<u64>>,
+}
+
+impl Entry {
+    /// Describes the file for the log.
+    pub fn describe(&self) -> Description {
+        Description {
+            path: self.path.clone(),
+            inode: self.inode,
+            born: (self.born, 0),
+            ..Description::default()
+        }
+    }
 }
 
 /// Bytes that are being read from the store.
@@ -42,19 +52,24 @@ pub struct Reading {
     pub data: Vec<u8>,
 }
 
+/// A sync of the data of a file in the cache that is under way, with the data when it began.
+pub struct Syncing {
+    file: FileId,
+    sync: CacheSync,
+    bytes: Vec<u8>,
+}
+
 /// A daemon.
 pub struct Daemon {
     pub cache: Cache,
+    pub journal: Journal<HostLog>,
     pub store: Store,
     pub host: Host,
     pub entries: BTreeMap<FileId, Entry>,
     pub by_inode: BTreeMap<u64, FileId>,
     pub running: Vec<(Work, Vec<u8>)>,
     pub reading: Vec<Reading>,
-    /// The operations on the store that have not ended.
-    pub operations: BTreeMap<u64, Operation>,
-    pub next_operation: u64,
-    pub has_synced: bool,
+    pub syncs: Vec<Syncing>,
     pub now: Duration,
     /// The number of records and operations of the store until the daemon is killed.
     pub fuse: Option<u32>,
@@ -76,49 +91,40 @@ impl Daemon {
         if self.is_dead { Err(Errno::IO) } else { Ok(()) }
     }
 
-    /// Appends a record to the log.
-    pub fn record(&mut self, record: Record<'_>) {
-        record.append(&mut self.host.log);
-        self.host.ends.push(self.host.log.len());
+    /// Appends a record of a file.
+    fn record(&mut self, id: FileId, record: Record<'_>) -> Result<()> {
+        self.keep_log_short()?;
+        let entry = &self.entries[&id];
+        self.journal.record(id, || entry.describe(), &[record])
     }
 
-    /// Appends a record of a file, first that it is in the cache.
-    pub fn record_of(&mut self, id: FileId, record: Option<Record<'_>>) {
-        let entry = self.entries.get_mut(&id).unwrap();
-        if entry.is_removed {
-            return;
-        }
-        if !std::mem::replace(&mut entry.is_logged, true) {
-            let (inode, born_s, path) = (entry.inode, entry.born, entry.path.clone());
-            self.record(Record::Add {
-                file: id.0,
-                export: 0,
-                inode,
-                born_s,
-                born_ns: 0,
-                path: &path,
-            });
-        }
-        if let Some(record) = record {
-            self.record(record);
+    /// Rewrites the log if it has to be.
+    pub fn keep_log_short(&mut self) -> Result<()> {
+        match self.journal.needs_rewrite() {
+            true => self.rewrite_log(),
+            false => Ok(()),
         }
     }
 
-    /// Leaves a file out of the log from now on.
-    pub fn unrecord(&mut self, id: FileId) {
-        let entry = self.entries.get_mut(&id);
-        if let Some(entry) = entry.filter(|entry| entry.is_logged) {
-            entry.is_logged = false;
-            entry.synced.clear();
-            self.record(Record::Forget { file: id.0 });
-        }
+    /// Rewrites the log.
+    pub fn rewrite_log(&mut self) -> Result<()> {
+        let (entries, cache) = (&self.entries, &self.cache);
+        let describe = |id| (entries[&id].describe(), cache.unstored_ranges(id));
+        self.journal.rewrite(&header(), describe)
     }
 
     /// Syncs the log, if a failure of the host leaves data that it is about.
-    pub fn sync_log(&mut self) {
-        if self.has_synced {
-            self.host.synced_records = self.host.ends.len();
+    pub fn sync_log(&mut self) -> Result<()> {
+        match self.journal.must_sync() {
+            true => self.sync_log_always(),
+            false => Ok(()),
         }
+    }
+
+    /// Syncs the log.
+    pub fn sync_log_always(&mut self) -> Result<()> {
+        self.keep_log_short()?;
+        self.journal.log().0.borrow_mut().sync()
     }
 
     /// Opens a file for a client.
@@ -136,15 +142,13 @@ impl Daemon {
             inode,
             born: of.born,
             path: path.expect("it was found by name").0.clone(),
-            is_logged: false,
-            is_removed: false,
-            synced: Vec::new(),
         };
         let id = self.cache.add(of.data.len() as u64);
         if inode % 3 == 2 {
             self.cache.store_whole(id);
         }
         self.entries.insert(id, entry);
+        self.journal.add(id);
         self.by_inode.insert(inode, id);
         self.host.data.insert(id, Data::default());
         id
@@ -164,16 +168,21 @@ impl Daemon {
         let (Some(status), Some(entry)) = (status, self.entries.get(&id)) else {
             return;
         };
-        if entry.is_removed || status.bytes == 0 {
+        if self.journal.is_removed(id) || status.bytes == 0 {
             let inode = entry.inode;
-            self.unrecord(id);
+            self.journal.leave_out(id);
+            if self.journal.is_logged(id) {
+                return;
+            }
             self.entries.remove(&id);
             if self.by_inode.get(&inode) == Some(&id) {
                 self.by_inode.remove(&inode);
             }
             self.cache.forget(id);
-            self.sync_log();
-            self.host.data.remove(&id);
+            self.journal.forget(id);
+            if self.sync_log().is_ok() {
+                self.host.data.remove(&id);
+            }
             self.store.release(inode);
         }
     }
@@ -213,15 +222,15 @@ impl Daemon {
         let excess = self.cache.excess(count);
         self.drop_stored(excess);
         self.point()?;
-        put(
-            &mut self.host.data.get_mut(&id).unwrap().bytes,
-            offset,
-            data,
-        );
+        self.host.data.get_mut(&id).unwrap().write(offset, data);
         self.point()?;
         let (start, end) = (offset, offset + count);
         let file = id.0;
-        self.record_of(id, Some(Record::Wrote { file, start, end }));
+        if let Err(error) = self.record(id, Record::Wrote { file, start, end }) {
+            self.cache.not_written(id, start..end);
+            self.cache.release(count);
+            return Err(error);
+        }
         self.cache.wrote(self.now, id, start..end);
         self.cache.release(count);
         assert!(self.cache.unstored() <= SETTINGS.dirty_bytes.max(count));
@@ -263,8 +272,8 @@ impl Daemon {
         for part in self.cache.fetched(file, &fetch) {
             let from = (part.start - fetch.range.start) as usize;
             let to = (part.end - fetch.range.start) as usize;
-            let cached = &mut self.host.data.get_mut(&file).unwrap().bytes;
-            put(cached, part.start, &data[from..to]);
+            let cached = self.host.data.get_mut(&file).unwrap();
+            cached.write(part.start, &data[from..to]);
         }
     }
 
@@ -273,19 +282,23 @@ impl Daemon {
         if bytes == 0 {
             return;
         }
-        // A log that says that dropped bytes are unstored would have zeros stored.
-        self.sync_log();
-        let ids: Vec<_> = self.cache.least_used().collect();
+        let ids = self.cache.least_used();
+        let ids: Vec<_> = ids.filter(|id| !self.journal.is_late(*id)).collect();
         let mut left = bytes;
         for id in ids {
-            for range in self.cache.drop_stored(id, left) {
+            let ranges = self.cache.drop_stored(id, left);
+            // A log that says that dropped bytes are unstored would have zeros stored.
+            let is_synced = self.sync_log().is_ok();
+            for range in ranges {
                 let zeros = vec![0; (range.end - range.start) as usize];
                 left -= zeros.len() as u64;
-                put(
-                    &mut self.host.data.get_mut(&id).unwrap().bytes,
-                    range.start,
-                    &zeros,
-                );
+                if is_synced {
+                    self.host
+                        .data
+                        .get_mut(&id)
+                        .unwrap()
+                        .write(range.start, &zeros);
+                }
             }
             self.tidy(id);
         }
@@ -304,31 +317,66 @@ impl Daemon {
     /// Returns whether a file is stored, or that it could not be.
     pub fn reached(&mut self, id: FileId, goal: Goal) -> Option<Result<()>> {
         let result = self.cache.reached(id, goal)?;
-        if result.is_ok() {
+        Some(result.and_then(|()| {
             // Bytes may have been written over while they were drained.
-            if self.has_synced && self.cache.unstored_of(id) > 0 {
-                self.sync_in_cache(id);
-            } else {
-                self.sync_log();
+            match self.journal.must_sync() && self.cache.unstored_of(id) > 0 {
+                true => self.sync_in_cache(id),
+                false => self.sync_log(),
+            }
+        }))
+    }
+
+    /// Begins to sync what is unstored of a file in the cache.
+    pub fn begin_sync(&mut self, file: FileId) -> Result<()> {
+        if self.syncs.iter().any(|sync| sync.file == file) {
+            // One at a time.
+            return Ok(());
+        }
+        self.keep_log_short()?;
+        let sync = self
+            .journal
+            .begin_sync(file, self.cache.unstored_ranges(file))?;
+        let bytes = self.host.data[&file].bytes.clone();
+        self.syncs.push(Syncing { file, sync, bytes });
+        Ok(())
+    }
+
+    /// Ends a sync in the cache, or that of the names of all files in it. Returns `false` if it has to be repeated.
+    pub fn end_sync(&mut self, which: usize, outcome: SyncOutcome) -> Result<bool> {
+        let Syncing { file, sync, bytes } = self.syncs.remove(which % self.syncs.len());
+        let is_ok = outcome == SyncOutcome::Done;
+        if let Some(data) = self.host.data.get_mut(&file) {
+            data.synced(&bytes, is_ok);
+        }
+        if outcome == SyncOutcome::NamesFailed {
+            for data in self.host.data.values_mut() {
+                let bytes = data.bytes.clone();
+                data.synced(&bytes, false);
             }
         }
-        Some(result)
+        if !is_ok {
+            let failed = (outcome == SyncOutcome::DataFailed).then_some(file);
+            self.journal.sync_failed(failed);
+            return Err(Errno::IO);
+        }
+        if !self.journal.end_sync(sync)? {
+            return Ok(false);
+        }
+        self.journal.log().0.borrow_mut().sync()?;
+        Ok(true)
     }
 
     /// Syncs what is unstored of a file in the cache.
-    pub fn sync_in_cache(&mut self, id: FileId) {
-        let file = id.0;
-        let records = self.host.ends.len() as u64;
-        let data = self.host.data.get_mut(&id).unwrap();
-        data.on_disk.clone_from(&data.bytes);
-        let unstored = self.cache.unstored_ranges(id);
-        let entry = self.entries.get_mut(&id).unwrap();
-        if entry.is_logged {
-            entry.synced = unstored;
-            self.record(Record::Synced { file, records });
-            self.has_synced = true;
+    pub fn sync_in_cache(&mut self, id: FileId) -> Result<()> {
+        if let Some(at) = self.syncs.iter().position(|sync| sync.file == id) {
+            let _ = self.end_sync(at, SyncOutcome::Done);
         }
-        self.sync_log();
+        loop {
+            self.begin_sync(id)?;
+            if self.end_sync(self.syncs.len() - 1, SyncOutcome::Done)? {
+                return Ok(());
+            }
+        }
     }
 
     /// Begins the next task.
@@ -394,14 +442,9 @@ impl Daemon {
             let cached = slice(&self.host.data[&id].bytes, range);
             assert_eq!(synced, cached, "{range:?}");
         }
-        for range in stored {
-            let (file, Range { start, end }) = (id.0, range.clone());
-            self.record_of(id, Some(Record::Stored { file, start, end }));
-            let entry = self.entries.get_mut(&id).unwrap();
-            entry.synced = without(std::mem::take(&mut entry.synced), &range);
-        }
+        self.journal.stored(id, &stored);
         if self.cache.unstored_of(id) == 0 {
-            self.unrecord(id);
+            self.journal.leave_out(id);
         }
         self.tidy(id);
     }

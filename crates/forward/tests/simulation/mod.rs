@@ -8,6 +8,7 @@
 mod client;
 mod connections;
 mod daemon;
+mod host;
 mod model;
 mod names;
 mod recover;
@@ -18,12 +19,12 @@ mod store;
 use client::{Answer, Client, FileKey, Operation, SLOTS};
 use connections::Connection;
 use daemon::Daemon;
+use host::Host;
 use isthmus_forward::message::Key;
 use isthmus_forward::{Errno, Result};
 use model::{BYTES, Model, Snapshot};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
-use recover::Host;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
@@ -126,14 +127,31 @@ impl<'a> World<'a> {
             Step::EndFetch { which, is_ok } => self.daemon.borrow_mut().end_fetch(which, is_ok),
             Step::Wait { ms } => self.daemon.borrow_mut().now += Duration::from_millis(ms),
             Step::Drop { bytes } => self.daemon.borrow_mut().drop_stored(bytes),
-            Step::SyncInCache { file } => {
+            Step::BeginSync { file } => {
                 let daemon = &mut *self.daemon.borrow_mut();
                 if let Some(id) = daemon.nth(file) {
-                    daemon.sync_in_cache(id);
+                    // Nobody waits for it.
+                    let _ = daemon.begin_sync(id);
                 }
             }
+            Step::EndSync { .. } if self.daemon.borrow().syncs.is_empty() => {}
+            Step::EndSync { which, outcome } => {
+                let ended = self.daemon.borrow_mut().end_sync(which, outcome);
+                match ended {
+                    Ok(true) => self.saw("syncs in the cache that ended"),
+                    Ok(false) => self.saw("syncs in the cache to be repeated"),
+                    Err(_) => self.saw("syncs in the cache that failed"),
+                }
+            }
+            Step::FillLog { is_full } => {
+                self.daemon.borrow().host.log.0.borrow_mut().is_full = is_full;
+            }
+            Step::FailLog => self.daemon.borrow().host.log.0.borrow_mut().fails_to_sync = true,
             Step::Abandon { file } => self.abandon(file),
-            Step::RewriteLog => self.daemon.borrow_mut().rewrite_log(),
+            Step::RewriteLog => {
+                // If that fails, the old one stays in use.
+                let _ = self.daemon.borrow_mut().rewrite_log();
+            }
             Step::Store { is_gone } => self.daemon.borrow_mut().store.is_gone = is_gone,
             Step::Kill { after, is_lost } => {
                 self.is_store_lost = is_lost;
@@ -359,11 +377,12 @@ impl<'a> World<'a> {
             return;
         }
         let key = daemon.key(id);
-        daemon.abandon(id);
+        let abandoned = daemon.abandon(id);
         self.changes += 1;
         if let Some(model) = self.models.get_mut(&key) {
             let content = daemon.content(key.0);
-            model.abandon(self.changes, &content, self.busy.contains(&key));
+            let is_certain = abandoned.is_ok() && !self.busy.contains(&key);
+            model.abandon(self.changes, &content, is_certain);
             self.seen.borrow_mut().add("files abandoned");
         }
     }
@@ -417,6 +436,8 @@ impl<'a> World<'a> {
         {
             let daemon = &mut *self.daemon.borrow_mut();
             (daemon.fuse, daemon.store.is_gone) = (None, false);
+            let mut log = daemon.host.log.0.borrow_mut();
+            (log.is_full, log.fails_to_sync) = (false, false);
         }
         for _ in 0..ROUNDS {
             (0..CLIENTS).for_each(|which| self.connect(which));
@@ -494,6 +515,8 @@ fn what_is_acknowledged_outlives_what_it_is_safe_from() {
         "reads",
         "sessions resumed",
         "syncs in the cache",
+        "syncs in the cache that ended",
+        "syncs in the cache that failed",
         "syncs in the store",
         "writes",
     ];

@@ -206,9 +206,10 @@ impl Model {
         }
     }
 
-    /// Records that an operator has dropped what was not stored; this is left. A client may be about to change it.
-    pub fn abandon(&mut self, change: u64, content: &[u8], is_busy: bool) {
-        if !is_busy {
+    /// Records that an operator has dropped what was not stored; this is left. If that is not certain, it may have
+    /// failed, or a client may be about to change the file.
+    pub fn abandon(&mut self, change: u64, content: &[u8], is_certain: bool) {
+        if is_certain {
             self.size.now.clear();
             self.size.safe.clear();
         }
@@ -218,7 +219,7 @@ impl Model {
         }
         for (at, byte) in self.bytes.iter_mut().enumerate() {
             let value = content.get(at).copied().unwrap_or(0);
-            if !is_busy {
+            if is_certain {
                 byte.now.clear();
                 byte.safe.clear();
             }

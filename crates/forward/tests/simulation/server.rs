@@ -147,10 +147,7 @@ impl Files for Server {
 
     fn sync(&self, open: &Open, level: SyncLevel) -> Poll<Result<()>> {
         match level {
-            SyncLevel::Cached => {
-                self.daemon.borrow_mut().sync_in_cache(open.file);
-                Poll::Ready(Ok(()))
-            }
+            SyncLevel::Cached => Poll::Ready(self.daemon.borrow_mut().sync_in_cache(open.file)),
             _ => Poll::Pending,
         }
     }

@@ -59,9 +59,19 @@ pub enum Step {
     Drop {
         bytes: u64,
     },
-    SyncInCache {
+    BeginSync {
         file: usize,
     },
+    EndSync {
+        which: usize,
+        outcome: SyncOutcome,
+    },
+    /// Whether there is no room for the log.
+    FillLog {
+        is_full: bool,
+    },
+    /// The next sync of the log fails.
+    FailLog,
     Abandon {
         file: usize,
     },
@@ -90,12 +100,23 @@ impl Step {
             Self::Cut { .. }
             | Self::KillClient { .. }
             | Self::Wait { .. }
+            | Self::FillLog { .. }
+            | Self::FailLog
             | Self::Abandon { .. } => true,
             Self::Store { is_gone } => *is_gone,
+            Self::EndSync { outcome, .. } => *outcome != SyncOutcome::Done,
             Self::Kill { .. } | Self::Lose { .. } => true,
             _ => false,
         }
     }
+}
+
+/// How a sync in the cache ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SyncOutcome {
+    Done,
+    DataFailed,
+    NamesFailed,
 }
 
 /// What a client would like to do.
@@ -143,6 +164,11 @@ pub fn steps() -> impl Strategy<Value = Step> {
         4 => (which, is_ok).prop_map(|(which, is_ok)| Step::EndFetch { which, is_ok }),
         8 => client.clone().prop_map(|client| Step::Connect { client }),
     ];
+    let outcome = prop_oneof![
+        4 => Just(SyncOutcome::Done),
+        1 => Just(SyncOutcome::DataFailed),
+        1 => Just(SyncOutcome::NamesFailed),
+    ];
     let rare = prop_oneof![
         2 => (client.clone(), any::<bool>()).prop_map(|(client, is_lost)| Step::Cut { client, is_lost }),
         2 => which.prop_map(|which| Step::Notice { which }),
@@ -150,7 +176,10 @@ pub fn steps() -> impl Strategy<Value = Step> {
         1 => which.prop_map(|which| Step::Postpone { which }),
         2 => (1..7000u64).prop_map(|ms| Step::Wait { ms }),
         1 => (1..100u64).prop_map(|bytes| Step::Drop { bytes }),
-        1 => which.prop_map(|file| Step::SyncInCache { file }),
+        2 => which.prop_map(|file| Step::BeginSync { file }),
+        2 => (which, outcome).prop_map(|(which, outcome)| Step::EndSync { which, outcome }),
+        1 => any::<bool>().prop_map(|is_full| Step::FillLog { is_full }),
+        1 => Just(Step::FailLog),
         1 => which.prop_map(|file| Step::Abandon { file }),
         1 => Just(Step::RewriteLog),
         1 => any::<bool>().prop_map(|is_gone| Step::Store { is_gone }),

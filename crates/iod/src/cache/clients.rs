@@ -1,13 +1,12 @@
 //! What clients do with the data of files in the cache.
 
 use super::file::{File, Version, born, key, read_all, state as state_of, write_all};
-use super::names::Operation;
 use super::state::{Cache, Entry, State};
 use crate::config::Level;
 use crate::export::Place;
 use crate::status::errno;
 use isthmus_forward::cache::Fetch;
-use isthmus_forward::cache::log::Record;
+use isthmus_forward::cache::log::{Operation, Record};
 use isthmus_forward::{Errno, Result};
 use rustix::fs::{
     FallocateFlags, OFlags, Statx, StatxTimestamp, Timespec, fallocate, fdatasync, fsync, ftruncate,
@@ -59,6 +58,7 @@ impl Cache {
                 let file = Arc::new(file);
                 let entry = Entry::new(Arc::clone(&file), Some(version));
                 state.entries.insert(id, entry);
+                state.journal.add(id);
                 // Another inode may have had the number.
                 state.by_key.insert(key, id);
                 (file, true)
@@ -120,12 +120,7 @@ impl Cache {
 
     /// Give the space of dropped bytes of a file back. What stays in the folder is overwritten later.
     fn free_space(&self, file: &File, ranges: &[Range<u64>]) {
-        let is_log_late = {
-            let state = self.state();
-            let entry = state.entries.get(&file.id);
-            entry.is_some_and(|entry| entry.is_log_late)
-        };
-        if ranges.is_empty() || is_log_late {
+        if ranges.is_empty() || self.state().journal.is_late(file.id) {
             return;
         }
         // A synced log that says of these bytes that they are unstored would have zeros stored.
@@ -153,8 +148,8 @@ impl Cache {
         let candidates: Vec<_> = {
             let state = self.state();
             let ids = state.machine.least_used().take(DROPPED_FILES);
+            let ids = ids.filter(|id| !state.journal.is_late(*id));
             let entries = ids.filter_map(|id| state.entries.get(&id));
-            let entries = entries.filter(|entry| !entry.is_log_late);
             entries.map(|entry| Arc::clone(&entry.file)).collect()
         };
         for file in candidates {
@@ -405,15 +400,19 @@ impl Cache {
         if self.state().is_closed {
             return Err(Errno::IO);
         }
-        write_all(&*file.data(&self.data)?, data, offset).map_err(errno)?;
-        let mut state = self.state();
         let (id, start) = (file.id, offset);
+        let written = write_all(&*file.data(&self.data)?, data, offset).map_err(errno);
+        let mut state = self.state();
         let record = Record::Wrote {
             file: id.0,
             start,
             end,
         };
-        state.record(self, id, &[record])?;
+        if let Err(error) = written.and_then(|()| state.record(self, id, &[record])) {
+            // Some of it may be in the folder.
+            state.machine.not_written(id, start..end);
+            return Err(error);
+        }
         let (now, due) = (self.now(), state.machine.wake_at());
         state.machine.wrote(now, id, start..end);
         file.mark_changed();
@@ -453,7 +452,7 @@ impl Cache {
         }
         let is_newer = {
             let state = self.state();
-            state.has_synced && state.machine.unstored_of(file.id) > 0
+            state.journal.must_sync() && state.machine.unstored_of(file.id) > 0
         };
         if is_newer {
             // Bytes that were written over while they were drained: after a failure of the host, what was
@@ -474,7 +473,7 @@ impl Cache {
 
     /// Have the log synced, if a failure of the host leaves data that it is about.
     pub(super) fn sync_log(&self) -> Result<()> {
-        let has_synced = self.state().has_synced;
+        let has_synced = self.state().journal.must_sync();
         if has_synced {
             self.sync_log_always()?;
         }
@@ -486,7 +485,7 @@ impl Cache {
         let log = {
             let mut state = self.state();
             self.keep_log_short(&mut state)?;
-            state.log.file()
+            state.journal.log().file()
         };
         log.sync().map_err(errno)
     }
@@ -496,18 +495,11 @@ impl Cache {
         let _only = file.sync_once();
         let (id, data) = (file.id, file.data(&self.data)?);
         loop {
-            let (records, log) = {
+            let sync = {
                 let mut state = self.state();
                 self.keep_log_short(&mut state)?;
                 let unstored = state.machine.unstored_ranges(id);
-                if let Some(entry) = state.entries.get_mut(&id) {
-                    entry.has_sync_failed &= !unstored.is_empty();
-                    if entry.has_sync_failed {
-                        return Err(Errno::IO);
-                    }
-                    entry.syncing = unstored;
-                }
-                (state.log.records, state.log.file())
+                state.journal.begin_sync(id, unstored)?
             };
             let synced = fdatasync(&*data).map_err(errno).and_then(|()| {
                 match file.objects() {
@@ -517,31 +509,18 @@ impl Cache {
                 }
             });
             let named = fsync(&self.data).map_err(errno);
+            let mut state = self.state();
             if let Err(error) = synced.and(named) {
-                for (other, entry) in &mut self.state().entries {
-                    // The folder has the names of all files.
-                    entry.has_sync_failed |= named.is_err() || *other == id;
-                }
+                // The folder has the names of all files.
+                let failed = named.is_ok().then_some(id);
+                state.journal.sync_failed(failed);
                 return Err(error);
             }
-            let mut state = self.state();
-            // A log that was rewritten meanwhile has other numbers: once more.
-            if !Arc::ptr_eq(&log, &state.log.file()) {
-                continue;
+            if state.journal.end_sync(sync)? {
+                let log = state.journal.log().file();
+                drop(state);
+                return log.sync().map_err(errno);
             }
-            if state.entries.get(&id).is_some_and(|entry| entry.is_logged) {
-                let record = Record::Synced {
-                    file: id.0,
-                    records,
-                };
-                state.log.append(&[record]).map_err(errno)?;
-                state.has_synced = true;
-                if let Some(entry) = state.entries.get_mut(&id) {
-                    entry.synced = std::mem::take(&mut entry.syncing);
-                }
-            }
-            drop(state);
-            return log.sync().map_err(errno);
         }
     }
 
@@ -568,7 +547,7 @@ impl Cache {
         });
         let mut state = self.state();
         if state.machine.unstored_of(id) == 0 {
-            state.unrecord(id);
+            state.journal.leave_out(id);
             if let Some(entry) = state.entries.get_mut(&id) {
                 entry.modified = None;
             }
@@ -592,7 +571,7 @@ impl Cache {
         if result.is_ok() {
             self.record_cut(&mut state, file, &handles, size);
         }
-        self.end(&mut state, operation, result.is_ok());
+        state.journal.end(operation, result.is_ok());
         drop(state);
         result.and(self.sync_end(operation))
     }
@@ -610,7 +589,6 @@ impl Cache {
         if let Some(entry) = state.entries.get_mut(&file.id) {
             entry.version = state_of(handle).ok().map(|status| Version::of(&status));
             entry.is_overlapped = true;
-            entry.forget_synced(&(size..u64::MAX));
             (entry.modified, entry.is_modified_set) = (Some(clock()), false);
         }
         // Zeros after the end, should the file grow again.

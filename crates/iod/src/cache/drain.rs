@@ -1,17 +1,12 @@
 //! The threads that write unstored data to the store.
 
-use super::file::{self, File, Version, read_all, state as state_of, write_all};
+use super::file::{File, Version, read_all, state as state_of, write_all};
 use super::foreground::PIECE;
-use super::log::Log;
-use super::recover::{boot, describe};
-use super::state::{Cache, LOOK, State, path_of};
+use super::state::{Cache, Entry, LOOK, State, describe};
 use crate::status::errno;
-use isthmus_forward::cache::log::Record;
-use isthmus_forward::cache::{FileId, Task, Work};
+use isthmus_forward::cache::{Task, Work};
 use isthmus_forward::{Errno, Result};
-use rustix::fs::{
-    AtFlags, FlockOperation, Timespec, Timestamps, UTIME_OMIT, flock, fsync, futimens, unlinkat,
-};
+use rustix::fs::{FlockOperation, Timespec, Timestamps, UTIME_OMIT, flock, fsync, futimens};
 use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, PoisonError};
@@ -76,6 +71,16 @@ impl Cache {
         loop {
             if state.is_ending {
                 return None;
+            }
+            if !state.forgotten.is_empty() {
+                let forgotten = std::mem::take(&mut state.forgotten);
+                drop(state);
+                // Else the next daemon may need it, or removes it.
+                if self.sync_log().is_ok() {
+                    self.remove_data(&forgotten);
+                }
+                state = self.state();
+                continue;
             }
             let now = self.now();
             if let Some(work) = state.machine.next(now) {
@@ -152,8 +157,9 @@ impl Cache {
         if state_of(&*store)?.stx_nlink == 0 {
             // After the system call: a client may have removed it meanwhile.
             let state = self.state();
-            let entry = state.entries.get(&file.id);
-            if !entry.is_some_and(|entry| entry.is_removed || entry.removals > 0) {
+            let is_being_removed =
+                |entry: &Entry| entry.removals > 0 || state.journal.is_removed(file.id);
+            if !state.entries.get(&file.id).is_some_and(is_being_removed) {
                 // Another program has removed it: the data has no name.
                 return Err(Errno::STALE);
             }
@@ -184,13 +190,13 @@ impl Cache {
         let (now, id) = (self.now(), work.file);
         let mut state = self.state();
         let stored = state.machine.finish(now, work.ticket, result);
-        Self::record_stored(&mut state, id, &stored);
+        state.journal.stored(id, &stored);
         let bytes = stored.iter().map(|range| range.end - range.start);
         state.stored.add(bytes.sum());
         let is_stored = state.machine.unstored_of(id) == 0;
         let mut late = None;
         if is_stored {
-            state.unrecord(id);
+            state.journal.leave_out(id);
             if let Some(entry) = state.entries.get_mut(&id) {
                 // The client has set the time while the store synced the file with the time before.
                 let modified = entry.modified.take();
@@ -217,50 +223,19 @@ impl Cache {
         self.work.notify_one();
     }
 
-    /// Record the bytes of a file that are stored now.
-    fn record_stored(state: &mut State, id: FileId, stored: &[Range<u64>]) {
-        // A file whose name was removed is not in the log any more.
-        let Some(entry) = state.entries.get_mut(&id).filter(|entry| entry.is_logged) else {
-            return;
-        };
-        let file = id.0;
-        let mut records = Vec::new();
-        for range in stored {
-            entry.forget_synced(range);
-            let Range { start, end } = *range;
-            records.push(Record::Stored { file, start, end });
-        }
-        if !records.is_empty() && state.log.append(&records).is_err() {
-            entry.is_log_late = true;
-        }
-    }
-
     /// Rewrite the log if most of it is out of date, or something is missing in it or was not synced.
     ///
     /// # Errors
     /// Something is missing, and the log cannot be rewritten.
     pub(super) fn keep_log_short(&self, state: &mut State) -> Result<()> {
-        state.is_log_incomplete |= state.log.has_failed();
-        if !state.is_log_incomplete && !state.log.is_long() {
+        if !state.journal.needs_rewrite() {
             return Ok(());
         }
-        let paths = self.exports.iter().map(path_of);
         let (entries, machine) = (&state.entries, &state.machine);
-        let log = Log::create(&self.folder, &boot(), paths, |add| {
-            for (id, entry) in entries.iter().filter(|(_, entry)| entry.is_logged) {
-                describe(entry, &self.exports, &machine.unstored_ranges(*id), add);
-            }
-            for (number, operation) in &state.operations {
-                add(operation.record(*number));
-            }
-        });
-        match log {
-            Ok(log) => (state.log, state.is_log_incomplete) = (log, false),
-            Err(error) if state.is_log_incomplete => return Err(errno(error)),
-            // The old one stays in use.
-            Err(_) => {}
-        }
-        Ok(())
+        state.journal.rewrite(&self.header, |id| {
+            let described = describe(&entries[&id], &self.exports);
+            (described, machine.unstored_ranges(id))
+        })
     }
 
     /// Write to the audit log that a file could not be stored.
@@ -302,11 +277,10 @@ impl Cache {
             .wait_timeout_while(state, LEAVE, |state| state.threads > 0);
         let state = waited.unwrap_or_else(PoisonError::into_inner).0;
         if state.threads == 0 {
-            let entries = state.entries.iter();
-            for (id, _) in entries.filter(|(_, entry)| !entry.is_logged) {
-                // The next daemon removes what cannot be removed now.
-                let _ = unlinkat(&self.data, file::name(*id), AtFlags::empty());
-            }
+            let ids = state.entries.keys().copied();
+            let ids: Vec<_> = ids.filter(|id| !state.journal.is_logged(*id)).collect();
+            // The next daemon removes what cannot be removed now.
+            self.remove_data(&ids);
             // The lock ends with the process at the latest.
             let _ = flock(&self.lock, FlockOperation::Unlock);
         }

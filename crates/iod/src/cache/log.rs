@@ -1,20 +1,17 @@
 //! The file of the cache's log.
 
 use super::file::write_all;
-use isthmus_forward::Buffer;
-use isthmus_forward::cache::log::{Record, VERSION};
+use crate::status::errno;
+use isthmus_forward as forward;
 use rustix::fs::{Mode, OFlags, fdatasync, fsync, ftruncate, openat, renameat};
 use rustix::io::{Errno, Result};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The name of the log in the folder of the cache, and that of one that is being written.
 pub(super) const LOG: &str = "log";
 pub(super) const NEW_LOG: &str = "log.new";
-
-/// Minimum size in bytes of a log that is rewritten.
-const SMALL: u64 = 1 << 20;
 
 /// The file of a log, which is synced beside those that append to it.
 #[derive(Debug)]
@@ -55,95 +52,70 @@ impl LogFile {
     }
 }
 
-/// The log of a cache, open at its end.
+/// The log in the folder of a cache.
 #[derive(Debug)]
 pub(super) struct Log {
+    folder: OwnedFd,
     file: Arc<LogFile>,
-    /// The number of records.
-    pub records: u64,
-    /// The size in bytes when it was rewritten.
-    first_bytes: u64,
 }
 
 impl Log {
-    /// Write a log that begins on a host started as `boot`, for these exports, with the records that
-    /// `records` adds; what it calls returns their number so far. The log replaces the log of the folder once it is synced.
-    pub fn create<'a>(
-        folder: impl AsFd,
-        boot: &[u8],
-        exports: impl Iterator<Item = &'a [u8]>,
-        records: impl FnOnce(&mut dyn FnMut(Record<'_>) -> u64),
-    ) -> Result<Self> {
-        let mut out = Buffer::new();
-        let mut count = 0;
-        let mut add = |record: Record<'_>| {
-            record.append(&mut out);
-            count += 1;
-            count
-        };
-        let version = VERSION;
-        add(Record::Begin { version, boot });
-        for (export, path) in (0..).zip(exports) {
-            add(Record::Export { export, path });
-        }
-        records(&mut add);
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC;
-        let file = openat(
-            &folder,
-            NEW_LOG,
-            flags | OFlags::NOFOLLOW,
-            Mode::RUSR | Mode::WUSR,
-        )?;
-        write_all(&file, out.bytes(), 0)?;
-        fsync(&file)?;
-        renameat(&folder, NEW_LOG, &folder, LOG)?;
-        // The old log has no name any more: if the name is not synced, this one is rewritten in its turn.
-        let named = fsync(&folder);
-        let bytes = out.len() as u64;
-        Ok(Self {
-            file: Arc::new(LogFile {
-                file,
-                bytes: AtomicU64::new(bytes),
-                synced: Mutex::new(bytes),
-                has_failed: AtomicBool::new(named.is_err()),
-            }),
-            records: count,
-            first_bytes: bytes,
-        })
-    }
-
-    /// Append records. If that fails, none of them is in the log.
-    pub fn append(&mut self, records: &[Record<'_>]) -> Result<()> {
-        let mut out = Buffer::new();
-        for record in records {
-            record.append(&mut out);
-        }
-        let LogFile { file, bytes, .. } = &*self.file;
-        let end = bytes.load(Ordering::Relaxed);
-        if let Err(error) = write_all(file, out.bytes(), end) {
-            // What was written is overwritten by the next records, if it cannot be removed.
-            let _ = ftruncate(file, end);
-            return Err(error);
-        }
-        bytes.store(end + out.len() as u64, Ordering::Release);
-        self.records += records.len() as u64;
-        Ok(())
+    /// Write a log to the folder of a cache. It replaces the log of the folder once it is synced.
+    pub fn create(folder: OwnedFd, records: &[u8]) -> forward::Result<Self> {
+        let file = write(&folder, records).map_err(errno)?;
+        Ok(Self { folder, file })
     }
 
     /// Return the file, to sync what was appended so far.
     pub fn file(&self) -> Arc<LogFile> {
         Arc::clone(&self.file)
     }
+}
 
-    /// Return whether most of the records are out of date.
-    pub fn is_long(&self) -> bool {
-        self.file.bytes.load(Ordering::Relaxed) > SMALL.max(4 * self.first_bytes)
+impl forward::cache::journal::Log for Log {
+    fn append(&mut self, records: &[u8]) -> forward::Result<()> {
+        let LogFile { file, bytes, .. } = &*self.file;
+        let end = bytes.load(Ordering::Relaxed);
+        if let Err(error) = write_all(file, records, end) {
+            // What was written is overwritten by the next records, if it cannot be removed.
+            let _ = ftruncate(file, end);
+            return Err(errno(error));
+        }
+        bytes.store(end + records.len() as u64, Ordering::Release);
+        Ok(())
     }
 
-    /// Return whether a sync has failed: the log has to be rewritten.
-    pub fn has_failed(&self) -> bool {
+    fn replace(&mut self, records: &[u8]) -> forward::Result<()> {
+        self.file = write(&self.folder, records).map_err(errno)?;
+        Ok(())
+    }
+
+    fn has_failed(&self) -> bool {
         self.file.has_failed.load(Ordering::Acquire)
     }
+}
+
+/// Write a log to a folder, and replace the log of the folder once it is synced.
+fn write(folder: &OwnedFd, records: &[u8]) -> Result<Arc<LogFile>> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC;
+    let file = openat(
+        folder,
+        NEW_LOG,
+        flags | OFlags::NOFOLLOW,
+        Mode::RUSR | Mode::WUSR,
+    )?;
+    write_all(&file, records, 0)?;
+    fsync(&file)?;
+    renameat(folder, NEW_LOG, folder, LOG)?;
+    // The old log has no name any more: if the name is not synced, this one is rewritten in its turn.
+    let named = fsync(folder);
+    let bytes = records.len() as u64;
+    Ok(Arc::new(LogFile {
+        file,
+        bytes: AtomicU64::new(bytes),
+        synced: Mutex::new(bytes),
+        has_failed: AtomicBool::new(named.is_err()),
+    }))
 }
 
 #[cfg(test)]

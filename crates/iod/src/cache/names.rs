@@ -5,92 +5,30 @@
 use super::file::{File, key, state as state_of};
 use super::state::{Cache, State, number_of};
 use crate::export::Place;
-use crate::status::errno;
-use isthmus_forward::cache::FileId;
-use isthmus_forward::cache::log::Record;
+use isthmus_forward::cache::log::Operation;
 use isthmus_forward::{Errno, Result};
 use rustix::fs::Statx;
 
 /// Maximum number of times that a file is stored while clients write to it.
 const STORES: u32 = 100;
 
-/// An operation on the store that is under way.
-#[derive(Debug)]
-pub(super) enum Operation {
-    /// A file ends at a size.
-    Cut { file: FileId, size: u64 },
-    /// A file or directory of an export gets another path.
-    Rename {
-        export: u32,
-        from: Vec<u8>,
-        to: Vec<u8>,
-    },
-    /// The last name of a file is removed.
-    Remove { file: FileId },
-}
-
-impl Operation {
-    /// Return the record that the operation begins.
-    pub(super) fn record(&self, operation: u64) -> Record<'_> {
-        match self {
-            Self::Cut { file, size } => Record::Cut {
-                operation,
-                file: file.0,
-                size: *size,
-            },
-            Self::Rename { export, from, to } => Record::Rename {
-                operation,
-                export: *export,
-                from,
-                to,
-            },
-            Self::Remove { file } => Record::Remove {
-                operation,
-                file: file.0,
-            },
-        }
-    }
-}
-
 impl Cache {
     /// Begin an operation. Return its number, or `None` if the log does not have the file.
     pub(super) fn begin(&self, operation: Operation) -> Result<Option<u64>> {
         let mut state = self.state();
-        if let Operation::Cut { file, .. } | Operation::Remove { file } = &operation
-            && !state.entries.get(file).is_some_and(|entry| entry.is_logged)
-        {
-            // After a failure of the host, the log must not say any more that the file has unstored bytes.
-            drop(state);
-            return self.sync_log().map(|()| None);
+        if state.journal.is_recorded(&operation) {
+            if state.is_closed {
+                return Err(Errno::IO);
+            }
+            self.keep_log_short(&mut state)?;
         }
-        if state.is_closed {
-            return Err(Errno::IO);
-        }
-        self.keep_log_short(&mut state)?;
-        let number = state.next_operation;
-        state
-            .log
-            .append(&[operation.record(number)])
-            .map_err(errno)?;
-        state.next_operation += 1;
-        state.operations.insert(number, operation);
+        let number = state.journal.begin(operation)?;
         drop(state);
         if let Err(error) = self.sync_log() {
-            self.end(&mut self.state(), Some(number), false);
+            self.state().journal.end(number, false);
             return Err(error);
         }
-        Ok(Some(number))
-    }
-
-    /// End an operation: the store has carried it out, or not.
-    pub(super) fn end(&self, state: &mut State, operation: Option<u64>, is_done: bool) {
-        let Some(operation) = operation else {
-            return;
-        };
-        state.operations.remove(&operation);
-        let is_done = u8::from(is_done);
-        let ended = state.log.append(&[Record::Done { operation, is_done }]);
-        state.is_log_incomplete |= ended.is_err();
+        Ok(number)
     }
 
     /// Have the end of a cut synced before the client gets its result. A daemon that starts after a failure of the host carries
@@ -117,7 +55,7 @@ impl Cache {
 
     /// End a rename, after the names of the export have changed.
     pub fn end_rename(&self, operation: Option<u64>, is_done: bool) {
-        self.end(&mut self.state(), operation, is_done);
+        self.state().journal.end(operation, is_done);
     }
 
     /// Begin to remove one of the names of a file: the log has it by another name then.
@@ -146,9 +84,9 @@ impl Cache {
                 let _alone = file.alone();
                 let mut state = self.state();
                 if state.machine.unstored_of(file.id) == 0 {
-                    state.unrecord(file.id);
+                    state.journal.leave_out(file.id);
                     drop(state);
-                    // As in `begin`.
+                    // After a failure of the host, the log must not say any more that the file has unstored bytes.
                     return self.sync_log();
                 }
             }
@@ -207,21 +145,13 @@ impl Cache {
             true => is_gone,
             false => result.is_ok(),
         };
-        self.end(&mut state, operation, is_done);
+        state.journal.end(operation, is_done);
         count(&mut state, -1);
         let mut must_sync = false;
         if is_gone {
-            if operation.is_none() || !is_last {
-                // A client may have written to it since the operation began.
-                let entry = state.entries.get(&file.id);
-                must_sync = entry.is_some_and(|entry| entry.is_logged);
-                state.unrecord(file.id);
-            } else if let Some(entry) = state.entries.get_mut(&file.id) {
-                entry.is_logged = false;
-            }
-            if let Some(entry) = state.entries.get_mut(&file.id) {
-                entry.is_removed = true;
-            }
+            must_sync = state
+                .journal
+                .removed(file.id, operation.filter(|_| is_last));
             if state.by_key.get(&key(status)) == Some(&file.id) {
                 state.by_key.remove(&key(status));
             }

@@ -1,11 +1,10 @@
 //! Data of files whose store is a bucket: read from a version of an object, and stored as a whole.
 
 use super::file::{File, state as state_of};
-use super::names::Operation;
-use super::state::{Cache, base_of};
+use super::state::Cache;
 use crate::objects::{Objects, new_mark};
 use crate::status::errno;
-use isthmus_forward::cache::log::Record;
+use isthmus_forward::cache::log::{Operation, Record};
 use isthmus_forward::{Errno, Result};
 use rustix::fs::{Statx, ftruncate};
 use std::ops::Range;
@@ -68,13 +67,16 @@ impl Cache {
     /// Add to the log the version of its object that the unstored bytes of a file belong to.
     pub fn record_base(&self, file: &File) {
         let mut state = self.state();
-        let entry = state.entries.get(&file.id);
-        if entry.is_some_and(|entry| entry.is_logged)
-            && let Some((version, _)) = base_of(file)
-        {
-            let (file, version) = (file.id.0, version.as_bytes());
-            let added = state.log.append(&[Record::Base { file, version }]);
-            state.is_log_incomplete |= added.is_err();
+        let known = file.objects().and_then(|objects| objects.of(file.inode));
+        if let Some(version) = known.and_then(|known| known.version) {
+            let (id, version) = (file.id, version.as_bytes());
+            state.journal.amend(
+                id,
+                &Record::Base {
+                    file: id.0,
+                    version,
+                },
+            );
         }
     }
 
@@ -161,11 +163,10 @@ impl Cache {
                 Some(mark) => mark,
                 None => new_mark()?,
             };
-            let entry = state.entries.get(&file.id).ok_or(Errno::STALE)?;
-            if entry.is_logged {
-                let (file, mark) = (file.id.0, mark.as_bytes());
-                let record = Record::Upload { file, mark };
-                state.log.append(&[record]).map_err(errno)?;
+            if state.journal.is_logged(file.id) {
+                let (id, mark) = (file.id, mark.as_bytes());
+                let record = Record::Upload { file: id.0, mark };
+                state.record(self, id, &[record])?;
             }
             objects.record_mark(file.inode, mark.clone());
             mark
@@ -181,8 +182,7 @@ impl Cache {
     pub(super) fn store_object(&self, objects: &Objects, file: &File) -> Result<()> {
         let is_removed = {
             let state = self.state();
-            let entry = state.entries.get(&file.id);
-            entry.is_none_or(|entry| entry.is_removed)
+            !state.entries.contains_key(&file.id) || state.journal.is_removed(file.id)
         };
         if is_removed {
             // It has no name, and ends when it is closed.
@@ -259,7 +259,7 @@ impl Cache {
         if emptied.is_ok() {
             self.record_cut(&mut state, file, &handles, 0);
         }
-        self.end(&mut state, operation, emptied.is_ok());
+        state.journal.end(operation, emptied.is_ok());
         drop(state);
         self.record_base(file);
         emptied.and(self.sync_end(operation))
@@ -297,6 +297,7 @@ impl Cache {
             end,
         };
         state.record(self, id, &[cut, rest])?;
+        state.journal.cut(id, size);
         ftruncate(&handles.0, size).map_err(errno)?;
         ftruncate(&handles.1, size).map_err(errno)?;
         self.record_cut(&mut state, file, handles, size);

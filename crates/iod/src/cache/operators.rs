@@ -164,12 +164,12 @@ impl Cache {
             Err(error) if status.is_open => return Err(error),
             Err(_) => 0,
         };
-        state.unrecord(id);
-        let entry = state.entries.get_mut(&id).ok_or(Errno::NOENT)?;
-        if entry.is_logged {
+        state.journal.leave_out(id);
+        if state.journal.is_logged(id) {
             // The next daemon would store them.
             return Err(Errno::NOSPC);
         }
+        let entry = state.entries.get_mut(&id).ok_or(Errno::NOENT)?;
         (entry.modified, entry.version) = (None, None);
         if let Some(objects) = file.objects() {
             // Its size in the tree may be that of what is dropped.

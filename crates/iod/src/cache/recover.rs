@@ -5,15 +5,14 @@ use super::folder::{DATA, Folder, refuse};
 use super::foreground::Foreground;
 use super::log::{LOG, Log};
 use super::progress::{FIRST_LOST, Lost, Stored};
-use super::state::{
-    Cache, Entry, State, add_record, base_of, base_records, number_of, path_of, without,
-};
+use super::state::{Cache, Entry, State, describe, path_of};
 use crate::config::CacheConfig;
 use crate::export::Export;
 use crate::objects::{Objects, make_again, new_mark};
 use isthmus_daemon::Gate;
 use isthmus_forward::Errno;
-use isthmus_forward::cache::log::{Damage, Left, Record, Replay};
+use isthmus_forward::cache::journal::{Header, Journal};
+use isthmus_forward::cache::log::{Damage, Left, Replay};
 use isthmus_forward::cache::{Cache as Machine, FileId};
 use isthmus_wire::Result;
 use rustix::fs::{AtFlags, Dir, Mode, OFlags, Timespec, ftruncate, openat, unlinkat};
@@ -33,61 +32,14 @@ pub(super) fn boot() -> Vec<u8> {
     read.unwrap_or_default().trim_ascii().to_vec()
 }
 
-/// Add the records that describe a file with its unstored bytes. `add` returns the number of records so far.
-pub(super) fn describe(
-    entry: &Entry,
-    exports: &[Arc<Export>],
-    unstored: &[Range<u64>],
-    add: &mut dyn FnMut(Record<'_>) -> u64,
-) {
-    let (place, path) = entry.file.place();
-    let file = entry.file.id.0;
-    add(add_record(
-        &entry.file,
-        number_of(exports, &place.export),
-        &path,
-    ));
-    if let Some(base) = base_of(&entry.file) {
-        for record in base_records(entry.file.id, &base) {
-            add(record);
-        }
-    }
-    let mut wrote = |range: &Range<u64>| {
-        let Range { start, end } = *range;
-        add(Record::Wrote { file, start, end })
-    };
-    let mut records = 0;
-    for range in both(unstored, &entry.synced) {
-        records = wrote(&range);
-    }
-    let rest = entry.synced.iter().fold(unstored.to_vec(), without);
-    if records > 0 {
-        add(Record::Synced { file, records });
-    }
-    for Range { start, end } in rest {
-        add(Record::Wrote { file, start, end });
-    }
-    if let Some(at) = entry.modified.filter(|_| entry.is_modified_set) {
-        let s = u64::try_from(at.tv_sec).unwrap_or(0);
-        let ns = u32::try_from(at.tv_nsec).unwrap_or(0);
-        add(Record::Modified { file, s, ns });
-    }
-}
-
-/// Return the bytes that are in ranges of both lists.
-fn both(some: &[Range<u64>], others: &[Range<u64>]) -> Vec<Range<u64>> {
-    let pairs = some
-        .iter()
-        .flat_map(|one| others.iter().map(move |other| (one, other)));
-    let common = pairs.map(|(one, other)| one.start.max(other.start)..one.end.min(other.end));
-    common.filter(|range| !range.is_empty()).collect()
-}
-
 /// A file that a former daemon has left, found again.
 struct Found {
     entry: Entry,
     size: u64,
     unstored: Vec<Range<u64>>,
+    /// Those of the unstored bytes that are synced in the cache, and whether a sync of others has failed.
+    synced: Vec<Range<u64>>,
+    has_sync_failed: bool,
 }
 
 impl Cache {
@@ -106,7 +58,7 @@ impl Cache {
         let is_same_boot = replay.boot == boot();
         let mut machine = Machine::new(config.settings);
         let (mut entries, mut by_key) = (BTreeMap::new(), HashMap::new());
-        let mut lost = Vec::new();
+        let (mut lost, mut logged) = (Vec::new(), Vec::new());
         for (id, left) in &replay.files {
             let id = FileId(*id);
             let found = find(
@@ -127,28 +79,29 @@ impl Cache {
             }
             found.entry.file.key.map(|key| by_key.insert(key, id));
             entries.insert(id, found.entry);
+            logged.push((id, found.synced, found.has_sync_failed));
         }
-        let paths = exports.iter().map(path_of);
-        let log = Log::create(&folder, &boot(), paths, |add| {
-            for (id, entry) in &entries {
-                describe(entry, exports, &machine.unstored_ranges(*id), add);
-            }
+        let header = Header {
+            boot: boot(),
+            exports: exports.iter().map(|each| path_of(each).to_vec()).collect(),
+        };
+        let describe = |id| {
+            (
+                describe(&entries[&id], exports),
+                machine.unstored_ranges(id),
+            )
+        };
+        let journal = Journal::start(&header, logged, describe, |records| {
+            Log::create(folder, records)
         });
-        let failed = |error: rustix::io::Errno| refuse(&config, &error.to_string());
-        let log = log.map_err(failed)?;
-        clear(&data, &entries).map_err(failed)?;
-        let has_synced = entries
-            .values()
-            .any(|entry: &Entry| !entry.synced.is_empty());
+        let journal = journal.map_err(|error| refuse(&config, &error.to_string()))?;
+        clear(&data, &entries).map_err(|error| refuse(&config, &error.to_string()))?;
         let state = State {
             machine,
-            log,
+            journal,
             entries,
             by_key,
-            next_operation: 0,
-            operations: BTreeMap::new(),
-            is_log_incomplete: false,
-            has_synced,
+            forgotten: Vec::new(),
             stored: Stored::default(),
             threads: 0,
             is_ending: false,
@@ -159,7 +112,7 @@ impl Cache {
             store_timeout,
             gate,
             exports: exports.to_vec(),
-            folder,
+            header,
             data,
             lock,
             state: Mutex::new(state),
@@ -243,12 +196,13 @@ fn find(
             format!("has data of {shown:?} that is not stored: start with --export {wanted}");
         return Err(refuse(config, &text));
     };
-    let mut unstored = match is_same_boot {
+    let kept_of = |left: &Left| match is_same_boot {
         true => left.unstored(),
         false => left.synced(),
     };
+    let mut left = left.clone();
     let bytes = |ranges: &[Range<u64>]| ranges.iter().map(|range| range.end - range.start).sum();
-    let (all, kept): (u64, u64) = (bytes(&left.unstored()), bytes(&unstored));
+    let (all, kept): (u64, u64) = (bytes(&left.unstored()), bytes(&kept_of(&left)));
     if kept < all {
         let lost = format!(
             "{} bytes were lost when the host failed: not synced",
@@ -299,9 +253,10 @@ fn find(
             let cut = place.open(OFlags::WRONLY | OFlags::CLOEXEC);
             let cut = cut.and_then(|file| ftruncate(file, size).map_err(crate::status::errno));
             cut.map_err(failed)?;
-            unstored = without(unstored, &(size..u64::MAX));
+            left.truncate(size);
         }
     }
+    let unstored = kept_of(&left);
     if unstored.is_empty() || (found.is_none() && left.is_removed) {
         return Ok(None);
     }
@@ -340,8 +295,6 @@ fn find(
     };
     let file = File::new(id, status.as_ref().map(key), inode, born, place);
     let mut entry = Entry::new(Arc::new(file), None);
-    entry.is_logged = true;
-    entry.synced = left.synced();
     if let Some((s, ns)) = left.modified {
         let tv_sec = i64::try_from(s).unwrap_or(i64::MAX);
         let tv_nsec = ns.into();
@@ -352,6 +305,9 @@ fn find(
         entry,
         size,
         unstored,
+        synced: left.synced(),
+        // After a failure of the host, what is left is what was synced.
+        has_sync_failed: left.has_sync_failed && is_same_boot,
     }))
 }
 

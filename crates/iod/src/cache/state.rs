@@ -4,18 +4,16 @@ use super::file::{self, File, Version};
 use super::foreground::Foreground;
 use super::found::Paths;
 use super::log::Log;
-use super::names::Operation;
 use super::progress::{Lost, Stored};
 use crate::config::CacheConfig;
 use crate::export::Export;
-use crate::status::errno;
 use isthmus_daemon::Gate;
+use isthmus_forward::cache::journal::{Description, Header, Journal};
 use isthmus_forward::cache::log::Record;
 use isthmus_forward::cache::{Cache as Machine, FileId};
 use isthmus_forward::{Errno, Result};
 use rustix::fs::{AtFlags, Timespec, unlinkat};
 use std::collections::{BTreeMap, HashMap};
-use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -40,20 +38,8 @@ pub(super) struct Entry {
     pub(super) is_modified_set: bool,
     /// The last of these times that the store has got.
     pub(super) stored_modified: Option<Timespec>,
-    /// Whether the log has the file.
-    pub(super) is_logged: bool,
-    /// Whether its last name was removed: it ends when it is closed.
-    pub(super) is_removed: bool,
     /// The number of clients that are removing a name of it.
     pub(super) removals: u32,
-    /// Whether the log says of stored bytes that they are not: they stay in the cache.
-    pub(super) is_log_late: bool,
-    /// The unstored bytes that were synced in the cache, and those that are being synced.
-    pub(super) synced: Vec<Range<u64>>,
-    pub(super) syncing: Vec<Range<u64>>,
-    /// Whether a sync of unstored data in the cache has failed. The system reports that once, and the next sync
-    /// succeeds without the data.
-    pub(super) has_sync_failed: bool,
 }
 
 impl Entry {
@@ -66,20 +52,7 @@ impl Entry {
             modified: None,
             stored_modified: None,
             is_modified_set: false,
-            is_logged: false,
-            is_removed: false,
             removals: 0,
-            is_log_late: false,
-            synced: Vec::new(),
-            syncing: Vec::new(),
-            has_sync_failed: false,
-        }
-    }
-
-    /// Record that bytes are stored or dropped: if they are written again, that is not synced.
-    pub(super) fn forget_synced(&mut self, range: &Range<u64>) {
-        for synced in [&mut self.synced, &mut self.syncing] {
-            *synced = without(std::mem::take(synced), range);
         }
     }
 }
@@ -88,18 +61,12 @@ impl Entry {
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) machine: Machine,
-    pub(super) log: Log,
+    pub(super) journal: Journal<Log>,
     pub(super) entries: BTreeMap<FileId, Entry>,
     /// The files by device and inode of the store.
     pub(super) by_key: HashMap<(u64, u64), FileId>,
-    /// The number of the next operation in the log, and those that have not ended.
-    pub(super) next_operation: u64,
-    pub(super) operations: BTreeMap<u64, Operation>,
-    /// Whether a record that must be in the log is not: the log is rewritten before the next record.
-    pub(super) is_log_incomplete: bool,
-    /// Whether some data was synced in the cache: then a failure of the host leaves data that is stored
-    /// later, and what was done to it since must be in the synced part of the log before it is acknowledged.
-    pub(super) has_synced: bool,
+    /// The files that are not in the cache any more, and whose data is removed once the log is synced.
+    pub(super) forgotten: Vec<FileId>,
     pub(super) stored: Stored,
     /// The number of threads that carry out tasks.
     pub(super) threads: usize,
@@ -118,8 +85,9 @@ pub(crate) struct Cache {
     pub(super) store_timeout: Duration,
     pub(super) gate: Arc<Gate>,
     pub(super) exports: Vec<Arc<Export>>,
-    /// The folder of the cache, and that of the data in it.
-    pub(super) folder: OwnedFd,
+    /// The first records of the log.
+    pub(super) header: Header,
+    /// The folder of the data.
     pub(super) data: OwnedFd,
     /// The lock of the folder.
     pub(super) lock: OwnedFd,
@@ -181,34 +149,12 @@ impl State {
             return Err(Errno::IO);
         }
         cache.keep_log_short(self)?;
-        let entry = self.entries.get_mut(&id).ok_or(Errno::STALE)?;
-        if entry.is_removed || entry.file.is_nameless() {
+        let entry = self.entries.get(&id).ok_or(Errno::STALE)?;
+        if entry.file.is_nameless() {
             return Ok(());
         }
-        if entry.is_logged {
-            return self.log.append(records).map_err(errno);
-        }
-        let (place, path) = entry.file.place();
-        let export = number_of(&cache.exports, &place.export);
-        let mut all = vec![add_record(&entry.file, export, &path)];
-        let base = base_of(&entry.file);
-        all.extend(base.iter().flat_map(|base| base_records(id, base)));
-        all.extend_from_slice(records);
-        self.log.append(&all).map_err(errno)?;
-        entry.is_logged = true;
-        Ok(())
-    }
-
-    /// Leave a file out of the log from now on. What cannot be written is said by a later daemon again.
-    pub(super) fn unrecord(&mut self, id: FileId) {
-        let Some(entry) = self.entries.get_mut(&id).filter(|entry| entry.is_logged) else {
-            return;
-        };
-        if self.log.append(&[Record::Forget { file: id.0 }]).is_ok() {
-            (entry.is_logged, entry.is_log_late) = (false, false);
-            entry.synced.clear();
-            entry.has_sync_failed = false;
-        }
+        let describe = || describe(entry, &cache.exports);
+        self.journal.record(id, describe, records)
     }
 }
 
@@ -262,10 +208,9 @@ impl Cache {
         let Some(status) = state.machine.status(id).filter(|status| !status.is_open) else {
             return;
         };
-        let is_removed = state.entries.get(&id).is_some_and(|entry| entry.is_removed);
-        if is_removed || status.bytes == 0 {
-            state.unrecord(id);
-            if state.entries.get(&id).is_some_and(|entry| entry.is_logged) {
+        if state.journal.is_removed(id) || status.bytes == 0 {
+            state.journal.leave_out(id);
+            if state.journal.is_logged(id) {
                 // A later daemon needs the data, since the log says so.
                 return;
             }
@@ -278,14 +223,22 @@ impl Cache {
                 key.map(|key| state.by_key.remove(&key));
             }
             state.machine.forget(id);
-            if !state.has_synced || state.log.file().sync().is_ok() {
-                // There is none if nothing was ever cached of the file.
-                let _ = unlinkat(&self.data, file::name(id), AtFlags::empty());
+            state.journal.forget(id);
+            match state.journal.must_sync() {
+                true => state.forgotten.push(id),
+                false => self.remove_data(&[id]),
             }
         } else if status.unstored == 0
             && let Some(entry) = state.entries.get(&id)
         {
             entry.file.close();
+        }
+    }
+
+    /// Remove the data of files that are not in the cache any more. There is none of those of which nothing was cached.
+    pub(super) fn remove_data(&self, ids: &[FileId]) {
+        for id in ids {
+            let _ = unlinkat(&self.data, file::name(*id), AtFlags::empty());
         }
     }
 
@@ -316,37 +269,26 @@ impl Cache {
     }
 }
 
-/// Return the record that a file of the export with this number is in the cache.
-pub(super) fn add_record<'a>(file: &File, export: u32, path: &'a [u8]) -> Record<'a> {
-    let (born_s, born_ns) = file.born;
-    let (file, inode) = (file.id.0, file.inode);
-    Record::Add {
-        file,
-        export,
-        inode,
-        born_s,
-        born_ns,
-        path,
-    }
-}
-
-/// Return the version of its object that the unstored bytes of a file belong to, and the mark of its last upload.
-pub(super) fn base_of(file: &File) -> Option<(String, Option<String>)> {
-    let known = file.objects()?.of(file.inode)?;
-    Some((known.version?, known.mark))
-}
-
-/// Return the records of such a version and mark.
-pub(super) fn base_records(
-    FileId(file): FileId,
-    (version, mark): &(String, Option<String>),
-) -> impl Iterator<Item = Record<'_>> {
-    let version = version.as_bytes();
-    let mark = mark.as_ref().map(|mark| Record::Upload {
-        file,
-        mark: mark.as_bytes(),
+/// Describe a file for the log.
+pub(super) fn describe(entry: &Entry, exports: &[Arc<Export>]) -> Description {
+    let file = &entry.file;
+    let (place, path) = file.place();
+    let known = file.objects().and_then(|objects| objects.of(file.inode));
+    let (base, mark) = known.map_or((None, None), |known| (known.version, known.mark));
+    let modified = entry.modified.filter(|_| entry.is_modified_set);
+    let modified = modified.map(|at| {
+        let s = u64::try_from(at.tv_sec).unwrap_or(0);
+        (s, u32::try_from(at.tv_nsec).unwrap_or(0))
     });
-    std::iter::once(Record::Base { file, version }).chain(mark)
+    Description {
+        export: number_of(exports, &place.export),
+        path,
+        inode: file.inode,
+        born: file.born,
+        mark: mark.filter(|_| base.is_some()).map(String::into_bytes),
+        base: base.map(String::into_bytes),
+        modified,
+    }
 }
 
 /// Return the path of an export without symbolic links, as the log has it.
@@ -358,14 +300,4 @@ pub(super) fn path_of(export: &Arc<Export>) -> &[u8] {
 pub(super) fn number_of(exports: &[Arc<Export>], export: &Arc<Export>) -> u32 {
     let at = exports.iter().position(|each| Arc::ptr_eq(each, export));
     at.and_then(|at| u32::try_from(at).ok()).unwrap_or(u32::MAX)
-}
-
-/// Return ranges without those bytes that are in `other`.
-pub(super) fn without(ranges: Vec<Range<u64>>, other: &Range<u64>) -> Vec<Range<u64>> {
-    let parts = ranges.into_iter().flat_map(|range| {
-        let before = range.start..range.end.min(other.start);
-        let after = range.start.max(other.end)..range.end;
-        [before, after]
-    });
-    parts.filter(|range| !range.is_empty()).collect()
 }
