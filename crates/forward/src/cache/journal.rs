@@ -265,7 +265,7 @@ impl<L: Log> Journal<L> {
     /// to be recorded.
     ///
     /// # Errors
-    /// That of the log; the operation has not begun.
+    /// That of the log; the operation does not begin.
     pub fn begin(&mut self, operation: Operation) -> Result<Option<u64>> {
         if !self.is_recorded(&operation) {
             return Ok(None);

@@ -473,8 +473,8 @@ impl Cache {
 
     /// Have the log synced, if a failure of the host leaves data that it is about.
     pub(super) fn sync_log(&self) -> Result<()> {
-        let has_synced = self.state().journal.must_sync();
-        if has_synced {
+        let must_sync = self.state().journal.must_sync();
+        if must_sync {
             self.sync_log_always()?;
         }
         Ok(())
