@@ -3,6 +3,7 @@
 mod cache;
 mod directories;
 mod frames;
+mod journal;
 mod locks;
 mod messages;
 mod names;

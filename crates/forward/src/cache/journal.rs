@@ -214,6 +214,9 @@ impl<L: Log> Journal<L> {
         let mut records = Records::default();
         if !state.is_logged {
             records.describe(file, &describe());
+            if state.has_sync_failed {
+                records.add(&Record::SyncFailed { file: file.0 });
+            }
         }
         added.iter().for_each(|record| records.add(record));
         self.append(records)?;

@@ -1,0 +1,226 @@
+//! The journal of a cache: a rewritten log says the same as the one before.
+
+use isthmus_forward::Result;
+use isthmus_forward::cache::FileId;
+use isthmus_forward::cache::journal::{CacheSync, Description, Header, Journal, Log};
+use isthmus_forward::cache::log::{Operation, Record, Replay};
+use proptest::prelude::*;
+use rangemap::RangeSet;
+use std::ops::Range;
+
+/// The number of files.
+const FILES: usize = 3;
+
+/// A log in memory.
+#[derive(Debug, Default)]
+struct Bytes(Vec<u8>);
+
+impl Log for Bytes {
+    fn append(&mut self, records: &[u8]) -> Result<()> {
+        self.0.extend_from_slice(records);
+        Ok(())
+    }
+
+    fn replace(&mut self, records: &[u8]) -> Result<()> {
+        self.0 = records.to_vec();
+        Ok(())
+    }
+
+    fn has_failed(&self) -> bool {
+        false
+    }
+}
+
+/// Something that happens to a file.
+#[derive(Clone, Debug)]
+enum Step {
+    Write(Range<u64>),
+    Store(Range<u64>),
+    BeginSync,
+    EndSync { is_ok: bool },
+    Begin(Change),
+    End { is_done: bool },
+    Rewrite,
+}
+
+/// An operation on the store.
+#[derive(Clone, Copy, Debug)]
+enum Change {
+    Cut(u64),
+    Rename,
+    Remove,
+}
+
+/// Returns an arbitrary step.
+fn steps() -> impl Strategy<Value = Step> {
+    let range = (0..20u64, 1..8u64).prop_map(|(start, count)| start..start + count);
+    let change = prop_oneof![
+        3 => (0..20u64).prop_map(Change::Cut),
+        2 => Just(Change::Rename),
+        1 => Just(Change::Remove),
+    ];
+    prop_oneof![
+        6 => range.clone().prop_map(Step::Write),
+        3 => range.prop_map(Step::Store),
+        3 => Just(Step::BeginSync),
+        3 => prop::bool::weighted(0.8).prop_map(|is_ok| Step::EndSync { is_ok }),
+        2 => change.prop_map(Step::Begin),
+        2 => any::<bool>().prop_map(|is_done| Step::End { is_done }),
+        1 => Just(Step::Rewrite),
+    ]
+}
+
+/// A file in the cache.
+#[derive(Debug, Default)]
+struct File {
+    unstored: RangeSet<u64>,
+    renames: u32,
+    sync: Option<CacheSync>,
+    change: Option<(Change, Option<u64>)>,
+    is_removed: bool,
+}
+
+/// Returns the path of a file after this number of renames.
+fn path(file: usize, renames: u32) -> Vec<u8> {
+    format!("file {file}, {renames}").into_bytes()
+}
+
+/// Returns a file, as the log has it, and its unstored bytes.
+fn describe(files: &[File], FileId(id): FileId) -> (Description, Vec<Range<u64>>) {
+    let at = usize::try_from(id).unwrap();
+    let description = Description {
+        path: path(at, files[at].renames),
+        inode: id,
+        base: (id == 1).then(|| b"version".to_vec()),
+        mark: (id == 1).then(|| b"mark".to_vec()),
+        ..Description::default()
+    };
+    (description, files[at].unstored.iter().cloned().collect())
+}
+
+/// Carries out a step.
+fn step(
+    journal: &mut Journal<Bytes>,
+    header: &Header,
+    files: &mut [File],
+    at: usize,
+    step: &Step,
+) -> Result<()> {
+    let id = FileId(at as u64);
+    if files[at].is_removed {
+        return Ok(());
+    }
+    match step {
+        // Nobody writes meanwhile.
+        Step::Write(_) if matches!(files[at].change, Some((Change::Cut(_), _))) => {}
+        Step::Write(range) => {
+            let Range { start, end } = range.clone();
+            files[at].unstored.insert(range.clone());
+            let wrote = Record::Wrote {
+                file: id.0,
+                start,
+                end,
+            };
+            journal.record(id, || describe(files, id).0, &[wrote])?;
+        }
+        Step::Store(range) => {
+            files[at].unstored.remove(range.clone());
+            journal.stored(id, std::slice::from_ref(range));
+        }
+        Step::BeginSync => {
+            let unstored = describe(files, id).1;
+            // Fails after a sync that has failed.
+            files[at].sync = journal.begin_sync(id, unstored).ok();
+        }
+        Step::EndSync { is_ok } => match (files[at].sync.take(), is_ok) {
+            (Some(sync), true) => drop(journal.end_sync(sync)?),
+            (Some(_), false) => journal.sync_failed(Some(id)),
+            (None, _) => {}
+        },
+        Step::Begin(change) if files[at].change.is_none() => {
+            let operation = match *change {
+                Change::Cut(size) => Operation::Cut { file: id, size },
+                Change::Rename => Operation::Rename {
+                    export: 0,
+                    from: path(at, files[at].renames),
+                    to: path(at, files[at].renames + 1),
+                },
+                Change::Remove => Operation::Remove { file: id },
+            };
+            files[at].change = Some((*change, journal.begin(operation)?));
+        }
+        Step::Begin(_) => {}
+        Step::End { is_done } => {
+            let Some((change, operation)) = files[at].change.take() else {
+                return Ok(());
+            };
+            journal.end(operation, *is_done);
+            match change {
+                _ if !is_done => {}
+                Change::Cut(size) => files[at].unstored.remove(size..u64::MAX),
+                Change::Rename => files[at].renames += 1,
+                Change::Remove => {
+                    journal.removed(id, operation);
+                    files[at].is_removed = true;
+                }
+            }
+        }
+        Step::Rewrite => journal.rewrite(header, |id| describe(files, id))?,
+    }
+    if files[at].unstored.is_empty() {
+        journal.leave_out(id);
+    }
+    Ok(())
+}
+
+/// Returns what a log says.
+fn replay(journal: &Journal<Bytes>) -> String {
+    let (replay, damage) = Replay::read(&journal.log().0);
+    assert_eq!(damage, None);
+    let files = replay.files.iter().map(|(id, left)| {
+        // Of ranges that are next to each other, a record may say the same as two.
+        let set = |ranges: Vec<Range<u64>>| ranges.into_iter().collect::<RangeSet<_>>();
+        let (synced, unstored) = (set(left.synced()), set(left.unstored()));
+        let state = (left.cut, left.is_removed, left.has_sync_failed);
+        let of = (left.inode, &left.paths, &left.base, &left.mark);
+        format!("{id}: {of:?} {unstored:?} synced {synced:?} {state:?}\n")
+    });
+    files.collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever was written, stored, synced and changed in the store: a log that is rewritten leaves the same to the next
+    /// daemon.
+    #[test]
+    fn a_rewritten_log_says_the_same(all in prop::collection::vec((0..FILES, steps()), 0..60)) {
+        let header = Header { boot: b"boot".to_vec(), exports: vec![b"/export".to_vec()] };
+        let none = |_| unreachable!("no file is in the cache");
+        let mut journal = Journal::start(&header, [], none, |records| Ok(Bytes(records.to_vec())))?;
+        let mut files: Vec<_> = (0..FILES).map(|_| File::default()).collect();
+        (0..FILES).for_each(|at| journal.add(FileId(at as u64)));
+        for (at, each) in &all {
+            step(&mut journal, &header, &mut files, *at, each)?;
+        }
+        let before = replay(&journal);
+        journal.rewrite(&header, |id| describe(&files, id))?;
+        prop_assert_eq!(before, replay(&journal));
+    }
+}
+
+/// A sync during which the log was rewritten says nothing: the records of the new log have other numbers.
+#[test]
+fn a_sync_is_repeated_if_the_log_was_rewritten() -> Result<()> {
+    let header = Header::default();
+    let none = |_| unreachable!("no file is in the cache");
+    let mut journal = Journal::start(&header, [], none, |records| Ok(Bytes(records.to_vec())))?;
+    let file = FileId(0);
+    journal.add(file);
+    let sync = journal.begin_sync(file, Vec::new())?;
+    assert_eq!(journal.end_sync(sync), Ok(true));
+    let sync = journal.begin_sync(file, Vec::new())?;
+    journal.rewrite(&header, none)?;
+    assert_eq!(journal.end_sync(sync), Ok(false));
+    Ok(())
+}
