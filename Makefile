@@ -50,13 +50,19 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
+# The profile of the core that is installed.
+PROFILE := $(VENV)/.profile-$(CORE_PROFILE)
+$(PROFILE): $(BIN)/python
+	@rm -f $(VENV)/.profile-*
+	@touch $@
+
 # The package with its native core.
-$(VENV)/.installed: $(BIN)/python $(RUST) $(PACKAGE)
+$(VENV)/.installed: $(BIN)/python $(PROFILE) $(RUST) $(PACKAGE)
 	$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 
 # The same with what the tests need.
-$(VENV)/.test-tools: $(BIN)/python $(RUST) $(PACKAGE)
+$(VENV)/.test-tools: $(BIN)/python $(PROFILE) $(RUST) $(PACKAGE)
 	$(BIN)/python -m pip install --quiet --editable '.[test,docs]'
 	@touch $(VENV)/.installed $@
 

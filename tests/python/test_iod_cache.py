@@ -134,6 +134,8 @@ def test_what_cannot_be_stored_is_said_and_kept(tmp_path):
     )
     assert '| store "gone" | Stale file handle' in (tmp_path / "log").read_text()
     assert len(list((tmp_path / "cache" / "data").iterdir())) == 1
+    with serve(tmp_path, *words) as (process, printed):
+        assert printed["found"] == {"files": 1, "bytes": 4}
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting takes root")

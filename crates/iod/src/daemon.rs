@@ -21,6 +21,7 @@ pub struct Daemon {
     shared: Arc<Shared>,
     server: Server,
     grace: Duration,
+    found: Option<CacheStatus>,
     is_stopped: bool,
 }
 
@@ -46,6 +47,7 @@ impl Daemon {
             Arc::clone(listeners.gate()),
             open_files,
         )?);
+        let found = shared.cache.as_ref().map(|cache| cache.status());
         if let Some(cache) = &shared.cache {
             let what = "starting the threads of the cache";
             Cache::start(cache).map_err(|error| Error::system(what, error))?;
@@ -55,6 +57,7 @@ impl Daemon {
             server: listeners.serve(&Arc::new(Iod(Arc::clone(&shared))))?,
             shared,
             grace: config.grace,
+            found,
             is_stopped: false,
         })
     }
@@ -75,6 +78,12 @@ impl Daemon {
     #[must_use]
     pub fn metrics(&self) -> Option<SocketAddr> {
         self.server.metrics()
+    }
+
+    /// Return the state of the cache when the daemon started: what the last one has left; `None` without a cache.
+    #[must_use]
+    pub fn found(&self) -> Option<CacheStatus> {
+        self.found
     }
 
     /// Return the state of the cache; `None` without one.

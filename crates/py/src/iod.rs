@@ -85,7 +85,11 @@ impl DaemonOptions {
 
 impl Running for Daemon {
     fn status(&self) -> Value {
-        listening(self.addresses(), self.metrics())
+        let mut status = listening(self.addresses(), self.metrics());
+        if let Some(found) = self.found() {
+            status["found"] = json!({"files": found.unstored_files, "bytes": found.unstored});
+        }
+        status
     }
 
     fn is_running(&self) -> bool {

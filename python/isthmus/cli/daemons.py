@@ -14,6 +14,7 @@ import click
 
 from isthmus.arguments import token
 from isthmus.errors import IsthmusError, RunFailedError
+from isthmus.wording import counted, quantity
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -201,7 +202,11 @@ def _words(status: dict[str, Any]) -> str:
         return f"mounted at {status['mounted']}\n"
     metrics = f", metrics at http://{status['metrics']}/metrics" if status["metrics"] else ""
     screens = f", screens at http://{status['screens']}/" if status.get("screens") else ""
-    return f"listens at {', '.join(status['listening'])}{metrics}{screens}\n"
+    found = ""
+    if status.get("found", {}).get("files"):
+        files, size = counted(status["found"]["files"], "file"), status["found"]["bytes"]
+        found = f", stores {quantity(size, 'B')} of {files} that the last daemon has left"
+    return f"listens at {', '.join(status['listening'])}{metrics}{screens}{found}\n"
 
 
 def _warn(at: str | None) -> None:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 FILES = 20
 """Maximum number of files in the table."""
 
+ESTIMATE_S = 86400
+"""Longest time in s that is printed as an estimate: with a longer one, the store has stopped."""
+
 Look = tuple[dict[str, int], list["Unstored"]]
 """The state of a daemon, and the files that are not stored."""
 
@@ -85,7 +88,9 @@ def lines(address: str, status: dict[str, int]) -> list[str]:
     if not status["unstored"]:
         return [*found, f"everything is stored, {quantity(status['stored'], 'B')} so far"]
     rate = status["rate"]
-    left = f": {quantity(status['unstored'] / rate * 1e9, 'ns')} left" if rate else ""
+    left = ""
+    if rate and status["unstored"] / rate < ESTIMATE_S:
+        left = f": {quantity(status['unstored'] / rate * 1e9, 'ns')} left"
     failed = f", {status['failed_files']} with errors" if status["failed_files"] else ""
     found.append(
         f"not stored: {quantity(status['unstored'], 'B')} of "
