@@ -19,6 +19,7 @@ mod paths;
 mod progress;
 mod recover;
 mod state;
+mod syncs;
 
 pub(crate) use file::File;
 pub(crate) use folder::Folder;
