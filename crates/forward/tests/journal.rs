@@ -1,34 +1,69 @@
 //! The journal of a cache: a rewritten log says the same as the one before.
 
-use isthmus_forward::Result;
 use isthmus_forward::cache::FileId;
 use isthmus_forward::cache::journal::{CacheSync, Description, Header, Journal, Log};
 use isthmus_forward::cache::log::{Operation, Record, Replay};
+use isthmus_forward::{Errno, Result};
 use proptest::prelude::*;
 use rangemap::RangeSet;
+use std::cell::Cell;
 use std::ops::Range;
+use std::rc::Rc;
 
 /// The number of files.
 const FILES: usize = 3;
 
 /// A log in memory.
 #[derive(Debug, Default)]
-struct Bytes(Vec<u8>);
+struct Bytes {
+    records: Vec<u8>,
+    /// Whether there is no room, and whether a sync has failed: shared with the test.
+    is_full: Rc<Cell<bool>>,
+    has_failed: Rc<Cell<bool>>,
+}
 
 impl Log for Bytes {
     fn append(&mut self, records: &[u8]) -> Result<()> {
-        self.0.extend_from_slice(records);
+        if self.is_full.get() {
+            return Err(Errno::NOSPC);
+        }
+        self.records.extend_from_slice(records);
         Ok(())
     }
 
     fn replace(&mut self, records: &[u8]) -> Result<()> {
-        self.0 = records.to_vec();
+        if self.is_full.get() {
+            return Err(Errno::NOSPC);
+        }
+        self.records = records.to_vec();
+        self.has_failed.set(false);
         Ok(())
     }
 
     fn has_failed(&self) -> bool {
-        false
+        self.has_failed.get()
     }
+}
+
+/// Returns a journal without files, and its header.
+fn empty() -> (Journal<Bytes>, Header) {
+    let header = Header {
+        boot: b"boot".to_vec(),
+        exports: vec![b"/export".to_vec()],
+    };
+    let create = |records: &[u8]| {
+        Ok(Bytes {
+            records: records.to_vec(),
+            ..Bytes::default()
+        })
+    };
+    let journal = Journal::start(&header, [], none, create);
+    (journal.expect("there is room"), header)
+}
+
+/// Describes a file of a journal without files.
+fn none(_: FileId) -> (Description, Vec<Range<u64>>) {
+    unreachable!("no file is in the log")
 }
 
 /// Something that happens to a file.
@@ -175,7 +210,7 @@ fn step(
 
 /// Returns what a log says.
 fn replay(journal: &Journal<Bytes>) -> String {
-    let (replay, damage) = Replay::read(&journal.log().0);
+    let (replay, damage) = Replay::read(&journal.log().records);
     assert_eq!(damage, None);
     let files = replay.files.iter().map(|(id, left)| {
         // Of ranges that are next to each other, a record may say the same as two.
@@ -195,9 +230,7 @@ proptest! {
     /// daemon.
     #[test]
     fn a_rewritten_log_says_the_same(all in prop::collection::vec((0..FILES, steps()), 0..60)) {
-        let header = Header { boot: b"boot".to_vec(), exports: vec![b"/export".to_vec()] };
-        let none = |_| unreachable!("no file is in the cache");
-        let mut journal = Journal::start(&header, [], none, |records| Ok(Bytes(records.to_vec())))?;
+        let (mut journal, header) = empty();
         let mut files: Vec<_> = (0..FILES).map(|_| File::default()).collect();
         (0..FILES).for_each(|at| journal.add(FileId(at as u64)));
         for (at, each) in &all {
@@ -212,9 +245,7 @@ proptest! {
 /// A sync during which the log was rewritten says nothing: the records of the new log have other numbers.
 #[test]
 fn a_sync_is_repeated_if_the_log_was_rewritten() -> Result<()> {
-    let header = Header::default();
-    let none = |_| unreachable!("no file is in the cache");
-    let mut journal = Journal::start(&header, [], none, |records| Ok(Bytes(records.to_vec())))?;
+    let (mut journal, header) = empty();
     let file = FileId(0);
     journal.add(file);
     let sync = journal.begin_sync(file, Vec::new())?;
@@ -222,5 +253,43 @@ fn a_sync_is_repeated_if_the_log_was_rewritten() -> Result<()> {
     let sync = journal.begin_sync(file, Vec::new())?;
     journal.rewrite(&header, none)?;
     assert_eq!(journal.end_sync(sync), Ok(false));
+    Ok(())
+}
+
+/// A log whose sync has failed is rewritten before anything is acknowledged.
+#[test]
+fn a_log_that_was_not_synced_is_rewritten() -> Result<()> {
+    let (mut journal, header) = empty();
+    let (is_full, has_failed) = (
+        Rc::clone(&journal.log().is_full),
+        Rc::clone(&journal.log().has_failed),
+    );
+    assert!(!journal.needs_rewrite() && !journal.must_sync());
+    has_failed.set(true);
+    assert!(journal.needs_rewrite() && journal.must_sync());
+    is_full.set(true);
+    assert_eq!(journal.rewrite(&header, none), Err(Errno::NOSPC));
+    is_full.set(false);
+    journal.rewrite(&header, none)?;
+    assert!(!journal.needs_rewrite() && !journal.must_sync());
+    Ok(())
+}
+
+/// A log without the end of an operation is rewritten before anything is acknowledged.
+#[test]
+fn a_log_without_the_end_of_an_operation_is_rewritten() -> Result<()> {
+    let (mut journal, header) = empty();
+    let is_full = Rc::clone(&journal.log().is_full);
+    let operation = journal.begin(Operation::Rename {
+        export: 0,
+        from: b"a".to_vec(),
+        to: b"b".to_vec(),
+    })?;
+    is_full.set(true);
+    journal.end(operation, true);
+    assert!(journal.needs_rewrite() && journal.must_sync());
+    is_full.set(false);
+    journal.rewrite(&header, none)?;
+    assert!(!journal.needs_rewrite() && !journal.must_sync());
     Ok(())
 }
