@@ -417,8 +417,8 @@ mod tests {
     }
 
     /// Checks that a percentile with too few observations above it has no upper end. Ten replications of 20
-    /// observations give no upper end of the 99th percentile, since the probability that all observations lie below it
-    /// is (0.99)^200 = 13%.
+    /// observations give its confidence interval no upper end for the 99th percentile: with probability
+    /// (0.99)^200 = 13%, all observations lie below the percentile.
     #[test]
     fn too_few_observations_give_no_upper_end() {
         let few: Vec<Histogram> = (0..10).map(|i| histogram(i..i + 20)).collect();

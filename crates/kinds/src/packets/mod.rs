@@ -135,8 +135,9 @@ pub trait Fabric: Debug + Send + Sync + 'static {
         Time::ZERO
     }
 
-    /// Return the bundles of parallel links that packets from node `from` to the nodes `to` cross, if all these
-    /// destinations are equally likely. A link that a routing rule determines is a bundle by itself.
+    /// Return the bundles of parallel links that packets from node `from` to the nodes `to` cross, each with the share
+    /// of the packets that crosses it, if all these destinations are equally likely. Where the routing determines one
+    /// of several parallel links, that link is a bundle by itself.
     fn shares(&self, from: u32, to: &[u32]) -> Vec<Crossed>;
 
     /// Return the bundle of parallel links with the number `number`.

@@ -31,8 +31,8 @@ struct State {
     /// Number of incomplete messages that are not in the engine: messages that wait for their server,
     /// and arrived messages whose completion is due later.
     outside_engine: u64,
-    /// Whether the last acknowledgement completes a write, as with circuits. With cut-through a write is
-    /// complete when its last byte arrives, regardless of the link delays.
+    /// Whether a write is complete when its sender has the last acknowledgement, as with circuits. With cut-through
+    /// it is complete when its last byte arrives.
     acknowledged: bool,
 }
 

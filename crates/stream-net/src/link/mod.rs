@@ -21,7 +21,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The driver's two ends of a link to ranks: one to read from and one to write to.
+/// What the driver has of a link to the ranks of an application: where it reads their data, and where it writes data
+/// for them.
 #[derive(Debug)]
 pub struct Ends {
     pub(crate) source: Option<Source>,

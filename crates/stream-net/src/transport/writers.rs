@@ -74,7 +74,8 @@ impl Slot {
 }
 
 impl Drop for Slot {
-    /// Frees the slot, and removes the thread's file from the journal.
+    /// Lets another thread write files in this slot, and removes the path of this thread's file from the journal of
+    /// files that are being written.
     fn drop(&mut self) {
         if let Some(journal) = &self.journal {
             journal.clear(self.number);
