@@ -220,7 +220,11 @@ impl<L: Log> Journal<L> {
         }
         added.iter().for_each(|record| records.add(record));
         self.append(records)?;
-        self.state(file).is_logged = true;
+        let state = self.state(file);
+        if !std::mem::replace(&mut state.is_logged, true) {
+            // A sync under way began before the log had the file.
+            state.syncing.clear();
+        }
         Ok(())
     }
 
@@ -373,8 +377,7 @@ impl<L: Log> Journal<L> {
             let file = file.0;
             self.append(Records::of(&Record::Synced { file, records }))?;
             self.has_synced = true;
-        }
-        if let Some(state) = self.files.get_mut(&file) {
+            let state = self.state(sync.file);
             state.synced = std::mem::take(&mut state.syncing);
         }
         Ok(true)

@@ -231,6 +231,10 @@ impl Cache {
         if !state.journal.needs_rewrite() {
             return Ok(());
         }
+        if state.is_closed {
+            // Another daemon may have the folder.
+            return Err(Errno::IO);
+        }
         let (entries, machine) = (&state.entries, &state.machine);
         state.journal.rewrite(&self.header, |id| {
             let described = describe(&entries[&id], &self.exports);
