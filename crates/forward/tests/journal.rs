@@ -146,7 +146,7 @@ fn step(
         return Ok(());
     }
     match step {
-        // Nobody writes meanwhile.
+        // No client writes meanwhile.
         Step::Write(_) if matches!(files[at].change, Some((Change::Cut(_), _))) => {}
         Step::Write(range) => {
             let Range { start, end } = range.clone();
@@ -291,5 +291,30 @@ fn a_log_without_the_end_of_an_operation_is_rewritten() -> Result<()> {
     is_full.set(false);
     journal.rewrite(&header, none)?;
     assert!(!journal.needs_rewrite() && !journal.must_sync());
+    Ok(())
+}
+
+/// A log that says of stored or removed data that it is unstored is rewritten before anything is acknowledged.
+#[test]
+fn a_log_without_what_was_stored_or_removed_is_rewritten() -> Result<()> {
+    let (mut journal, header) = empty();
+    let is_full = Rc::clone(&journal.log().is_full);
+    let (stored, removed) = (FileId(0), FileId(1));
+    for id in [stored, removed] {
+        let (file, start, end) = (id.0, 0, 1);
+        journal.record(
+            id,
+            Description::default,
+            &[Record::Wrote { file, start, end }],
+        )?;
+    }
+    is_full.set(true);
+    journal.stored(stored, std::slice::from_ref(&(0..1)));
+    assert!(journal.is_late(stored) && journal.needs_rewrite() && journal.must_sync());
+    assert!(journal.removed(removed, None) && journal.is_logged(removed));
+    is_full.set(false);
+    journal.rewrite(&header, |_| Default::default())?;
+    assert!(!journal.is_late(stored) && !journal.is_logged(removed) && !journal.must_sync());
+    assert_eq!(replay(&journal), "");
     Ok(())
 }

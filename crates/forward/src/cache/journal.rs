@@ -1,12 +1,13 @@
-//! Decides what the log of a cache says of its files, and what is synced before what.
+//! The journal of a cache: the records in its log, and the order of syncs.
 //!
-//! The caller appends to the log by [`Log`], syncs it and the data, and reports how that went. It keeps these rules:
+//! The caller provides the [`Log`], syncs it and the data, and reports the results. It keeps these rules:
 //!
 //! | before | what is done |
 //! |---|---|
 //! | a write is acknowledged | its data is in the cache, then [`Journal::record`] |
 //! | data is acknowledged as synced in the cache | [`Journal::begin_sync`], the data is synced, [`Journal::end_sync`], the log is synced |
-//! | data is acknowledged as stored, is given up, or its space is used again | the log is synced, if [`Journal::must_sync`] |
+//! | data is acknowledged as stored, or is given up | the log is synced, if [`Journal::must_sync`] |
+//! | the space of data is used again | the log is synced, if [`Journal::has_synced`]; not while [`Journal::is_late`] |
 //! | the store cuts, renames or removes a file | [`Journal::begin`], the log is synced, if [`Journal::must_sync`] |
 //! | a cut is acknowledged | [`Journal::end`], the log is synced, if the cut has a number |
 //! | the next record, if [`Journal::needs_rewrite`] | [`Journal::rewrite`] |
@@ -110,6 +111,7 @@ pub struct Journal<L> {
     first_bytes: u64,
     /// Whether a record that must be in the log is not.
     is_incomplete: bool,
+    /// Whether some data was synced in the cache: after a failure of the host, the next daemon stores it.
     has_synced: bool,
 }
 
@@ -136,7 +138,7 @@ impl<L: Log> Journal<L> {
             (file, state)
         });
         let files: BTreeMap<_, _> = files.collect();
-        let records = write(header, &files, &BTreeMap::new(), describe);
+        let records = snapshot(header, &files, &BTreeMap::new(), describe);
         let bytes = records.out.len() as u64;
         Ok(Self {
             log: create(records.out.bytes())?,
@@ -157,8 +159,13 @@ impl<L: Log> Journal<L> {
         &self.log
     }
 
-    /// Return whether the log is synced before something is acknowledged that the next daemon could undo: some data was
-    /// synced in the cache, which it stores after a failure of the host, or the log lacks something.
+    /// Return whether some data was synced in the cache, so that a failure of the host leaves data.
+    pub fn has_synced(&self) -> bool {
+        self.has_synced
+    }
+
+    /// Return whether the log must be synced before something is acknowledged that the next daemon could undo: some data
+    /// was synced in the cache, or a record is missing in the log.
     pub fn must_sync(&self) -> bool {
         self.has_synced || self.is_unsafe()
     }
@@ -228,7 +235,7 @@ impl<L: Log> Journal<L> {
         Ok(())
     }
 
-    /// Append a record that the next daemon needs of a file, if the log has the file. If that fails, the log is rewritten
+    /// Append a record of a file without which the next daemon cannot store it, if the log has the file. If that fails, the log is rewritten
     /// before the next record.
     pub fn amend(&mut self, file: FileId, record: &Record<'_>) {
         if self.is_logged(file) {
@@ -302,7 +309,7 @@ impl<L: Log> Journal<L> {
     /// Record that a file ends at a size. [`Journal::end`] does that for [`Operation::Cut`].
     pub fn cut(&mut self, file: FileId, size: u64) {
         if let Some(state) = self.files.get_mut(&file) {
-            forget(state, size..u64::MAX);
+            mark_unsynced(state, size..u64::MAX);
         }
     }
 
@@ -317,6 +324,8 @@ impl<L: Log> Journal<L> {
             None => {
                 must_sync = is_logged;
                 self.leave_out(file);
+                // A rewritten log does not have the file.
+                self.is_incomplete |= self.is_logged(file);
             }
         }
         self.state(file).is_removed = true;
@@ -330,12 +339,14 @@ impl<L: Log> Journal<L> {
         };
         let mut records = Records::default();
         for range in ranges {
-            forget(state, range.clone());
+            mark_unsynced(state, range.clone());
             let (file, Range { start, end }) = (file.0, range.clone());
             records.add(&Record::Stored { file, start, end });
         }
         if records.count > 0 && self.append(records).is_err() {
             self.state(file).is_late = true;
+            // With another daemon at the store, or after a failure of the host, they would be stored again.
+            self.is_incomplete = true;
         }
     }
 
@@ -420,7 +431,7 @@ impl<L: Log> Journal<L> {
         header: &Header,
         describe: impl Fn(FileId) -> (Description, Vec<Range<u64>>),
     ) -> Result<()> {
-        let records = write(header, &self.files, &self.operations, describe);
+        let records = snapshot(header, &self.files, &self.operations, describe);
         if let Err(error) = self.log.replace(records.out.bytes()) {
             return if self.is_unsafe() { Err(error) } else { Ok(()) };
         }
@@ -431,6 +442,7 @@ impl<L: Log> Journal<L> {
         self.is_incomplete = self.log.has_failed();
         for state in self.files.values_mut() {
             state.is_late = false;
+            state.is_logged &= !state.is_removed;
         }
         Ok(())
     }
@@ -485,7 +497,7 @@ impl Records {
 }
 
 /// Return the records of a new log.
-fn write(
+fn snapshot(
     header: &Header,
     files: &BTreeMap<FileId, State>,
     operations: &BTreeMap<u64, Operation>,
@@ -497,7 +509,9 @@ fn write(
     for (export, path) in (0..).zip(&header.exports) {
         records.add(&Record::Export { export, path });
     }
-    for (id, state) in files.iter().filter(|(_, state)| state.is_logged) {
+    let logged = files.iter();
+    let logged = logged.filter(|(_, state)| state.is_logged && !state.is_removed);
+    for (id, state) in logged {
         let (description, unstored) = describe(*id);
         let (file, unstored) = (id.0, set(unstored));
         records.describe(*id, &description);
@@ -511,11 +525,8 @@ fn write(
                 records: records_so_far,
             });
         }
-        let mut rest = unstored;
-        for range in state.synced.iter() {
-            rest.remove(range.clone());
-        }
-        records.wrote(*id, rest.into_iter());
+        // Of these, bytes that are synced keep the number of their first record.
+        records.wrote(*id, unstored.into_iter());
         if let Some((s, ns)) = description.modified {
             records.add(&Record::Modified { file, s, ns });
         }
@@ -535,7 +546,7 @@ fn set(ranges: Vec<Range<u64>>) -> RangeSet<u64> {
 }
 
 /// Record that bytes are stored or dropped: if they are written again, that is not synced.
-fn forget(state: &mut State, range: Range<u64>) {
+fn mark_unsynced(state: &mut State, range: Range<u64>) {
     if !range.is_empty() {
         state.synced.remove(range.clone());
         state.syncing.remove(range);

@@ -121,6 +121,14 @@ impl Daemon {
         }
     }
 
+    /// Syncs the log if a failure of the host leaves data that it is about, also if something is missing in it.
+    pub fn sync_log_as_it_is(&mut self) -> Result<()> {
+        match self.journal.has_synced() {
+            true => self.journal.log().0.borrow_mut().sync(),
+            false => Ok(()),
+        }
+    }
+
     /// Syncs the log.
     pub fn sync_log_always(&mut self) -> Result<()> {
         self.keep_log_short()?;
@@ -180,7 +188,7 @@ impl Daemon {
             }
             self.cache.forget(id);
             self.journal.forget(id);
-            if self.sync_log().is_ok() {
+            if self.sync_log_as_it_is().is_ok() {
                 self.host.data.remove(&id);
             }
             self.store.release(inode);
@@ -282,23 +290,19 @@ impl Daemon {
         if bytes == 0 {
             return;
         }
+        // A log that says that dropped bytes are unstored would have zeros stored.
+        if self.sync_log_as_it_is().is_err() {
+            return;
+        }
         let ids = self.cache.least_used();
         let ids: Vec<_> = ids.filter(|id| !self.journal.is_late(*id)).collect();
         let mut left = bytes;
         for id in ids {
-            let ranges = self.cache.drop_stored(id, left);
-            // A log that says that dropped bytes are unstored would have zeros stored.
-            let is_synced = self.sync_log().is_ok();
-            for range in ranges {
+            for range in self.cache.drop_stored(id, left) {
                 let zeros = vec![0; (range.end - range.start) as usize];
                 left -= zeros.len() as u64;
-                if is_synced {
-                    self.host
-                        .data
-                        .get_mut(&id)
-                        .unwrap()
-                        .write(range.start, &zeros);
-                }
+                let data = self.host.data.get_mut(&id).unwrap();
+                data.write(range.start, &zeros);
             }
             self.tidy(id);
         }

@@ -117,7 +117,7 @@ impl Data {
         }
     }
 
-    /// Loses what is not synced, but for the positions whose bits of `mask` are set.
+    /// Loses what is not synced, except at the positions whose bits of `mask` are set.
     pub fn lose(&mut self, mask: u64) {
         for (at, byte) in self.bytes.iter_mut().enumerate() {
             if mask >> (at % 64) & 1 == 0 || self.failed.contains(&at) {

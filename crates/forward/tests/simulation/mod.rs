@@ -130,7 +130,7 @@ impl<'a> World<'a> {
             Step::BeginSync { file } => {
                 let daemon = &mut *self.daemon.borrow_mut();
                 if let Some(id) = daemon.nth(file) {
-                    // Nobody waits for it.
+                    // No client waits for it.
                     let _ = daemon.begin_sync(id);
                 }
             }

@@ -92,8 +92,10 @@ impl Daemon {
         let size = inode.data.len() as u64;
         self.cache.abandon(id, size);
         assert_eq!(self.cache.unstored_of(id), 0);
+        self.sync_log()?;
+        // Until then, the next daemon may need the data.
         self.host.data.get_mut(&id).unwrap().truncate(0);
-        self.sync_log()
+        Ok(())
     }
 
     /// Begins to remove the last name of a file.

@@ -184,7 +184,7 @@ pub fn steps() -> impl Strategy<Value = Step> {
         1 => Just(Step::RewriteLog),
         1 => any::<bool>().prop_map(|is_gone| Step::Store { is_gone }),
         1 => (0..12u32, any::<bool>()).prop_map(|(after, is_lost)| Step::Kill { after, is_lost }),
-        1 => (which, any::<u64>()).prop_map(|(records, mask)| Step::Lose { records, mask }),
+        2 => (which, any::<u64>()).prop_map(|(records, mask)| Step::Lose { records, mask }),
     ];
     prop_oneof![30 => work, 1 => rare]
 }

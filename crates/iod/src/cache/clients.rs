@@ -121,7 +121,7 @@ impl Cache {
             return;
         }
         // A synced log that says of these bytes that they are unstored would have zeros stored.
-        let (Ok(data), Ok(())) = (file.data(&self.data), self.sync_log()) else {
+        let (Ok(data), Ok(())) = (file.data(&self.data), self.sync_log_as_it_is()) else {
             return;
         };
         for range in ranges {
@@ -141,6 +141,10 @@ impl Cache {
     /// Drop stored bytes that were not used for the longest time, `bytes` of them if there are as many.
     /// Return how many.
     fn drop_stored(&self, bytes: u64) -> u64 {
+        if self.sync_log_as_it_is().is_err() {
+            // Their space could not be freed.
+            return 0;
+        }
         let mut left = bytes;
         let candidates: Vec<_> = {
             let state = self.state();

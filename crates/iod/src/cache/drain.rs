@@ -68,18 +68,21 @@ impl Cache {
     /// Wait for the next task. `None` when the daemon ends.
     fn next(&self) -> Option<Work> {
         let mut state = self.state();
+        let mut has_removed = false;
         loop {
             if state.is_ending {
                 return None;
             }
-            if !state.forgotten.is_empty() {
+            if !std::mem::replace(&mut has_removed, true) && !state.forgotten.is_empty() {
                 let forgotten = std::mem::take(&mut state.forgotten);
                 drop(state);
-                // Else the next daemon may need it, or removes it.
-                if self.sync_log().is_ok() {
-                    self.remove_data(&forgotten);
-                }
+                // As long as the synced log has these files, the next daemon needs their data.
+                let synced = self.sync_log_as_it_is();
                 state = self.state();
+                match synced {
+                    Ok(()) => self.remove_data(&forgotten),
+                    Err(_) => state.forgotten.extend(forgotten),
+                }
                 continue;
             }
             let now = self.now();
@@ -90,6 +93,7 @@ impl Cache {
             let left = wake.map_or(LOOK, |at| (at - now).min(LOOK));
             let waited = self.work.wait_timeout(state, left);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            has_removed = false;
         }
     }
 
@@ -282,9 +286,12 @@ impl Cache {
         let state = waited.unwrap_or_else(PoisonError::into_inner).0;
         if state.threads == 0 {
             let ids = state.entries.keys().copied();
-            let ids: Vec<_> = ids.filter(|id| !state.journal.is_logged(*id)).collect();
-            // The next daemon removes what cannot be removed now.
-            self.remove_data(&ids);
+            let ids = ids.filter(|id| !state.journal.is_logged(*id));
+            let ids: Vec<_> = ids.chain(state.forgotten.iter().copied()).collect();
+            // The next daemon removes data that cannot be removed now.
+            if !state.journal.has_synced() || state.journal.log().file().sync().is_ok() {
+                self.remove_data(&ids);
+            }
             // The lock ends with the process at the latest.
             let _ = flock(&self.lock, FlockOperation::Unlock);
         }

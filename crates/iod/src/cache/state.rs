@@ -224,8 +224,11 @@ impl Cache {
             }
             state.machine.forget(id);
             state.journal.forget(id);
-            match state.journal.must_sync() {
-                true => state.forgotten.push(id),
+            match state.journal.has_synced() {
+                true => {
+                    state.forgotten.push(id);
+                    self.work.notify_one();
+                }
                 false => self.remove_data(&[id]),
             }
         } else if status.unstored == 0

@@ -57,6 +57,17 @@ impl Cache {
         Ok(())
     }
 
+    /// Have the log synced if a failure of the host leaves data that it is about, also if something is missing in it:
+    /// space is freed even if there is none to rewrite the log.
+    pub(super) fn sync_log_as_it_is(&self) -> Result<()> {
+        let log = {
+            let state = self.state();
+            let has_synced = state.journal.has_synced();
+            has_synced.then(|| state.journal.log().file())
+        };
+        log.map_or(Ok(()), |log| log.sync().map_err(errno))
+    }
+
     /// Have the log synced, after it was rewritten if something is missing in it.
     pub(super) fn sync_log_always(&self) -> Result<()> {
         let log = {
