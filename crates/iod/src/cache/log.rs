@@ -3,7 +3,9 @@
 use super::file::write_all;
 use crate::status::errno;
 use isthmus_forward as forward;
-use rustix::fs::{Mode, OFlags, fdatasync, fsync, ftruncate, openat, renameat};
+use rustix::fs::{
+    FallocateFlags, Mode, OFlags, fallocate, fdatasync, fsync, ftruncate, openat, renameat,
+};
 use rustix::io::{Errno, Result};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,6 +14,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The name of the log in the folder of the cache, and that of one that is being written.
 pub(super) const LOG: &str = "log";
 pub(super) const NEW_LOG: &str = "log.new";
+
+/// Number of bytes after the end of a log for which space is reserved: what is stored in a full folder is recorded, and then
+/// makes room.
+const RESERVE: u64 = 64 << 10;
 
 /// The file of a log, which is synced beside those that append to it.
 #[derive(Debug)]
@@ -57,13 +63,20 @@ impl LogFile {
 pub(super) struct Log {
     folder: OwnedFd,
     file: Arc<LogFile>,
+    /// The end of the space that is reserved for it.
+    reserved: u64,
 }
 
 impl Log {
     /// Write a log to the folder of a cache. It replaces the log of the folder once it is synced.
     pub fn create(folder: OwnedFd, records: &[u8]) -> forward::Result<Self> {
         let file = write(&folder, records).map_err(errno)?;
-        Ok(Self { folder, file })
+        let reserved = reserve(&file.file, records.len() as u64);
+        Ok(Self {
+            folder,
+            file,
+            reserved,
+        })
     }
 
     /// Return the file, to sync what was appended so far.
@@ -81,18 +94,29 @@ impl forward::cache::journal::Log for Log {
             let _ = ftruncate(file, end);
             return Err(errno(error));
         }
-        bytes.store(end + records.len() as u64, Ordering::Release);
+        let end = end + records.len() as u64;
+        bytes.store(end, Ordering::Release);
+        if self.reserved < end + RESERVE / 2 {
+            self.reserved = reserve(file, end);
+        }
         Ok(())
     }
 
     fn replace(&mut self, records: &[u8]) -> forward::Result<()> {
         self.file = write(&self.folder, records).map_err(errno)?;
+        self.reserved = reserve(&self.file.file, records.len() as u64);
         Ok(())
     }
 
     fn has_failed(&self) -> bool {
         self.file.has_failed.load(Ordering::Acquire)
     }
+}
+
+/// Reserve space after the end of a log. Return where that ends. Without room, records are appended as long as there is some.
+fn reserve(file: &OwnedFd, end: u64) -> u64 {
+    let _ = fallocate(file, FallocateFlags::KEEP_SIZE, end, RESERVE);
+    end + RESERVE
 }
 
 /// Write a log to a folder, and replace the log of the folder once it is synced.

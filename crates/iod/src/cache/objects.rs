@@ -298,6 +298,10 @@ impl Cache {
         };
         state.record(self, id, &[cut, rest])?;
         state.journal.cut(id, size);
+        drop(state);
+        // A synced log that has the bytes after the end would have the next daemon miss them.
+        self.sync_log()?;
+        let mut state = self.state();
         ftruncate(&handles.0, size).map_err(errno)?;
         ftruncate(&handles.1, size).map_err(errno)?;
         self.record_cut(&mut state, file, handles, size);

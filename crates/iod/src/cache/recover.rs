@@ -81,6 +81,8 @@ impl Cache {
             entries.insert(id, found.entry);
             logged.push((id, found.synced, found.has_sync_failed));
         }
+        // A full folder needs room for the new log. The old one says the same of these files once more.
+        clear(&data, &entries).map_err(|error| refuse(&config, &error.to_string()))?;
         let header = Header {
             boot: boot(),
             exports: exports.iter().map(|each| path_of(each).to_vec()).collect(),
@@ -95,7 +97,6 @@ impl Cache {
             Log::create(folder, records)
         });
         let journal = journal.map_err(|error| refuse(&config, &error.to_string()))?;
-        clear(&data, &entries).map_err(|error| refuse(&config, &error.to_string()))?;
         let state = State {
             machine,
             journal,
