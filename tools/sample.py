@@ -38,6 +38,11 @@ def documented(text: str) -> Iterator[tuple[bool, str]]:
                     yield is_name, "\n".join(lines[before.lineno - 1 : each.end_lineno])
 
 
+def rank(text: str) -> bytes:
+    """Return a text's place in the order in which items are drawn."""
+    return hashlib.sha256(text.encode()).digest()
+
+
 def main(seed: str) -> None:
     """Print the sample of a seed."""
     listed = ["git", "ls-files", "crates/*/src/*.rs", "python/isthmus/*.py"]
@@ -53,7 +58,8 @@ def main(seed: str) -> None:
             comments += [(file, each) for _, each in found]
             names += [(file, each) for is_name, each in found if is_name]
     for kind, pool in (("comment", comments), ("name", names)):
-        drawn = sorted(pool, key=lambda each: hashlib.sha256(f"{seed}{each}".encode()).digest())
+        # Equal texts of a file count once. Names and comments are drawn independently.
+        drawn = sorted(set(pool), key=lambda each: rank(f"{seed}{kind}{each}"))
         for number, (file, text) in enumerate(drawn[:EACH], 1):
             print(f"--- {kind} {number}: {file}\n{text.rstrip()}\n")
 

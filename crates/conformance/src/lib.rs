@@ -149,8 +149,8 @@ struct Outcome {
     counted: Vec<u64>,
 }
 
-/// Creates an engine, starts its counters, and offers it the messages of the case. Follow-up messages,
-/// which the handler offers during the run, are left out.
+/// Creates an engine, starts its counters, and offers it the messages of the case, `shift` cycles later than
+/// the case says. Follow-up messages, which the handler offers during the run, are left out.
 fn begin<C: Candidate>(case: &Case, shift: Cycles) -> C::Engine {
     let mut engine = C::new();
     C::count(&mut engine);

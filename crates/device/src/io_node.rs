@@ -54,7 +54,7 @@ impl IoNode {
     }
 
     /// Return the busy times of the disk. They are empty if misses do not queue for it.
-    pub fn disk_busy(&self) -> &Busy {
+    pub fn disk_busy_times(&self) -> &Busy {
         self.disk.busy()
     }
 }
@@ -102,10 +102,10 @@ mod tests {
         // last from cycle 108,000 on.
         let by = [12_000, 50_000, 100_000, 108_000, 109_000, 110_000, 120_000];
         assert_eq!(
-            by.map(|now| node.disk_busy().cycles_by(now)),
+            by.map(|now| node.disk_busy_times().cycles_by(now)),
             [4_000, 4_000, 4_000, 4_000, 5_000, 6_000, 6_000]
         );
-        assert_eq!(node.disk_busy().uses(), 3);
+        assert_eq!(node.disk_busy_times().uses(), 3);
     }
 
     /// Checks that without a disk queue, simultaneous cache misses do not delay each other.

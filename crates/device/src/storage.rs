@@ -122,7 +122,7 @@ impl Storage {
     pub fn busy(&self) -> Vec<&Busy> {
         match &self.0 {
             Kind::Disk { queue, .. } => vec![queue.busy()],
-            Kind::Cache { node, .. } => vec![node.disk_busy()],
+            Kind::Cache { node, .. } => vec![node.disk_busy_times()],
             Kind::Array(array) => array.busy().collect(),
             Kind::BurstBuffer(buffer) => buffer.busy().to_vec(),
         }

@@ -139,7 +139,7 @@ pub struct Flaw {
 /// Check the entries `names` of a folder's journal and return those that are invalid. The caller identifies
 /// the run by its scenario's `digest`, its seed, whether it is quick, and the version of isthmus. The journal
 /// is not changed. Missing entries are not errors.
-pub fn flaws(
+pub fn invalid_entries(
     folder: &Path,
     (digest, seed, quick, version): (String, u64, bool, String),
     names: &[String],

@@ -43,7 +43,7 @@ pub mod uses;
 pub use claims::{ClaimState, Name as WorkerName, beat, read_claim_state};
 pub use error::{RunError, SetupError};
 pub use guard::{Panicked, catch, cover_thread};
-pub use journal::{Flaw as EntryFlaw, JournalError, flaws};
+pub use journal::{Flaw as EntryFlaw, JournalError, invalid_entries};
 pub use kind::{Flaw, Kind, Kinds, Row};
 pub use memory::default_bound as memory_bound;
 pub use processors::processors;

@@ -147,9 +147,10 @@ pub(crate) fn journal_flaws(
     names: Vec<String>,
 ) -> PyResult<Vec<(String, String, bool)>> {
     interruptible(py, Arc::default(), move |_| {
-        let flaws = isthmus_experiment::flaws(&folder, (digest, seed, quick, version), &names);
-        let flaws = flaws.into_iter();
-        flaws.map(|f| (f.name, f.reason, f.unread)).collect()
+        let invalid =
+            isthmus_experiment::invalid_entries(&folder, (digest, seed, quick, version), &names);
+        let invalid = invalid.into_iter();
+        invalid.map(|f| (f.name, f.reason, f.unread)).collect()
     })
 }
 

@@ -411,7 +411,8 @@ mod tests {
         let half = 4096.0 * (1.959_964 * (0.25 / n).sqrt() + 0.5 / n);
         assert!((half - 19.9).abs() < 0.1);
         assert!((found.value - 6143.5).abs() <= 32.0 / 2.0);
-        // Tolerate 1.5: values are integers, so the last value of a bucket is 1 less than the first of the next.
+        // Intervals end at integers, and the last value of a bucket is 1 less than the first of the next:
+        // tolerate 1.5.
         assert!((found.value - found.low - half).abs() <= 1.5, "{found:?}");
         assert!((found.high - found.value - half).abs() <= 1.5, "{found:?}");
     }

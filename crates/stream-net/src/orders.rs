@@ -212,7 +212,7 @@ impl Driver {
     fn note_order_link(&mut self, order: OrderId, stream: StreamId, tu: &Tu, link: LinkId) {
         self.order_links.insert(order, link);
         if let Some(state) = self.streams.get_mut(&stream) {
-            state.note_tu(tu);
+            state.record_tu(tu);
         }
     }
 

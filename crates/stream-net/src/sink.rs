@@ -473,9 +473,9 @@ impl State {
         Ok(())
     }
 
-    /// Returns the position (stream, ADU, byte) at which the first incomplete stream is cut if no more
-    /// packets come; `None` if no stream is incomplete. It is the current stream, or one with a packet
-    /// that arrived too early or must be sent again.
+    /// Returns the first incomplete stream, and the ADU and byte at which it ends if no more packets
+    /// come; `None` if no stream is incomplete. An incomplete stream is the current one, or one with a
+    /// packet that arrived too early or must be sent again.
     fn first_cut(&self) -> Option<(u32, u64, u64)> {
         let (_, adu, offset) = self.next;
         if (adu, offset) != (0, 0) {

@@ -80,7 +80,7 @@ impl StreamState {
     }
 
     /// Records that a transfer unit starts to move over links.
-    pub fn note_tu(&mut self, tu: &Tu) {
+    pub fn record_tu(&mut self, tu: &Tu) {
         self.newest = self.newest.max(Some((tu.adu, tu.bytes)));
     }
 

@@ -222,7 +222,7 @@ def _no_loss(changes: list[Change]) -> str:
 
 
 def _remedy(matrix: Interference, cells: list[Cell], worst: Cell) -> str:
-    """Return the choice that removes most of the slowdown in all variants, or the best variant."""
+    """Return in words which choice reduces the slowdown most: a value of one axis, or a variant."""
     most, groups = _known(worst).mean.value, []
     for axis in choice_axes(matrix):
         for value in dict.fromkeys(c.variant.at(axis) for c in cells):

@@ -25,7 +25,7 @@ WIDE = 100_000
 """A width in columns into which every table fits."""
 SQUEEZED = 2
 """Maximum ratio of table width to page width at which text is wrapped to fit."""
-GLUE = "\ue000"
+UNBREAKABLE = "\ue000"
 """Placeholder for a blank at which a line must not be broken."""
 
 
@@ -111,7 +111,7 @@ class _Trimmed:
                 last = kept.pop()
                 kept.append(Segment(last.text.rstrip(), last.style))
             for text, style, control in kept:
-                yield Segment(text.replace(GLUE, " "), style, control)
+                yield Segment(text.replace(UNBREAKABLE, " "), style, control)
             yield Segment.line()
 
 
@@ -130,7 +130,7 @@ def _unbreakable_cells(justify: str, whole: bool, cells: Iterable[RenderableType
 def _unbreakable(text: Text) -> Text:
     """Return a copy of a text whose blanks permit no line break."""
     text = text.copy()
-    text.plain = text.plain.replace(" ", GLUE)
+    text.plain = text.plain.replace(" ", UNBREAKABLE)
     return text
 
 
@@ -149,6 +149,6 @@ def _line(head: RenderableType) -> str:
 def _words(cell: Text) -> Text:
     """Return a cell of several lines as one line."""
     plain = cell.copy()
-    plain.plain = plain.plain.replace(GLUE, " ")
+    plain.plain = plain.plain.replace(UNBREAKABLE, " ")
     lines = [line for line in plain.split("\n") if line.plain.strip()]
     return Text(", ").join(lines)

@@ -87,7 +87,7 @@ pub(super) struct File {
     dropped: u64,
     error: Option<Errno>,
     failures: u64,
-    /// The first round after unstored bytes were abandoned: clients that have waited before get an error.
+    /// The round in which unstored bytes were last abandoned. Clients that wait for an earlier round get an error.
     abandoned: u64,
     /// The number of failures since the last success.
     failures_in_row: u32,

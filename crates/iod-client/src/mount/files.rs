@@ -3,7 +3,7 @@
 
 use super::convert::{attributes, change, entry_kind, error, time_of_kernel};
 use super::locks::{HeldLock, Owner, UNLOCK, lock_mode};
-use super::operations::{First, O_APPEND, ONCE, Operations};
+use super::operations::{O_APPEND, ONCE, Operations, Pending};
 use super::shared::Shared;
 use crate::link::{Done, Link};
 use fuser::{
@@ -161,7 +161,7 @@ impl Filesystem for MountedFiles {
                 .nodes()
                 .mark_written(u32::try_from(handle).unwrap_or(u32::MAX));
         }
-        let changed = self.0.first(&Request::SetAttributes { fid, change });
+        let changed = self.0.send(&Request::SetAttributes { fid, change });
         let fresh = self.0.fresh;
         self.0.attributes(fid, move |result| {
             let changed = changed.get().copied().unwrap_or(Err(Errno::IO));
@@ -195,7 +195,7 @@ impl Filesystem for MountedFiles {
         reply: ReplyEntry,
     ) {
         let fid = or_answer!(self.0.fid(parent), reply);
-        let made = self.0.first(&Request::MakeNode {
+        let made = self.0.send(&Request::MakeNode {
             fid,
             name: name.as_bytes(),
             mode,
@@ -216,7 +216,7 @@ impl Filesystem for MountedFiles {
         reply: ReplyEntry,
     ) {
         let fid = or_answer!(self.0.fid(parent), reply);
-        let made = self.0.first(&Request::MakeDirectory {
+        let made = self.0.send(&Request::MakeDirectory {
             fid,
             name: name.as_bytes(),
             mode,
@@ -234,7 +234,7 @@ impl Filesystem for MountedFiles {
         reply: ReplyEntry,
     ) {
         let fid = or_answer!(self.0.fid(parent), reply);
-        let made = self.0.first(&Request::Symlink {
+        let made = self.0.send(&Request::Symlink {
             fid,
             name: name.as_bytes(),
             target: target.as_os_str().as_bytes(),
@@ -253,7 +253,7 @@ impl Filesystem for MountedFiles {
     ) {
         let fid = or_answer!(self.0.fid(node), reply);
         let directory = or_answer!(self.0.fid(parent), reply);
-        let made = self.0.first(&Request::Link {
+        let made = self.0.send(&Request::Link {
             directory,
             fid,
             name: name.as_bytes(),
@@ -333,7 +333,7 @@ impl Filesystem for MountedFiles {
         let flags = flags as u32;
         let fid = self.0.nodes().opens(parent.0);
         let walk = self.0.walk(directory, fid, None);
-        let made = self.0.first(&Request::Create {
+        let made = self.0.send(&Request::Create {
             fid,
             name: name.as_bytes(),
             flags: flags & !O_APPEND,
@@ -342,7 +342,7 @@ impl Filesystem for MountedFiles {
         });
         let inner = Arc::clone(&self.0);
         self.0.find(parent, directory, name, move |found| {
-            let state = |first: First| first.get().copied().unwrap_or(Err(Errno::IO));
+            let state = |pending: Pending| pending.get().copied().unwrap_or(Err(Errno::IO));
             let (walk, made) = (state(walk), state(made));
             match walk.and(made).and(found) {
                 Ok(of) => {
@@ -772,7 +772,7 @@ impl MountedFiles {
     fn xattr(&self, node: INodeNo, name: &[u8], size: u32, reply: ReplyXattr) {
         let fid = or_answer!(self.0.fid(node), reply);
         let newfid = self.0.nodes().new_fid();
-        let walk = self.0.first(&Request::WalkXattr { fid, newfid, name });
+        let walk = self.0.send(&Request::WalkXattr { fid, newfid, name });
         let count = self.0.link.data_bytes();
         let inner = Arc::clone(&self.0);
         self.0.link.send(
@@ -807,7 +807,7 @@ impl MountedFiles {
         let of = or_answer!(self.0.fid(node), reply);
         let fid = self.0.nodes().new_fid();
         let walk = self.0.walk(of, fid, None);
-        let created = self.0.first(&Request::CreateXattr {
+        let created = self.0.send(&Request::CreateXattr {
             fid,
             name: name.as_bytes(),
             size: value.len() as u64,
@@ -823,7 +823,7 @@ impl MountedFiles {
             &Request::Clunk { fid },
             Box::new(move |result| {
                 inner.nodes().free_fid(fid);
-                let state = |first: First| first.get().copied().unwrap_or(Err(Errno::IO));
+                let state = |pending: Pending| pending.get().copied().unwrap_or(Err(Errno::IO));
                 match state(walk).and(state(created)).and(result) {
                     Ok(_) => reply.ok(),
                     Err(errno) => reply.error(error(errno)),

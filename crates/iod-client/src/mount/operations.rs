@@ -42,8 +42,8 @@ pub(super) struct Operations {
     pub notifier: Arc<OnceLock<Notifier>>,
 }
 
-/// The result of a request that others depend on.
-pub(super) type First = Arc<OnceLock<Result<(), Errno>>>;
+/// The result of a request, once the daemon has answered.
+pub(super) type Pending = Arc<OnceLock<Result<(), Errno>>>;
 
 impl Operations {
     /// Return what the kernel knows, locked.
@@ -74,25 +74,25 @@ impl Operations {
         handle.map_or_else(of_file, |handle| self.handle(handle))
     }
 
-    /// Send a request whose failure makes those after it fail too. Return where its result will be.
-    pub fn first(&self, request: &Request<'_>) -> First {
-        let first = First::default();
-        let result = Arc::clone(&first);
+    /// Send a request on whose success later requests depend, without waiting for the answer.
+    pub fn send(&self, request: &Request<'_>) -> Pending {
+        let pending = Pending::default();
+        let result = Arc::clone(&pending);
         self.link.send(
             request,
             Box::new(move |reply| {
-                // It is set here alone.
+                // Nothing else sets it.
                 let _ = result.set(reply.map(|_| ()));
             }),
         );
-        first
+        pending
     }
 
     /// Send a walk from a fid to an entry, or to the same file, which creates `newfid`.
-    pub fn walk(&self, fid: u32, newfid: u32, name: Option<&[u8]>) -> First {
+    pub fn walk(&self, fid: u32, newfid: u32, name: Option<&[u8]>) -> Pending {
         let mut bytes = Buffer::new();
         match Names::encode(name.into_iter(), &mut bytes) {
-            Ok(path) => self.first(&Request::Walk { fid, newfid, path }),
+            Ok(path) => self.send(&Request::Walk { fid, newfid, path }),
             // The kernel has no names of this length.
             Err(_) => Arc::new(OnceLock::from(Err(Errno::NAMETOOLONG))),
         }
@@ -179,7 +179,7 @@ impl Operations {
         parent: INodeNo,
         directory: u32,
         name: &OsStr,
-        made: First,
+        made: Pending,
         reply: ReplyEntry,
     ) {
         let fresh = self.fresh;
@@ -204,7 +204,7 @@ impl Operations {
         };
         let fid = self.nodes().opens(node.0);
         let walk = self.walk(of, fid, None);
-        let opened = First::default();
+        let opened = Pending::default();
         let (inner, result) = (Arc::clone(self), Arc::clone(&opened));
         self.link.send(
             &Request::Open {
@@ -216,13 +216,13 @@ impl Operations {
                 if reply.is_ok() {
                     inner.nodes().opened(fid, node.0, flags & !ONCE);
                 }
-                // It is set here alone.
+                // Nothing else sets it.
                 let _ = result.set(reply.map(|_| ()));
             }),
         );
         let inner = Arc::clone(self);
         self.attributes(fid, move |result| {
-            let state = |first: First| first.get().copied().unwrap_or(Err(Errno::IO));
+            let state = |pending: Pending| pending.get().copied().unwrap_or(Err(Errno::IO));
             let (walk, opened) = (state(walk), state(opened));
             match walk.and(opened).and(result) {
                 Ok(attributes) => done(Ok((fid, attributes))),

@@ -95,7 +95,7 @@ impl Fabric for Machine {
     /// Return the bundles of links that packets from node `from` to the nodes `to` cross. A bundle
     /// is all links between a subtree and the rest of the tree, or a single link if the routing
     /// rule determines it.
-    fn shares(&self, from: u32, to: &[u32]) -> Vec<Crossed> {
+    fn crossed_bundles(&self, from: u32, to: &[u32]) -> Vec<Crossed> {
         if self.spec().ascent.is_spread() {
             let shares = self.tree().bundle_shares(from, to).into_iter();
             return shares

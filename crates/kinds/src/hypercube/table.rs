@@ -1,5 +1,5 @@
 //! Scenario tables `[machine]` and `[workload]` of a hypercube. The letters k, m, b,
-//! r and n are those of Fig. 2 of the hypercube paper.
+//! r and n are those of Fig. 2 of the hypercube paper, which comments here call the paper.
 
 use crate::devices::DiskTable;
 use crate::values::{Lanes, MostOutstanding};
@@ -135,7 +135,7 @@ pub(super) struct FaultsTable {
 /// Table `[workload]`: the demands of the PEs.
 #[derive(Describe)]
 pub(super) struct WorkloadTable {
-    /// When a PE asks: Poisson (section 4.3); equal gaps; on/off bursts; a closed loop in which a PE
+    /// When a PE asks: Poisson (section 4.3 of the paper); equal gaps; on/off bursts; a closed loop in which a PE
     /// waits for its data.
     #[describe(choice, label = "arrivals", default = "exponential")]
     pub(super) arrival: ArrivalTable,
@@ -148,7 +148,7 @@ pub(super) struct WorkloadTable {
         derived = "1 with workload.arrival = \"closed\", else \"unlimited\""
     )]
     pub(super) outstanding: Option<Outstanding>,
-    /// P_io: share of demands that are I/O requests (section 4.3: 3 to 20%).
+    /// P_io: share of demands that are I/O requests (section 4.3 of the paper: 3 to 20%).
     #[describe(label = "I/O share", default = 0.05)]
     pub(super) io_probability: f64,
     /// P_r: share of I/O requests that are reads.
@@ -270,13 +270,13 @@ pub(super) struct HotIoNodeTable {
 /// Table `[workload.collectives]`: I/O demands for many PEs.
 #[derive(Describe)]
 pub(super) struct CollectivesTable {
-    /// Share of I/O demands that fetch one block for all PEs (section 4.3).
+    /// Share of I/O demands that fetch one block for all PEs (section 4.3 of the paper).
     #[describe(label = "broadcast share", default = 0.0)]
     pub(super) broadcast: f64,
-    /// Share of I/O demands that spread a file's blocks over a group of PEs (section 4.3).
+    /// Share of I/O demands that spread a file's blocks over a group of PEs (section 4.3 of the paper).
     #[describe(label = "scatter share", default = 0.0)]
     pub(super) scatter: f64,
-    /// Share of I/O demands that collect a block from each PE of a group (section 4.3).
+    /// Share of I/O demands that collect a block from each PE of a group (section 4.3 of the paper).
     #[describe(label = "gather share", default = 0.0)]
     pub(super) gather: f64,
     /// PEs that take part in one scatter or gather.

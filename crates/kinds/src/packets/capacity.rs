@@ -7,7 +7,7 @@
 //! the rate of its link and sends at the rate of a node. The demand of a job on a link is the demand of its nodes,
 //! times the share of their routes over the link.
 
-use super::closed_loops::fair_shares;
+use super::closed_loops::fair_share_remarks;
 use super::credits::Credits;
 use super::loads::{LinkLoad, NodeDemand, RANDOM_ROUTES_MAX};
 use super::rules::{node_links, sending};
@@ -130,7 +130,7 @@ pub(crate) fn capacity(
     capacity.parts.extend(kinds.into_values().map(link));
     capacity.remarks.extend(left_out(traffic));
     if devices.is_none() && traffic.serve == Serve::All {
-        (capacity.remarks).extend(fair_shares(fabric, &rules, traffic, layout));
+        (capacity.remarks).extend(fair_share_remarks(fabric, &rules, traffic, layout));
     }
     if fabric.node_count() > NODES_MAX {
         capacity.remarks.push(format!(

@@ -134,7 +134,7 @@ const PAIRS_MAX: usize = 1 << 18;
 
 /// Return a remark for each closed-loop job whose nodes send less than on an idle network. Their rates are max-min
 /// fair shares.
-pub(super) fn fair_shares(
+pub(super) fn fair_share_remarks(
     fabric: &impl Fabric,
     rules: &Rules,
     traffic: &JobsTraffic,
@@ -306,7 +306,9 @@ impl<'a, F: Fabric> Parts<'a, F> {
     /// Return a client of a job, or `None` if the client has no partner.
     fn client(&mut self, job: &Job, message: &Message, partners: &Partners) -> Option<Client> {
         let (mut links, mut delay) = (0.0, 0.0);
-        let written = self.fabric.shares(partners.client, &partners.others);
+        let written = self
+            .fabric
+            .crossed_bundles(partners.client, &partners.others);
         for &Crossed { bundle, share, .. } in &written {
             links += share;
             delay += share * self.links(bundle).delay;
@@ -382,7 +384,7 @@ impl<'a, F: Fabric> Parts<'a, F> {
         }
         for other in others() {
             if reads > 0.0 {
-                let read = self.fabric.shares(other, &[node]);
+                let read = self.fabric.crossed_bundles(other, &[node]);
                 self.cross(other, read, reads * each, times, &mut part_uses);
                 part_uses.add(ENGINES + other, reads * each, times.engine);
             }

@@ -134,12 +134,12 @@ impl NodeDemand {
                     continue;
                 }
                 if reads < 1.0 {
-                    let shares = fabric.shares(client, &partners.others);
+                    let shares = fabric.crossed_bundles(client, &partners.others);
                     asked.add(shares, rate * (1.0 - reads));
                 }
                 if reads > 0.0 {
                     for other in others() {
-                        asked.add(fabric.shares(other, &[client]), each * reads);
+                        asked.add(fabric.crossed_bundles(other, &[client]), each * reads);
                     }
                 }
             }

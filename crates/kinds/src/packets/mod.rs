@@ -124,7 +124,7 @@ pub trait Fabric: Debug + Send + Sync + 'static {
         Some([1, 1])
     }
 
-    /// Return whether [`shares`](Self::shares) returns all links that packets cross, so that the load of each link is
+    /// Return whether [`crossed_bundles`](Self::crossed_bundles) returns all links that packets cross, so that the load of each link is
     /// known. True by default.
     fn is_followed(&self) -> bool {
         true
@@ -138,7 +138,7 @@ pub trait Fabric: Debug + Send + Sync + 'static {
     /// Return the bundles of parallel links that packets from node `from` to the nodes `to` cross, each with the share
     /// of the packets that crosses it, if all these destinations are equally likely. Where the routing determines one
     /// of several parallel links, that link is a bundle by itself.
-    fn shares(&self, from: u32, to: &[u32]) -> Vec<Crossed>;
+    fn crossed_bundles(&self, from: u32, to: &[u32]) -> Vec<Crossed>;
 
     /// Return the bundle of parallel links with the number `number`.
     fn bundle(&self, number: u32) -> Bundle;

@@ -129,7 +129,7 @@ impl<S: Switches> Fabric for S {
     /// Return the bundles of links that packets from node `from` to the nodes `to` cross, with the share of the packets
     /// that cross each. If routes depend on queues or are too many to follow, these are only the links of nodes and,
     /// for each group and direction, one bundle of all links between groups.
-    fn shares(&self, from: u32, to: &[u32]) -> Vec<Crossed> {
+    fn crossed_bundles(&self, from: u32, to: &[u32]) -> Vec<Crossed> {
         let routes = &**self.routed().routes();
         match followed_choices(self) {
             Some(choices) => routed(routes, from, to, choices),

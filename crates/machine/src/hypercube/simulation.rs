@@ -176,7 +176,7 @@ impl Simulation {
         let now = self.engine.now();
         self.engine.channels_mut().count(now);
         self.counted_from = now;
-        let disks = self.state.io_nodes.iter().map(IoNode::disk_busy);
+        let disks = self.state.io_nodes.iter().map(IoNode::disk_busy_times);
         self.disks_before = disks.map(|disk| DiskCount::by(disk, now)).collect();
     }
 
@@ -189,7 +189,7 @@ impl Simulation {
     /// Return the busy times of channels and disks since [`Simulation::count`].
     pub fn held(&self) -> Held {
         let now = self.engine.now();
-        let disks = self.state.io_nodes.iter().map(IoNode::disk_busy);
+        let disks = self.state.io_nodes.iter().map(IoNode::disk_busy_times);
         let since = disks.zip(&self.disks_before);
         Held {
             cycles: now - self.counted_from,

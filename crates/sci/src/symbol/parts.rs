@@ -214,7 +214,7 @@ impl Decoder {
     #[inline]
     pub fn replace(&mut self, incoming: Symbol) -> Symbol {
         match incoming.kind() {
-            // Extend go bits over free idles and stripped packets, up to the next packet.
+            // A set go bit (flow-control bit) is set in all following idles, up to the next packet.
             Kind::Idle => {
                 self.last_go |= incoming.go_bit();
                 incoming.with_go(self.last_go)
@@ -233,7 +233,7 @@ impl Decoder {
     }
 }
 
-/// The node side of an interface: its input queues and the crossbar behind them.
+/// The receiving side of a ring interface: its input queues and the crossbar, which empties them.
 #[derive(Debug, Clone)]
 pub(super) struct Input {
     pub node: u32,
