@@ -34,6 +34,8 @@ values! {
         window: usize = 16,
         /// Bytes of the file of a client.
         file: u64 = 64 << 20,
+        /// Whether data that was read is copied into a buffer of the program.
+        copy: bool = false,
         /// Seconds to go on at least.
         seconds: f64 = 2.0,
         /// The process of the server, if its CPU time counts.
@@ -256,6 +258,8 @@ fn prepare(client: &mut Connection<(u32, u8)>, load: &Load, name: &[u8]) -> Outc
 /// Reads or writes the file from its beginning to its end, again and again.
 fn transfer(client: &mut Connection<(u32, u8)>, load: &Load, until: Instant) -> Outcome<Report> {
     let (fid, piece) = (FILE, vec![9; load.bytes]);
+    let mut read = vec![0; load.bytes * load.window];
+    let mut places = (0..load.window).cycle();
     let (mut offset, mut operations, mut bytes) = (0, 0, 0);
     let mut begin = |client: &mut Connection<(u32, u8)>| {
         if offset + load.bytes as u64 > load.file {
@@ -283,7 +287,13 @@ fn transfer(client: &mut Connection<(u32, u8)>, load: &Load, until: Instant) -> 
     while client.in_flight() > 0 {
         let moved = client.next(|_, reply| {
             reply.map(|reply| match reply {
-                Reply::Read { data } => data.0.len(),
+                Reply::Read { data } => {
+                    if load.copy {
+                        let at = places.next().unwrap_or_default() * load.bytes;
+                        read[at..][..data.0.len()].copy_from_slice(data.0);
+                    }
+                    data.0.len()
+                }
                 Reply::Write { count } => count as usize,
                 _ => 0,
             })
