@@ -105,7 +105,7 @@ pub(crate) struct FieldAttributes {
     pub(crate) instead_of: Vec<FieldReference>,
     /// Names of the fields that a single value for this table sets.
     pub(crate) short_for: Vec<String>,
-    /// Names of the fields of a struct, in the order of the reference.
+    /// Names of the fields of a struct, in the order of the reference manual.
     pub(crate) order: Vec<String>,
     /// Name of the field after which the reference lists the fields of variants.
     pub(crate) fields_after: Option<String>,

@@ -157,7 +157,7 @@ impl Head {
 pub(crate) enum Mismatch {
     /// The file belongs to another run; the text names the property that differs.
     Run(String),
-    /// The file belongs to another entry of this run; the text says how the entry differs.
+    /// The file holds another point or search of this run than its name says; the text names the difference.
     Entry(&'static str),
     /// The file was changed after it was written; the text describes the damage.
     Changed(&'static str),

@@ -93,12 +93,12 @@ impl Config {
     /// Check that the configuration is consistent and that the machine has the memory.
     pub(crate) fn check(&self) -> Result<()> {
         self.fits()?;
-        self.shares()
+        self.check_connection_limit()
     }
 
-    /// Check that the limit of one connection does not exceed the limit of the whole application. A
-    /// limit of `u64::MAX` means that one connection may use everything.
-    fn shares(&self) -> Result<()> {
+    /// Check that the limit of one connection does not exceed the limit of the application. A limit of
+    /// `u64::MAX` for connections means that there is none beside that of the application.
+    fn check_connection_limit(&self) -> Result<()> {
         let (part, bytes) = (self.limits.connection_bytes, self.limits.network_bytes);
         if part != u64::MAX && part > bytes {
             return Err(Error::Config(format!(

@@ -18,7 +18,7 @@ use stream::{ConnectionSpec, Instant, LinkId, Manager, OrderId, StreamSpec, Tu};
 /// Purpose of a transfer of the flow engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tag {
-    /// Transfer of a message between cells, by their row and the column of the sender.
+    /// Transfer of a message from the cell at (row, column) to another cell of the row.
     Shuffle(u32, u32),
     /// Transfer of a part of the striping unit with this number.
     Su(u32),

@@ -212,15 +212,15 @@ fn around_faults(faults: &CubeFaults, root: u32) -> Vec<Send> {
     let one_try = u64::from(faults.cube().node_count()) * u64::from(dimension);
     let tries = (WORK_MAX / one_try).clamp(1, u64::from(dimension)) as u32;
     (0..tries)
-        .map(|first| matching_sends(faults, root, first))
+        .map(|offset| matching_sends(faults, root, offset))
         .min_by_key(|sends| sends.last().map_or(0, |send| send.step))
         .unwrap_or_default()
 }
 
 /// Return the sends of a broadcast in which as many nodes as possible send in each step: nodes with the message are
-/// matched with neighbours without it. Step 1 prefers the dimension that is `first` below the highest; each later step
-/// prefers the next lower dimension.
-fn matching_sends(faults: &CubeFaults, root: u32, first: u32) -> Vec<Send> {
+/// matched with neighbours without it. Of the dimensions 0 to d - 1, step 1 prefers d - 1 - `offset`, and each later
+/// step the next lower one; d - 1 follows 0.
+fn matching_sends(faults: &CubeFaults, root: u32, offset: u32) -> Vec<Send> {
     let cube = faults.cube();
     let dimension = cube.dimension();
     let mut informed = vec![false; cube.node_count() as usize];
@@ -228,7 +228,7 @@ fn matching_sends(faults: &CubeFaults, root: u32, first: u32) -> Vec<Send> {
     let mut senders = vec![root];
     let mut sends = Vec::new();
     for step in 1.. {
-        let preferred = (2 * dimension - 1 - first - (step - 1) % dimension) % dimension;
+        let preferred = (2 * dimension - 1 - offset - (step - 1) % dimension) % dimension;
         let targets = |node: u32| {
             let informed = &informed;
             faults

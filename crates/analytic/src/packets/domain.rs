@@ -99,7 +99,7 @@ impl Load {
     }
 
     /// Return a text that says why the computed throughputs are not valid in a fat tree, or `None` if they are.
-    /// `cut_through` is the form of switching; otherwise the network switches circuits.
+    /// `cut_through` is true for cut-through switching, and false for circuit switching.
     pub fn reason_outside(&self, cut_through: bool) -> Option<String> {
         let percent = |share: f64| format!("{:.0}%", 100.0 * share);
         let (limit, switching) = match cut_through {

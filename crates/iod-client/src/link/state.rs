@@ -251,7 +251,7 @@ impl State {
         Ok(())
     }
 
-    /// Forget the connection, with the requests that belong to it alone.
+    /// Drop the connection, and the requests that are not repeated on the next one.
     pub fn disconnect(&mut self) {
         (self.transport, self.socket) = (None, None);
         self.out.clear();

@@ -4,7 +4,7 @@ use isthmus_machine::fattree::Machine;
 use isthmus_topology::trees::Vertex;
 use serde::Serialize;
 
-/// Properties of a fat tree that results contain.
+/// The part of a result that describes the fat tree.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FatTreeSummary {
     /// Name of the tree, such as `4-ary 3-tree`.

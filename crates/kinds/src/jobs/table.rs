@@ -336,8 +336,8 @@ pub(super) struct Reads {
 /// Fields of jobs that send to the I/O servers.
 #[derive(Describe)]
 pub(super) struct ToServers {
-    /// To which server a message goes (section 3.4): to any; all of a node to one, the nodes dealt out
-    /// one by one or in equal runs (the paper's deterministic I/O).
+    /// To which server a message goes (section 3.4): drawn for each message, or one server for each
+    /// node, assigned cyclically or in blocks of nodes (the paper's deterministic I/O).
     #[describe(words, default = "random", only(traffic = "io", "checkpoint"))]
     pub(super) destinations: Destinations,
 }

@@ -12,7 +12,7 @@ pub(crate) enum RateOrGap {
     Gap(Time),
 }
 
-/// Type of a scenario field: a rate or a mean gap, above zero.
+/// Type of a scenario field: a rate of demands or the mean gap between two demands, above zero.
 pub(crate) struct RateLoad;
 
 impl RateLoad {

@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub(crate) struct Schema {
     /// The form of the file (kind of machine, with or without named tables).
     pub(crate) form: &'static Form,
-    /// The fields, in the order of the reference.
+    /// The fields, in the order of the reference manual.
     fields: Vec<Arc<Field>>,
     by_key: BTreeMap<Arc<str>, Arc<Field>>,
     /// Default values of the fields whose default is a fixed value, by key.
@@ -94,7 +94,7 @@ impl Schema {
         &self.names
     }
 
-    /// Return all fields, in the order of the reference.
+    /// Return all fields, in the order of the reference manual.
     pub(crate) fn fields(&self) -> &[Arc<Field>] {
         &self.fields
     }

@@ -7,8 +7,8 @@ use crate::sweep::axis::{Axis, AxisValue};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 
-/// Return the text of a scenario file in TOML: the settings whose keys `keep` accepts, in the order of the reference,
-/// and then the axes.
+/// Return the text of a scenario file in TOML: the settings whose keys `keep` accepts, in the order of the reference
+/// manual, and then the axes.
 pub(crate) fn write(base: &Settings, axes: &[Axis], keep: impl Fn(&str) -> bool) -> String {
     let mut text = String::new();
     let mut table = "";

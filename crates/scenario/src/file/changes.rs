@@ -18,8 +18,8 @@ pub struct Change {
     pub to: Option<String>,
 }
 
-/// Return the changes that overrides make to the fields of machine and workload, in the order of the reference, then
-/// the changed axes of variants. Changes to the measurement and the search are left out, because the title and the
+/// Return the changes that overrides make to the fields of machine and workload, in the order of the reference manual,
+/// then the changed axes of variants. Changes to the measurement and the search are left out, because the title and the
 /// description of the scenario do not depend on them.
 pub(crate) fn changes(file: &Draft, effective: &Draft) -> Vec<Change> {
     let fields = file.schema.fields().iter().chain(effective.schema.fields());

@@ -37,7 +37,7 @@ pub struct FieldInfo {
 }
 
 impl Formats {
-    /// Return every field of the scenario file, in the order of the reference: for each table, the fields of
+    /// Return every field of the scenario file, in the order of the reference manual: for each table, the fields of
     /// each kind of machine in turn. A key that several kinds have occurs several times.
     ///
     /// Rows of `[sweep]` stand for any axis: `sweep.KEY` for an axis over a field, `sweep.NAME` for an axis
