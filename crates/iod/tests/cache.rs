@@ -552,6 +552,9 @@ fn a_host_that_fails_leaves_what_was_synced() {
     client.write(1, 6, b" lost").unwrap();
     client.create(2, "", "other").unwrap();
     client.write(2, 0, b"lost as well").unwrap();
+    client.create(3, "", "short").unwrap();
+    client.write(3, 0, b"0123456789").unwrap();
+    client.fsync(3).unwrap();
     // A kill in between changes nothing.
     rig = rig.restart(|config| cache(config).settings.tasks = 0);
     let Rig { daemon, folder } = rig;
@@ -570,6 +573,12 @@ fn a_host_that_fails_leaves_what_was_synced() {
         }
     }
     fs::write(&log, changed.bytes()).unwrap();
+    // Less of a file than the log says: the rest is stored.
+    let data = fs::read_dir(folder.0.join("cache/data")).unwrap();
+    let mut paths = data.map(|each| each.unwrap().path());
+    let short = paths.find(|path| fs::read(path).unwrap() == b"0123456789");
+    let short = fs::OpenOptions::new().write(true).open(short.unwrap());
+    short.unwrap().set_len(4).unwrap();
     let mut config = Rig::config(&folder);
     Rig::add_cache(&mut config, &folder);
     config.server.log = Logs::File(folder.0.join("audit"));
@@ -584,6 +593,11 @@ fn a_host_that_fails_leaves_what_was_synced() {
     );
     assert!(
         said.contains("recover \"other\" | 12 bytes were lost"),
+        "{said}"
+    );
+    assert_eq!(fs::read(folder.0.join("files/short")).unwrap(), b"0123");
+    assert!(
+        said.contains("recover \"short\" | 6 bytes were lost"),
         "{said}"
     );
 }

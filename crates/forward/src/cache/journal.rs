@@ -398,7 +398,7 @@ impl<L: Log> Journal<L> {
     pub fn sync_failed(&mut self, failed: Option<FileId>) {
         let mut records = Records::default();
         for (file, state) in &mut self.files {
-            if failed.is_none_or(|failed| failed == *file) {
+            if failed.is_none_or(|failed| failed == *file) && !state.has_sync_failed {
                 state.has_sync_failed = true;
                 if state.is_logged {
                     records.add(&Record::SyncFailed { file: file.0 });

@@ -115,6 +115,7 @@ impl Cache {
             exports: exports.to_vec(),
             header,
             data,
+            has_name_sync_failed: Mutex::new(false),
             lock,
             state: Mutex::new(state),
             paths: Mutex::default(),
@@ -257,25 +258,16 @@ fn find(
             left.truncate(size);
         }
     }
-    let unstored = kept_of(&left);
+    let mut unstored = kept_of(&left);
     if unstored.is_empty() || (found.is_none() && left.is_removed) {
         return Ok(None);
     }
     let end = unstored.last().map_or(0, |last| last.end);
     let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let opened = openat(data, file::name(id), flags, Mode::empty());
-    let has_all = opened
-        .ok()
-        .and_then(|opened| state_of(&opened).ok())
-        .is_some_and(|status| status.stx_size >= end);
-    if !has_all && !is_same_boot {
-        let lost = format!("{kept} bytes were lost when the host failed");
-        gate.log()
-            .record("cache", &format!("recover {shown:?}"), &lost);
-        lose(all_lost, kept, wanted, &left.paths[0]);
-        return Ok(None);
-    }
-    if !has_all {
+    let cached = opened.ok().and_then(|opened| state_of(&opened).ok());
+    let cached_size = cached.map_or(0, |status| status.stx_size);
+    if cached_size < end && is_same_boot {
         let name = file::name(id);
         let text = format!(
             "{DATA}/{name}, with data of {shown:?} that is not stored, is missing or cut off: put it \
@@ -283,6 +275,22 @@ fn find(
         );
         return Err(refuse(config, &text));
     }
+    if cached_size < end {
+        let wanted_bytes = bytes(&unstored);
+        unstored.retain(|range| range.start < cached_size);
+        if let Some(last) = unstored.last_mut() {
+            last.end = last.end.min(cached_size);
+        }
+        let missing = wanted_bytes - bytes(&unstored);
+        let lost = format!("{missing} bytes were lost when the host failed");
+        gate.log()
+            .record("cache", &format!("recover {shown:?}"), &lost);
+        lose(all_lost, missing, wanted, &left.paths[0]);
+        if unstored.is_empty() {
+            return Ok(None);
+        }
+    }
+    let end = end.min(cached_size);
     let (place, status) = match found {
         Some((place, status)) => (place, Some(status)),
         None => (Export::place(export, &left.paths[0]), None),

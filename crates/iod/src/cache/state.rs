@@ -89,6 +89,8 @@ pub(crate) struct Cache {
     pub(super) header: Header,
     /// The folder of the data.
     pub(super) data: OwnedFd,
+    /// Whether a sync of that folder has failed. The system reports that once, and the next sync succeeds without some names.
+    pub(super) has_name_sync_failed: Mutex<bool>,
     /// The lock of the folder.
     pub(super) lock: OwnedFd,
     pub(super) state: Mutex<State>,

@@ -6,6 +6,7 @@ use crate::config::Level;
 use crate::status::errno;
 use isthmus_forward::{Errno, Result};
 use rustix::fs::{fdatasync, fsync};
+use std::sync::PoisonError;
 
 impl Cache {
     /// Have all that was written to a file so far synced, as the site wants it.
@@ -96,7 +97,7 @@ impl Cache {
                     None => Ok(()),
                 }
             });
-            let named = fsync(&self.data).map_err(errno);
+            let named = self.sync_names();
             let mut state = self.state();
             if let Err(error) = synced.and(named) {
                 // The folder has the names of all files.
@@ -110,6 +111,21 @@ impl Cache {
                 return log.sync().map_err(errno);
             }
         }
+    }
+
+    /// Have the names of all data in the cache synced.
+    ///
+    /// # Errors
+    /// That of the system; `EIO` if an earlier sync has failed.
+    fn sync_names(&self) -> Result<()> {
+        let has_failed = self.has_name_sync_failed.lock();
+        let mut has_failed = has_failed.unwrap_or_else(PoisonError::into_inner);
+        if *has_failed {
+            return Err(Errno::IO);
+        }
+        let synced = fsync(&self.data);
+        *has_failed = synced.is_err();
+        synced.map_err(errno)
     }
 
     /// Return the error of the last attempt to store a file, if all of it is not stored yet.
