@@ -256,14 +256,14 @@ class Collectives(Described):
     """Shares of the I/O demands that are collective (section 4.3)."""
 
     broadcast: float | str | None = key("broadcast")
-    """Share of I/O demands that fetch one block for all PEs (section 4.3). If left out: 0.0. Range:
-    0 to 1."""
-    scatter: float | str | None = key("scatter")
-    """Share of I/O demands that spread a file's blocks over a group of PEs (section 4.3). If left
+    """Share of I/O demands that fetch one block for all PEs (section 4.3 of the paper). If left
     out: 0.0. Range: 0 to 1."""
+    scatter: float | str | None = key("scatter")
+    """Share of I/O demands that spread a file's blocks over a group of PEs (section 4.3 of the
+    paper). If left out: 0.0. Range: 0 to 1."""
     gather: float | str | None = key("gather")
-    """Share of I/O demands that collect a block from each PE of a group (section 4.3). If left out:
-    0.0. Range: 0 to 1."""
+    """Share of I/O demands that collect a block from each PE of a group (section 4.3 of the paper).
+    If left out: 0.0. Range: 0 to 1."""
     group: int | None = key("group")
     """PEs that take part in one scatter or gather. Range: 1 to 1048576."""
 
@@ -282,8 +282,8 @@ class Workload(Described):
     """The load that a search varies by default, and its ends."""
 
     arrival: Literal["exponential", "deterministic", "bursty", "closed"] | None = key("arrival")
-    """When a PE asks: Poisson (section 4.3); equal gaps; on/off bursts; a closed loop in which a PE
-    waits for its data. If left out: "exponential"."""
+    """When a PE asks: Poisson (section 4.3 of the paper); equal gaps; on/off bursts; a closed loop
+    in which a PE waits for its data. If left out: "exponential"."""
     interarrival: str | None = key("interarrival")
     """t_a: mean time between two demands of one PE. If left out: this or workload.rate is required,
     unless swept or searched. Range: above 0 s, to 24 h. Only with workload.arrival = "exponential",
@@ -307,8 +307,8 @@ class Workload(Described):
     in order is handed over when it has been asked for and fewer are. If left out: 1 with
     workload.arrival = "closed", else "unlimited". Range: 1 to 65536, or "unlimited"."""
     io_probability: float | str | None = key("io_probability")
-    """P_io: share of demands that are I/O requests (section 4.3: 3 to 20%). If left out: 0.05.
-    Range: 0 to 1."""
+    """P_io: share of demands that are I/O requests (section 4.3 of the paper: 3 to 20%). If left
+    out: 0.05. Range: 0 to 1."""
     read_ratio: float | str | None = key("read_ratio")
     """P_r: share of I/O requests that are reads. If left out: 1.0. Range: 0 to 1."""
     locality: float | str | None = key("locality")
@@ -825,9 +825,9 @@ class Job(Described):
     """Share of messages that are reads (section 4.4: 0.5); the rest are writes. If left out: 0.
     Range: 0 to 1. Only with workload.jobs.NAME.traffic = "io" or "hot-spot"."""
     destinations: Literal["random", "interleaved", "blocked"] | None = key("destinations")
-    """To which server a message goes (section 3.4): to any; all of a node to one, the nodes dealt
-    out one by one or in equal runs (the paper's deterministic I/O). If left out: "random". Only
-    with workload.jobs.NAME.traffic = "io" or "checkpoint"."""
+    """To which server a message goes (section 3.4): drawn for each message, or one server for each
+    node, assigned cyclically or in blocks of nodes (the paper's deterministic I/O). If left out:
+    "random". Only with workload.jobs.NAME.traffic = "io" or "checkpoint"."""
     hot_node: int | None = key("hot_node")
     """The node that all others of the job read from and write to (section 4.3: 0). Must be given or
     swept. Range: 0 to 1048575. Only with workload.jobs.NAME.traffic = "hot-spot"."""

@@ -21,7 +21,7 @@ from isthmus.answer.sentences import (
     collapse_part,
     collapse_words,
     conclusion,
-    is_timeless,
+    grows_with_run,
     join,
     peak_words,
     ratio_words,
@@ -355,7 +355,7 @@ def _series_answer(
     point = _stable_at(layout, series, x) if x is not None else None
     base_point = _stable_at(layout, base, x) if x is not None else None
     why = reason(layout, series, point)
-    timeless = frozenset(m for m in measures if point and is_timeless(layout, point, m))
+    timeless = frozenset(m for m in measures if point and grows_with_run(layout, point, m))
     build = partial(
         SeriesAnswer, series, own_bracket, point=point, peak=own_peak, reason=why, timeless=timeless
     )
@@ -462,7 +462,7 @@ def _comparable(layout: View, compared: Ratio, *points: PointResult) -> bool:
     """Return whether the measure of `compared` can be compared at these points. A time that grows
     with the length of the run cannot.
     """
-    return not any(is_timeless(layout, p, compared.measure) for p in points)
+    return not any(grows_with_run(layout, p, compared.measure) for p in points)
 
 
 def _badge(saturation: str | None, found: Sequence[Ratio | None], lost: bool) -> str:

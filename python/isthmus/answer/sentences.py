@@ -54,7 +54,7 @@ def baseline_sentence(
         parts.append(peak_words(own_peak, None, "", None))
     if point:
         parts.append(timeless_words(layout, series, point, short=own is not None))
-        shown = [m for m in measures if not is_timeless(layout, point, m)]
+        shown = [m for m in measures if not grows_with_run(layout, point, m)]
         if layout.of_jobs and shown:
             parts.append(incomplete_words(layout, series))
         where = f" {place}" if place else ""
@@ -92,7 +92,7 @@ def trend_words(layout: View, series: Series, name: str) -> str:
     assert axis is not None
     parts: list[str] = []
     for point, m in found:
-        value = "saturated" if is_timeless(layout, point, name) else value_words(m)
+        value = "saturated" if grows_with_run(layout, point, name) else value_words(m)
         where = axis_text(layout.run, axis, point.values[axis], point.machine)
         parts.append(f"{value} at {point.values[axis].text if parts else where}")
     label = time_label(layout, [p for p, _ in found], name)
@@ -123,7 +123,7 @@ def incomplete_words(layout: View, series: Series) -> str:
     return f"{text} at {layout.x_label} {listed([p.values[layout.x_axis].text for p in late])}"
 
 
-def is_timeless(layout: View, point: PointResult, measure: str) -> bool:
+def grows_with_run(layout: View, point: PointResult, measure: str) -> bool:
     """Return whether a measure is a time of the job that saturates a point. Such a time grows with
     the length of the run.
     """
