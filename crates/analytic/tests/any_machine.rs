@@ -346,7 +346,7 @@ proptest! {
     fn every_answer_is_a_number_that_grows_with_the_load(
         machine in any_machine(), reading in any_reading(), share in 0.01f64..0.9,
     ) {
-        let bound = machine.bound(&reading).unwrap();
+        let bound = machine.saturation_bound(&reading).unwrap();
         let found = machine.saturation(&reading).unwrap();
         prop_assert!(found.rate > 0.0 && found.rate <= bound.rate * (1.0 + 1e-9));
         let low = machine.solve(found.rate * share, &reading).unwrap();

@@ -101,7 +101,7 @@ fn control_bound_as_printed(factor: f64) -> f64 {
 #[test]
 fn the_control_cubes_bound() {
     let bound = |reading: &Reading| {
-        let found = paper::hypercube(0).bound(reading).unwrap();
+        let found = paper::hypercube(0).saturation_bound(reading).unwrap();
         let channel = found.channel;
         assert_eq!(channel.kind, ChannelKind::LinkFromClassOne);
         assert_eq!(channel.dimension, Some(6));

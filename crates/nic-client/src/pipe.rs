@@ -143,7 +143,8 @@ fn rest<'b>(at: usize, head: &'b [u8], data: &'b [u8]) -> [&'b [u8]; 2] {
     [&head[of_head..], &data[at - of_head..]]
 }
 
-/// Return the number of moved bytes from a timeout error, or the message of another error.
+/// Convert an error of a ring: a timeout becomes the number of bytes that were moved before it, any other error
+/// its message.
 fn moved_by(error: RingError) -> Progress {
     match error {
         RingError::TimedOut { moved, .. } => Ok(moved),

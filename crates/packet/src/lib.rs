@@ -74,7 +74,7 @@
 //!     lanes of its links. A packet's injection is its start on the link.
 //! 11. A read is one packet, the request, to the other node. There the DMA of the data starts
 //!     `turnaround` ticks after the data is ready. The data is ready when the request arrives, unless
-//!     the handler returns a later time ([`Handler::requested`]). Of several that start in one tick,
+//!     the handler returns a later time ([`Handler::read_requested`]). Of several that start in one tick,
 //!     the one whose request came first goes first.
 //! 12. A message is delivered when the last of its data has arrived. The sender of a write
 //!     knows this when the last acknowledgement is back; the sender of a read knows it at once.

@@ -146,7 +146,7 @@ pub trait Handler {
     /// Handles the arrival of a read's request at node `message.to`. Returns the time at which the
     /// data can be sent: `time` by default, or a later one.
     #[inline]
-    fn requested(&mut self, time: Cycles, _message: &Message<Self::Tag>) -> Cycles {
+    fn read_requested(&mut self, time: Cycles, _message: &Message<Self::Tag>) -> Cycles {
         time
     }
 

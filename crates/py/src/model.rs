@@ -131,7 +131,10 @@ fn solved(queueing: &Queueing, name: ReadingName) -> Result<Solved, Error> {
     } = queueing;
     let reading = name.reading();
     let solution = model.solve(*rate, &reading)?;
-    let (saturation, bound) = (model.saturation(&reading)?, model.bound(&reading)?);
+    let (saturation, bound) = (
+        model.saturation(&reading)?,
+        model.saturation_bound(&reading)?,
+    );
     let per_ms = |found: &Saturation| found.per_ms(1e3 / cycle_us);
     Ok(Solved {
         saturation_per_ms: per_ms(&saturation),

@@ -168,7 +168,7 @@ def _subject(job: str, loss: JobSlowdown) -> str:
     return f"the {loss.of} of {job}"
 
 
-def _longer_text(change: Change) -> str:
+def _change_in_words(change: Change) -> str:
     """Return the change of a time in words: ``33 ± 4% longer``, ``4.1 ± 0.3 times as long``."""
     if change.value >= TWICE:
         half = "" if change.half is None else f" ± {change.half:.1f}"
@@ -187,10 +187,10 @@ def loss_sentence(matrix: Interference, cells: list[Cell], *, short: bool = Fals
         return f"{head} {_unclear_text(worst.job, cells)}" + ("" if short else _tails(cells))
     where = f" with {_listed(worst.variant.words)}" if worst.variant.words else ""
     if loss.piles_up:
-        longer = _longer_text(loss.mean)
+        longer = _change_in_words(loss.mean)
         text = f"{head} messages of {worst.job} pile up{where}: its data take {longer}"
     else:
-        text = f"{head} {_subject(worst.job, loss)} take {_longer_text(loss.mean)}{where}"
+        text = f"{head} {_subject(worst.job, loss)} take {_change_in_words(loss.mean)}{where}"
     text += _tail(loss)
     if not short:
         text += _trend(matrix, cells, worst)
@@ -272,7 +272,7 @@ def _tail(loss: JobSlowdown) -> str:
     what = f"{loss.percent:g}th percentile"
     if loss.tail_of != loss.of:
         what += f" of its {loss.tail_of}"
-    return f", the {what} {_longer_text(loss.tail)}"
+    return f", the {what} {_change_in_words(loss.tail)}"
 
 
 def _tails(cells: list[Cell]) -> str:
@@ -354,13 +354,13 @@ def _effect(matrix: Interference, axis: int, first: str, other: str, job: str) -
         return ""
     if len(clear) == len(cases) and len({loss.mean.value > 1 for loss, _ in cases}) == 1:
         on_average = f" on average ({_span(changes)})" if len(cases) > 1 else ""
-        return f"{subject} take {_longer_text(change)}{on_average}"
+        return f"{subject} take {_change_in_words(change)}{on_average}"
     if not clear:
         says = {c.direction for c in changes}
         if "unknown" in says:
             return f"unknown for {subject} ({_span(changes)})"
         return f"{subject} take about as long ({_span(changes)})"
-    words = [f"{_longer_text(loss.mean)} {where}".rstrip() for loss, where in clear[:CASES]]
+    words = [f"{_change_in_words(loss.mean)} {where}".rstrip() for loss, where in clear[:CASES]]
     rest = len(cases) - len(clear)
     unknown = sum(c.direction == "unknown" for c in changes)
     more = f" (unknown in {unknown} of {len(cases)} cases)" if unknown else ""

@@ -27,7 +27,7 @@ class RefusedError(StreamsError):
     """Error: the daemon refuses the request; nothing was changed."""
 
     def __init__(self, text: str, kind: str = "") -> None:
-        """Set the message and the kind of refusal."""
+        """Set the message, and the category of the refusal that the daemon sent."""
         super().__init__(text)
         self.kind = kind
         """The kind of refusal: ``denied``, ``unknown``, ``limit``, ``conflict``, ``ending``, or

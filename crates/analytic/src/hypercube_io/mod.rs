@@ -30,7 +30,7 @@
 //!   replies).
 //! - The control cube (b = 0) is solved as a queueing model, too: its forwards and remote replies
 //!   leave the class I router by their first differing dimension, so the D link of the highest
-//!   dimension carries most. [`HypercubeIo::bound`] is rho = 1 there without blocking, the
+//!   dimension carries most. [`HypercubeIo::saturation_bound`] is rho = 1 there without blocking, the
 //!   paper's upper bound.
 //! - A link between two class II routers may be part of any path; PE-PE messages meet D, A and
 //!   ordinary links as often as these occur.

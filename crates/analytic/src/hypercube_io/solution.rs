@@ -170,8 +170,8 @@ impl HypercubeIo {
     ///
     /// # Errors
     /// Those of [`HypercubeIo::validate`].
-    pub fn bound(&self, reading: &Reading) -> Result<Saturation, Error> {
-        let found = self.network(reading)?.bound();
+    pub fn saturation_bound(&self, reading: &Reading) -> Result<Saturation, Error> {
+        let found = self.network(reading)?.saturation_bound();
         Ok(self.with_channel(found))
     }
 

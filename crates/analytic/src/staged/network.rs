@@ -140,7 +140,7 @@ impl Network {
     /// Return the load at which the most used group would have rho = 1 if worms never blocked, and
     /// the index of that group. This load is an upper bound of the saturation load. `None` without
     /// messages.
-    pub fn bound(&self) -> Option<(f64, usize)> {
+    pub fn saturation_bound(&self) -> Option<(f64, usize)> {
         let mut lowest: Option<(f64, usize)> = None;
         for (index, (group, crossings)) in self.groups.iter().zip(&self.crossings).enumerate() {
             let work: f64 = crossings
@@ -159,13 +159,13 @@ impl Network {
 
     /// Return the load at which some group first has rho = 1 with its adjusted service time, and
     /// the index of that group. `None` without messages. The load is found by bisection below
-    /// [`Network::bound`].
+    /// [`Network::saturation_bound`].
     ///
     /// Beyond it [`Network::solve`] need not find a saturated group at every load. Where waits
     /// overlap ([`Blocking::OtherInputs`] with [`Variation::WithWaits`]), an unbounded wait can
     /// replace the shares of the others.
     pub fn saturation(&self) -> Option<(f64, usize)> {
-        let (mut high, mut group) = self.bound()?;
+        let (mut high, mut group) = self.saturation_bound()?;
         let mut low = 0.0;
         while high - low > 1e-12 * high {
             let middle = low + (high - low) / 2.0;
@@ -489,7 +489,7 @@ mod tests {
         assert_eq!(waits, states[1].wait.mean);
         assert_eq!(source, states[0].wait.mean);
         // Without blocking the bound is rho = 1 on either channel; blocking lowers it.
-        let (bound, _) = network.bound().unwrap();
+        let (bound, _) = network.saturation_bound().unwrap();
         let (saturation, group) = network.saturation().unwrap();
         assert!((bound - 0.01).abs() < 1e-15);
         assert!(saturation < bound && group == 0);

@@ -11,7 +11,7 @@ impl Network {
             let held = |used: f64| used.is_nan() || used >= 1.0;
             self.solve_while_unsaturated(load, &mut self.idle(), held)
         };
-        let mut high = self.bound()?;
+        let mut high = self.saturation_bound()?;
         let mut low = 0.0;
         while high - low > precision * high {
             let middle = low + (high - low) / 2.0;
@@ -26,7 +26,7 @@ impl Network {
 
     /// Return the load at which some channel carries flits all the time; no load can be higher. `None` if no worms are
     /// sent.
-    pub fn bound(&self) -> Option<f64> {
+    pub fn saturation_bound(&self) -> Option<f64> {
         let carried = (0..self.lanes.len()).map(|channel| {
             let work: f64 = (self.arrivals[channel].iter())
                 .map(|arrival| {

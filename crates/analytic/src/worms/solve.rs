@@ -293,7 +293,7 @@ mod tests {
         let held = 0.003 * (100.0 + header.waits);
         assert!((solved.utilisation[0] - held).abs() < 1e-12);
         let saturation = network.saturation(1e-6).expect("worms are sent");
-        let bound = network.bound().expect("worms are sent");
+        let bound = network.saturation_bound().expect("worms are sent");
         // The saturation load is almost that of one queue in which all worms of both sources wait.
         assert!(saturation <= bound && saturation > 0.0049);
     }

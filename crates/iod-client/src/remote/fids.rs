@@ -45,7 +45,7 @@ struct Table {
 /// The fids of a program.
 pub(super) struct Fids {
     table: Mutex<Table>,
-    /// Gets a line when the daemon is gone, and when it is back.
+    /// Called with a line of text when the daemon is gone, and when it is back.
     report: Box<dyn Fn(&str) + Send + Sync>,
 }
 

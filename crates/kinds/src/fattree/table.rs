@@ -7,9 +7,6 @@ use isthmus_scenario::format::{Describe, Whole};
 use isthmus_topology::trees::MAX_NODES;
 use isthmus_topology::trees::MAX_PORTS;
 
-/// Maximum number of ports of a switch.
-const PORTS_MAX: u64 = MAX_PORTS as u64;
-
 /// Fields of the scenario table `[machine]` of a fat tree, except `preset`.
 #[derive(Describe)]
 pub(super) struct MachineTable {
@@ -30,13 +27,13 @@ pub(super) struct MachineTable {
 pub(super) enum TreeTable {
     KAry {
         /// k: links down, and up, of each switch; there are k^n nodes (section 2.2: 4).
-        #[describe(holds = Whole::new(2, PORTS_MAX / 2), example = "4")]
+        #[describe(holds = Whole::new(2, MAX_PORTS as u64 / 2), example = "4")]
         arity: u32,
         /// n: levels of switches (section 2.2: 3).
         #[describe(holds = Whole::new(1, 16), example = "3")]
         levels: u32,
         /// Links down of a leaf switch for each link up; it must divide the arity.
-        #[describe(holds = Whole::new(1, PORTS_MAX), default = 1)]
+        #[describe(holds = Whole::new(1, MAX_PORTS as u64), default = 1)]
         taper: u32,
     },
     Ports {

@@ -67,7 +67,7 @@ pub(crate) trait Runs: Debug + Send + Sync + 'static {
         })
     }
 
-    /// Return the demand of the jobs on each part of the machine and the supply of the part.
+    /// Return, for each part of the machine, the load that the jobs demand and the load that the part can carry.
     fn capacity(&self, jobs: &Measured) -> Capacity;
 
     /// Return the analytic estimates; empty by default.
@@ -166,7 +166,7 @@ impl<M: Runs> Subject for Point<M> {
         self.jobs.period_messages()
     }
 
-    /// Return the demand on each part of the machine, and the supply of the part.
+    /// Return, for each part of the machine, the load that the jobs demand and the load that the part can carry.
     fn capacity(&self) -> Capacity {
         self.machine.capacity(&self.jobs)
     }

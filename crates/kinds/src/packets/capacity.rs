@@ -24,7 +24,7 @@ use isthmus_workload::jobs::spec::{JobsTraffic, Serve};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-/// Return the demand of the jobs on each part of the network and the supply of the part.
+/// Return, for each part of the network, the load that the jobs demand and the load that the part can carry.
 pub(crate) fn capacity(
     fabric: &impl Fabric,
     traffic: &JobsTraffic,

@@ -359,7 +359,7 @@ impl<O: Observer> Handler for Driver<'_, O> {
 
     /// Handle the arrival of a read request at its server. Return the time at which the device has read the data;
     /// `time` if the server has no device.
-    fn requested(&mut self, time: Cycles, message: &Message<Demand>) -> Cycles {
+    fn read_requested(&mut self, time: Cycles, message: &Message<Demand>) -> Cycles {
         let devices = self.state.devices.as_mut();
         let done = devices.and_then(|devices| devices.stores.done(time, &message.tag));
         done.unwrap_or(time)

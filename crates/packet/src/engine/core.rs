@@ -525,7 +525,7 @@ impl<T: Copy, W: Routes, S: SwitchingMethod> Core<T, W, S> {
             return;
         }
         if !message.data {
-            let ready = handler.requested(now, &message.message);
+            let ready = handler.read_requested(now, &message.message);
             return self.reply(state.message, ready);
         }
         let delivery = Delivery {

@@ -286,7 +286,7 @@ impl Handler for Source {
         self.offer(&report, offers);
     }
 
-    fn requested(&mut self, time: Cycles, message: &Message<u32>) -> Cycles {
+    fn read_requested(&mut self, time: Cycles, message: &Message<u32>) -> Cycles {
         let tag = message.tag;
         self.answer(&Report::Requested { time, tag })
             .there

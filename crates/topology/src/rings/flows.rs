@@ -8,8 +8,8 @@ use super::{Fabric, Routes, Segment};
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Flow {
     pub stretch: Stretch,
-    /// The link that identifies the interface where the packets have left the previous ring; `None`
-    /// if they come from the client of the node.
+    /// Interface through which the packets left the previous ring, as the number of its link; `None` if they come
+    /// from the client of the node.
     pub from: Option<u32>,
     /// Amount of traffic on the segment.
     pub amount: f64,
