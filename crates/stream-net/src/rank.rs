@@ -166,7 +166,7 @@ impl Sums {
 
     /// Appends the checksum of the current block.
     fn end_block(&mut self) {
-        self.words.extend(self.sum.partial().to_le_bytes());
+        self.words.extend(self.sum.rank_word().to_le_bytes());
         (self.sum, self.bytes) = (Sum::new(self.checksum), 0);
     }
 

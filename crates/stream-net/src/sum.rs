@@ -60,10 +60,10 @@ impl Sum {
         }
     }
 
-    /// Returns the value of the checksum in the form that ranks send: an Internet checksum is not
-    /// inverted.
+    /// Returns the checksum as a rank sends it to the daemon, which combines it with those of other ranks. An Internet
+    /// checksum is not inverted yet.
     #[must_use]
-    pub fn partial(self) -> u32 {
+    pub fn rank_word(self) -> u32 {
         match self {
             Self::Internet(partial) => u32::from(partial.word()),
             other => other.word(),
