@@ -27,7 +27,7 @@ impl Sum {
         }
     }
 
-    /// Creates the checksum of a piece of `bytes` from a value in the form of [`Sum::partial`].
+    /// Creates the checksum of a piece of `bytes` from a value in the form of [`Sum::rank_word`].
     #[must_use]
     pub fn from_word(checksum: Checksum, word: u32, bytes: u64) -> Self {
         match checksum {
